@@ -1,0 +1,31 @@
+"""rankdev: evaluate rankings against ordered references.
+
+The public names are loaded on first use, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Scores": "rankdev.evaluation.scores",
+    "RankdevError": "rankdev.errors",
+    "RankdevWarning": "rankdev.errors",
+    "DataError": "rankdev.errors",
+    "UsageError": "rankdev.errors",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rankdev' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

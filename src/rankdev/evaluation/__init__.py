@@ -1,0 +1,1 @@
+"""Match runs with references once, score every measure on the match."""

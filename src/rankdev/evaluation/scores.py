@@ -1,0 +1,187 @@
+"""Scores: one number for each system, query and measure; what every verdict is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, UsageError, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import polars as pl
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How one system's run and the references met.
+
+    ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
+    no reference (they are skipped), and in ``tied`` queries equal scores decide between items of different
+    rank, so that another rule for ties could give another number.
+    """
+
+    system: str
+    queries: int
+    missing: int = 0
+    unreferenced: int = 0
+    tied: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Values of every measure for every system and query.
+
+    ``values[system, query, measure]`` is NaN where a measure is not available.
+    ``reference_sizes`` counts the reference items of each query, where they are known.
+    """
+
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Floats = field(repr=False)
+    reference_sizes: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    coverage: tuple[Coverage, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.systems), len(self.queries), len(self.measures))
+        if self.values.shape != shape:
+            raise DataError(
+                f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}"
+            )
+
+    @classmethod
+    def from_table(cls, table: Any, reference_sizes: Any = None) -> Scores:
+        """Take scores from elsewhere: a table with the columns system, query, measure, value.
+
+        Combinations that are not in the table are not available (NaN).
+
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"system": ["a", "b"], "query": ["q", "q"], "measure": "P@1", "value": [1.0, 0.0]})
+        >>> Scores.from_table(table).means.tolist()
+        [[1.0], [0.0]]
+        """
+        import polars as pl
+
+        from rankdev.frames import as_frame, text_column
+
+        frame = as_frame(table)
+        if frame.is_empty():
+            raise DataError("a table of scores needs at least one row")
+        axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
+        if "value" not in frame.columns:
+            raise DataError("scores: column 'value' is missing")
+        value = frame["value"].cast(pl.Float64, strict=False)
+        infinite = value.is_infinite().fill_null(False)
+        if infinite.any() or value.null_count() > frame["value"].null_count():
+            row = (infinite | (value.is_null() & frame["value"].is_not_null())).arg_max()
+            raise DataError(
+                f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number"
+            )
+        names = [axis.unique(maintain_order=True) for axis in axes]
+        codes = [_codes(axis, known) for axis, known in zip(axes, names, strict=True)]
+        shape = tuple(len(known) for known in names)
+        cells = np.ravel_multi_index(codes, shape)
+        if len(np.unique(cells)) < len(cells):
+            order = np.sort(cells)
+            system, query, measure = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
+            raise DataError(
+                f"scores: system {names[0][int(system)]!r} has two values of {names[2][int(measure)]}"
+                f" for query {names[1][int(query)]!r}; keep one"
+            )
+        values = np.full(shape, np.nan)
+        values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
+        systems, queries, measures = (tuple(known.to_list()) for known in names)
+        sizes = (
+            None
+            if reference_sizes is None
+            else np.array([reference_sizes[query] for query in queries], np.int64)
+        )
+        return cls(systems, queries, measures, values, sizes)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Means over the queries where a measure is available, ``means[system, measure]``."""
+        known = np.isfinite(self.values)
+        counts = known.sum(axis=1)
+        sums = np.where(known, self.values, 0.0).sum(axis=1)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    def mean(self) -> pl.DataFrame:
+        """Tabulate the means: a row a system, a column a measure; null where not available."""
+        import polars as pl
+
+        columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
+        return pl.DataFrame({"system": list(self.systems), **columns}).fill_nan(None)
+
+    def of(self, measure: str) -> Floats:
+        """Values of one measure, ``[system, query]``."""
+        return self.values[:, :, self._index(measure, self.measures, "measure")]
+
+    def select(
+        self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
+    ) -> Scores:
+        """Keep some systems and measures, by name, and some queries, by index or mask."""
+        rows = [self._index(name, self.systems, "system") for name in systems or self.systems]
+        columns = [self._index(name, self.measures, "measure") for name in measures or self.measures]
+        picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
+        return Scores(
+            tuple(self.systems[i] for i in rows),
+            tuple(self.queries[i] for i in picked),
+            tuple(self.measures[j] for j in columns),
+            self.values[np.ix_(rows, picked, columns)],
+            None if self.reference_sizes is None else self.reference_sizes[picked],
+            tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a value: system, query, measure, value; null where a measure is not available."""
+        import polars as pl
+
+        systems, queries, measures = self.values.shape
+        value = pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None)
+        query = pl.Series(list(self.queries), dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "system": pl.Series(list(self.systems)).gather(
+                    np.repeat(np.arange(systems), measures * queries)
+                ),
+                "query": query.gather(np.tile(np.arange(queries), systems * measures)),
+                "measure": pl.Series(list(self.measures)).gather(
+                    np.tile(np.repeat(np.arange(measures), queries), systems)
+                ),
+                "value": value,
+            }
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame."""
+        from rankdev.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+    @staticmethod
+    def _index(name: str, known: tuple[str, ...], what: str) -> int:
+        try:
+            return known.index(name)
+        except ValueError:
+            raise UsageError(f"unknown {what} {name!r}{suggestion(name, known)}") from None
+
+
+def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:
+    import polars as pl
+
+    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
+    return (
+        pl.DataFrame({"name": values})
+        .join(lookup, on="name", how="left", maintain_order="left")["code"]
+        .to_numpy()
+    )

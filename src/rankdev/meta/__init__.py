@@ -1,0 +1,1 @@
+"""Judge the judges: significance, power, stability, sensitivity, agreement, planning."""

@@ -1,0 +1,1 @@
+"""What is right: ordered references and how they are built."""
