@@ -28,8 +28,7 @@ def as_frame(table: Any) -> pl.DataFrame:
         # column by column through NumPy, so that pyarrow is not needed
         columns = {str(name): table[name].to_numpy() for name in table.columns}
         return pl.DataFrame({name: _plain(values) for name, values in columns.items()})
-    frame = pl.DataFrame(table)
-    return frame
+    return pl.DataFrame(table)
 
 
 def _plain(values: Any) -> Any:
@@ -61,7 +60,7 @@ def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     numbers = column.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
-        row = bad.arg_max()
+        row = int(bad.arg_max() or 0)
         raise DataError(f"{what}: row {row} has {column[row]!r} as {name}; expected a finite number")
     return numbers
 

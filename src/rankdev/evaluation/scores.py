@@ -65,7 +65,7 @@ class Scores:
         Combinations that are not in the table are not available (NaN).
 
         >>> import polars as pl
-        >>> table = pl.DataFrame({"system": ["a", "b"], "query": ["q", "q"], "measure": "P@1", "value": [1.0, 0.0]})
+        >>> table = pl.DataFrame({"system": ["a", "b"], "query": "q", "measure": "P@1", "value": [1.0, 0.0]})
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
@@ -82,7 +82,7 @@ class Scores:
         value = frame["value"].cast(pl.Float64, strict=False)
         infinite = value.is_infinite().fill_null(False)
         if infinite.any() or value.null_count() > frame["value"].null_count():
-            row = (infinite | (value.is_null() & frame["value"].is_not_null())).arg_max()
+            row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
             raise DataError(
                 f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number"
             )
@@ -137,7 +137,7 @@ class Scores:
             tuple(self.systems[i] for i in rows),
             tuple(self.queries[i] for i in picked),
             tuple(self.measures[j] for j in columns),
-            self.values[np.ix_(rows, picked, columns)],
+            self.values[rows][:, picked][:, :, columns],
             None if self.reference_sizes is None else self.reference_sizes[picked],
             tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
         )
