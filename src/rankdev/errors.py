@@ -11,11 +11,15 @@ class RankdevError(Exception):
 
 
 class DataError(RankdevError, ValueError):
-    """The data are wrong: a file, a line, a query or an item that cannot be used."""
+    """The data are wrong: a query, an item or a row (from 0) that cannot be used."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class FileFormatError(DataError):
-    """A file that cannot be read as what it should be; knows the file and the line."""
+    """A file that cannot be read as what it should be; knows the file and the line (from 1)."""
 
     def __init__(self, path: object, message: str, line: int | None = None) -> None:
         self.path = str(path)
