@@ -54,9 +54,7 @@ class Scores:
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
-            raise DataError(
-                f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}"
-            )
+            raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
 
     @classmethod
     def from_table(cls, table: Any, reference_sizes: Any = None) -> Scores:
@@ -83,9 +81,7 @@ class Scores:
         infinite = value.is_infinite().fill_null(False)
         if infinite.any() or value.null_count() > frame["value"].null_count():
             row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
-            raise DataError(
-                f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number"
-            )
+            raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
         names = [axis.unique(maintain_order=True) for axis in axes]
         codes = [_codes(axis, known) for axis, known in zip(axes, names, strict=True)]
         shape = tuple(len(known) for known in names)
@@ -100,11 +96,7 @@ class Scores:
         values = np.full(shape, np.nan)
         values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
         systems, queries, measures = (tuple(known.to_list()) for known in names)
-        sizes = (
-            None
-            if reference_sizes is None
-            else np.array([reference_sizes[query] for query in queries], np.int64)
-        )
+        sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
         return cls(systems, queries, measures, values, sizes)
 
     @cached_property
@@ -151,9 +143,7 @@ class Scores:
         query = pl.Series(list(self.queries), dtype=pl.String)
         return pl.DataFrame(
             {
-                "system": pl.Series(list(self.systems)).gather(
-                    np.repeat(np.arange(systems), measures * queries)
-                ),
+                "system": pl.Series(list(self.systems)).gather(np.repeat(np.arange(systems), measures * queries)),
                 "query": query.gather(np.tile(np.arange(queries), systems * measures)),
                 "measure": pl.Series(list(self.measures)).gather(
                     np.tile(np.repeat(np.arange(measures), queries), systems)
@@ -180,8 +170,4 @@ def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:
     import polars as pl
 
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
-    return (
-        pl.DataFrame({"name": values})
-        .join(lookup, on="name", how="left", maintain_order="left")["code"]
-        .to_numpy()
-    )
+    return pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()
