@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 
 class RankdevError(Exception):
@@ -57,6 +58,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     >>> suggestion("RPB", ["RBP", "RDQ"])
     '; did you mean RBP?'
     """
-    names = {name.lower(): name for name in known}
+    names = {name.lower(): name for name in islice(known, 1000)}
     close = get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     return f"; did you mean {names[close[0]]}?" if close else ""

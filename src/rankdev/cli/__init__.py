@@ -16,6 +16,7 @@ from rankdev.errors import RankdevError, RankdevWarning, suggestion
 COMMANDS = {
     "eval": "Score runs against references.",
     "explain": "Show position by position where one query's score was lost.",
+    "measures": "List the measures and their parameters.",
     "refs": "Build references from grades or lists.",
     "study": "Rerun the paper's experiments beside its published numbers.",
     "demo": "Walk through everything on built-in data.",

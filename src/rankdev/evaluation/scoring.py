@@ -52,7 +52,8 @@ def evaluate(
         try:
             matched = matcher.match(run, depth)
         except DataError as error:
-            raise DataError(f"system {system!r}: {error}") from None
+            where = source if isinstance(source, str | Path) else f"system {system!r}"
+            raise DataError(f"{where}: {error}") from None
         for rows, block in matched.blocks():
             for m, measure in enumerate(wanted):
                 values[s, rows, m] = _score(measure, block)
