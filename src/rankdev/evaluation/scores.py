@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,14 +117,14 @@ class Scores:
 
     def of(self, measure: str) -> Floats:
         """Values of one measure, ``[system, query]``."""
-        return self.values[:, :, self._index(measure, self.measures, "measure")]
+        return self.values[:, :, self._measure(measure)]
 
     def select(
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name, and some queries, by index or mask."""
         rows = [self._index(name, self.systems, "system") for name in systems or self.systems]
-        columns = [self._index(name, self.measures, "measure") for name in measures or self.measures]
+        columns = [self._measure(name) for name in measures or self.measures]
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
             tuple(self.systems[i] for i in rows),
@@ -157,6 +158,15 @@ class Scores:
         from rankdev.frames import to_pandas
 
         return to_pandas(self.to_polars())
+
+    def _measure(self, text: str) -> int:
+        """Find a measure by its label, or by any text that means the same."""
+        from rankdev.measures import parse
+
+        if text not in self.measures:
+            with suppress(MeasureError):
+                text = str(parse(text))
+        return self._index(text, self.measures, "measure")
 
     @staticmethod
     def _index(name: str, known: tuple[str, ...], what: str) -> int:

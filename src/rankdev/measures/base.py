@@ -41,9 +41,17 @@ SHARE = Number("a number between 0 and 1", 0, 1, open=True)
 COUNT = Number("a whole number from 1", 1, whole=True)
 
 
-def parameter(default: Any, help: str, *, number: Number | None = None, choices: tuple[str, ...] = ()) -> Any:
-    """Declare a parameter of a measure: its default, its meaning and what it may be."""
-    return field(default=default, metadata={"help": help, "number": number, "choices": choices})
+def parameter(
+    default: Any,
+    help: str,
+    *,
+    number: Number | None = None,
+    choices: tuple[str, ...] = (),
+    written: bool = False,
+) -> Any:
+    """Declare a parameter of a measure: its default, its meaning, what it may be, whether a text always has it."""
+    rule = {"help": help, "number": number, "choices": choices, "written": written}
+    return field(default=default, metadata=rule)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ class Compat(Measure):
     summary: ClassVar[str] = "compatibility with the best ideal order"
     source: ClassVar[str] = "Clarke, Vtyurina and Smucker 2020"
 
-    p: float = parameter(0.95, "persistence", number=SHARE)
+    p: float = parameter(0.95, "persistence", number=SHARE, written=True)
     depth: int | None = parameter(None, "how deep to compare", number=COUNT)
 
     def __post_init__(self) -> None:

@@ -87,7 +87,7 @@ class RBP(Measure):
     summary: ClassVar[str] = "rank-biased precision"
     source: ClassVar[str] = "Moffat and Zobel 2008"
 
-    p: float = parameter(0.8, "persistence", number=SHARE)
+    p: float = parameter(0.8, "persistence", number=SHARE, written=True)
     rel: float | None = parameter(None, REL, number=POSITIVE)
 
     def score(self, match: Match) -> Floats:

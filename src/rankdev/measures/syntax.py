@@ -65,11 +65,11 @@ def parse_all(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
 
 
 def write(measure: Measure) -> str:
-    """Write a measure as text, parameters that differ from their default only."""
+    """Write a measure as text: parameters that differ from their default, and p, which everybody writes."""
     given = [
         f"{entry.name}={_write_value(getattr(measure, entry.name))}"
         for entry in measure.parameters()
-        if getattr(measure, entry.name) != entry.default
+        if entry.metadata["written"] or getattr(measure, entry.name) != entry.default
     ]
     parameters = f"({','.join(given)})" if given else ""
     cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
