@@ -31,6 +31,7 @@ def run_console(example: Example) -> str | None:
 
 
 def in_demo_folder(namespace: dict[str, object]) -> None:
+    """Examples find the files of `rankdev demo --save` where they run."""
     folder = tempfile.mkdtemp()
     shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
     namespace["folder"] = folder
@@ -38,6 +39,7 @@ def in_demo_folder(namespace: dict[str, object]) -> None:
 
 
 def back_home(namespace: dict[str, object]) -> None:
+    """Leave the folder and take it away."""
     os.chdir(HOME)
     shutil.rmtree(str(namespace["folder"]), ignore_errors=True)
 

@@ -79,7 +79,7 @@ def system_name(path: str) -> str:
     """Name a system after its file, without endings such as .run, .txt and .gz."""
     if path == "-":
         return "stdin"
-    name = Path(path).name
+    name = Path(path).name or path
     while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
         name = Path(name).stem
     return name
