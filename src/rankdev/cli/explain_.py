@@ -35,7 +35,7 @@ def command(
     from rankdev.evaluation.single import explain
     from rankdev.formats import read_references, read_run
     from rankdev.reporting.explanation import print_explanation
-    from rankdev.reporting.tables import Report, choose_format
+    from rankdev.reporting.tables import Report, choose_format, console
 
     known = read_references(references)
     if query not in known:
@@ -43,7 +43,7 @@ def command(
     returned = read_run(run, order=order, ties=ties)
     explanation = explain(known[query], returned.get(query, []), measure=measure)
     if choose_format(form, output) == "table" and output is None:
-        print_explanation(explanation, sys.stdout, query)
+        print_explanation(explanation, console(sys.stdout, 120), query)
         return
     table = explanation.to_polars()
     deliver(Report(table, table, f"{query}  {explanation.measure} = {explanation.score:.4f}"), form, output)

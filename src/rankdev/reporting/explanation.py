@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
     from rankdev.evaluation.single import Explanation, Position
@@ -12,16 +13,12 @@ if TYPE_CHECKING:
 BAR = 24
 
 
-def print_explanation(explanation: Explanation, stream: IO[str], title: str = "") -> None:
+def print_explanation(explanation: Explanation, console: Console, title: str = "") -> None:
     """Print position by position; bars are as long as the position's weight and full where credit was earned."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=stream, highlight=False, width=120)
     lost = 1 - explanation.score
     console.print(
         Text.assemble(

@@ -12,6 +12,7 @@ from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
     from rich.table import Table
 
 Format = Literal["table", "json", "csv", "latex", "parquet"]
@@ -52,15 +53,11 @@ class Report:
 
     def print_table(self, stream: IO[str]) -> None:
         """Print for a person; on a terminal the best values stand out."""
-        from rich.console import Console
-
-        console = Console(file=stream, highlight=False, soft_wrap=False)
         table = self._table()
-        if not console.is_terminal:  # nothing is folded in a pipe or a file
-            console = Console(file=stream, highlight=False, width=max(80, _natural_width(table)))
-        console.print(table)
+        printer = console(stream, max(80, _natural_width(table)))
+        printer.print(table)
         for note in self.notes:
-            console.print(note, markup=False)
+            printer.print(note, markup=False)
 
     def _table(self) -> Table:
         from rich.box import SIMPLE_HEAD
@@ -96,6 +93,14 @@ class Report:
         if value is None:
             return _NOT_AVAILABLE
         return f"{value:.{self.digits}f}" if isinstance(value, float) else str(value)
+
+
+def console(stream: IO[str], piped_width: int) -> Console:
+    """Print to a terminal at its width, or to a pipe or file at a width where nothing is folded."""
+    from rich.console import Console
+
+    terminal = Console(file=stream, highlight=False)
+    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, width=piped_width)
 
 
 def _natural_width(table: Table) -> int:
