@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from rankdev.evaluation.scores import Floats
 
@@ -21,7 +22,7 @@ def holm(p: Floats) -> Floats:
 def benjamini_hochberg(p: Floats) -> Floats:
     """Adjust by Benjamini and Hochberg's step-up method, which bounds the share of false rejections.
 
-    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()  # 3/1 × .01, 3/3 × .04, and no more than the next
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()  # 3/1 × .01, 3/3 × .04, at most the next
     [0.03, 0.04, 0.04]
     """
     order, ranked = _ranked(p)
@@ -30,12 +31,12 @@ def benjamini_hochberg(p: Floats) -> Floats:
     return _unranked(np.minimum(smallest, 1.0), order)
 
 
-def _ranked(p: Floats) -> tuple[np.ndarray, Floats]:
+def _ranked(p: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     order = np.argsort(p, axis=-1, kind="stable")
     return order, np.take_along_axis(p, order, axis=-1)
 
 
-def _unranked(ranked: Floats, order: np.ndarray) -> Floats:
+def _unranked(ranked: Floats, order: npt.NDArray[np.int64]) -> Floats:
     adjusted = np.empty_like(ranked)
     np.put_along_axis(adjusted, order, ranked, axis=-1)
     return adjusted

@@ -1,4 +1,4 @@
-"""Tests of paired differences for all pairs of systems: p-values ``[pair, measure]``, pairs in dictionary order."""
+"""Tests of paired differences: p-values ``[pair, measure]`` for all pairs of systems in dictionary order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips import count_extremes, lag_order, open_engine
 from rankdev.meta.flips.chance import stream_keys
-from rankdev.meta.flips.fixed import scale_for, slack
+from rankdev.meta.flips.fixed import largest_of, scale_for, slack
 
 PValue = Literal["plus-one", "paper"]
 ENUMERATED = 20  # non-zero differences up to which all sign flips are counted
@@ -23,33 +23,42 @@ def p_from_counts(counts: Floats, permutations: int, p_value: PValue) -> Floats:
     return (counts + 1) / (permutations + 1) if p_value == "plus-one" else counts / permutations
 
 
-def differences(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Give, measure by measure, the differences of all pairs ``[pair, query]`` in whole units.
+def differences(values: Floats) -> Iterator[tuple[tuple[slice, int], Floats, float]]:
+    """Give the differences of all pairs in whole units, a few pairs of one measure at a time.
 
-    A difference of a single unit can come from rounding alone and is none.
+    Yields their place in an array ``[pair, measure]``, the differences ``[pair, query]``, and the unit. A
+    difference of a single unit can come from rounding alone and is none.
     """
-    scale = scale_for(values, len(values))
+    scale = scale_for(largest_of(values), len(values))
     a, b = np.triu_indices(values.shape[1], 1)
+    step = max(1, ROOM // 16 // len(values))
     for m in range(values.shape[2]):
         units = np.rint(values[:, :, m].T * scale[m])
-        apart = units[a] - units[b]
-        apart[np.abs(apart) <= 1] = 0.0
-        yield m, apart
+        for start in range(0, len(a), step):
+            pairs = slice(start, start + step)
+            apart = units[a[pairs]] - units[b[pairs]]
+            apart[np.abs(apart) <= 1] = 0.0
+            yield (pairs, m), apart, 1 / scale[m]
+
+
+def empty(values: Floats) -> Floats:
+    """Give room for a number for each pair and measure."""
+    return np.full((values.shape[1] * (values.shape[1] - 1) // 2, values.shape[2]), np.nan)
 
 
 def randomization(
-    values: Floats, permutations: int, p_value: PValue, seed: int, engine: str, threads: int | None
+    values: Floats, *, permutations: int, p_value: PValue, seed: int, engine: str, threads: int | None
 ) -> Floats:
     """Flip signs at random; all flips are enumerated where a pair has few non-zero differences."""
-    queries, systems, measures = values.shape
-    p = np.full((systems * (systems - 1) // 2, measures), np.nan)
-    for m, apart in differences(values):
-        for pair in np.flatnonzero(np.count_nonzero(apart, axis=1) <= ENUMERATED):
-            p[pair, m] = enumerated(apart[pair], slack(queries))
+    queries, systems, _ = values.shape
+    p = empty(values)
+    for place, apart, _ in differences(values):
+        few = np.count_nonzero(apart, axis=1) <= ENUMERATED
+        p[place][few] = [enumerated(row, slack(queries)) for row in apart[few]]
     if np.isnan(p).any():
         chosen = open_engine(engine, values, float(values.size) * permutations)
         keys = stream_keys(seed, queries, 1)
-        counts = count_extremes(chosen, values, queries, keys, permutations, threads)[0]
+        counts = count_extremes(chosen, queries, keys, permutations, threads)[0]
         drawn = p_from_counts(counts[lag_order(systems)].astype(np.float64), permutations, p_value)
         p = np.where(np.isnan(p), drawn, p)
     return p
@@ -58,7 +67,8 @@ def randomization(
 def enumerated(apart: Floats, tolerance: float) -> float:
     """Give the share of all sign flips whose sum is at least as extreme as the observed one.
 
-    The sums of the flipped part are sums of two halves, so sorting one half counts all 2^k of them in 2^(k/2) steps.
+    The sums of the flipped part are sums of two halves, so sorting one half counts all 2^k of them in
+    2^(k/2) steps.
     """
     moved = apart[apart != 0]
     whole = moved.sum()
@@ -85,13 +95,13 @@ def student(values: Floats) -> Floats:
     queries = len(values)
     if queries < 2:
         raise DataError("a t-test needs at least two queries; use test='randomization'")
-    p = []
-    for _, apart in differences(values):
+    p = empty(values)
+    for place, apart, _ in differences(values):
         mean, deviation = apart.mean(axis=1), apart.std(axis=1, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(mean == 0, 0.0, mean / (deviation / np.sqrt(queries)))
-        p.append(2 * stats.t.sf(np.abs(t), queries - 1))
-    return np.stack(p, axis=1)
+        p[place] = 2 * stats.t.sf(np.abs(t), queries - 1)
+    return p
 
 
 def wilcoxon(values: Floats) -> Floats:
@@ -102,21 +112,24 @@ def wilcoxon(values: Floats) -> Floats:
         moved = apart[apart != 0]
         return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
 
-    return np.stack([[one(pair) for pair in apart] for _, apart in differences(values)], axis=1)
+    p = empty(values)
+    for place, apart, _ in differences(values):
+        p[place] = [one(row) for row in apart]
+    return p
 
 
 def bootstrap(
-    values: Floats, resamples: int, p_value: PValue, seed: int, confidence: float
+    values: Floats, *, resamples: int, p_value: PValue, seed: int, confidence: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Resample queries with replacement: p-values of the shifted means, and percentile intervals (low, high)."""
+    """Resample queries with replacement: p-values of shifted means, and percentile intervals."""
     queries, systems, measures = values.shape
     a, b = np.triu_indices(systems, 1)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    p, ends = np.empty((len(a), measures)), np.empty((2, len(a), measures))
+    p, ends = empty(values), np.stack([empty(values)] * 2)
     step = max(1, ROOM // (resamples * systems))
     for start in range(0, measures, step):
         part = values[:, :, start : start + step]
-        scale = scale_for(part, queries)
+        scale = scale_for(largest_of(part), queries)
         units = np.rint(part * scale).reshape(queries, -1)
         drawn = _resampled(units, resamples, seed).reshape(resamples, systems, -1)
         whole = units.sum(axis=0).reshape(systems, -1)

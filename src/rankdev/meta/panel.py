@@ -50,7 +50,7 @@ def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
             f"{scores.measures[measure]} of system {scores.systems[system]!r} for query"
             f" {scores.queries[query]!r} is infinite; expected a finite number"
         )
-    known = ~np.isnan(scores.values).any(axis=0)
+    known: npt.NDArray[np.bool_] = np.logical_not(np.isnan(scores.values).any(axis=0))
     _remark_on_gaps(scores, known)
     groups: dict[bytes, list[int]] = {}
     for place in range(len(scores.measures)):
@@ -74,10 +74,12 @@ def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
     for measure, missing in zip(scores.measures, gaps, strict=True):
         if missing == len(scores.queries):
             raise DataError(
-                f"{measure} has no query for which every system has a value; leave the measure or a system out"
+                f"{measure} has no query with a value for every system; leave the measure or a system out"
             )
     if gaps.any():
-        counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
+        counts = ", ".join(
+            f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap
+        )
         remark = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
         warnings.warn(remark, RankdevWarning, stacklevel=4)
 
@@ -89,7 +91,7 @@ def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     first, second = np.triu_indices(len(systems), 1)
-    return [(systems[i], systems[j]) for i, j in zip(first, second, strict=True)]
+    return [(systems[i], systems[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
 
 def check_number(name: str, value: float, low: float, high: float = np.inf, whole: bool = False) -> None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.fixed import scale_for, slack
+from rankdev.meta.flips.fixed import largest_of, scale_for, slack
 from rankdev.meta.paired import PValue, p_from_counts
 
 ROOM = 1 << 22  # scores shuffled at a time
 
 
-def tukey(values: Floats, permutations: int, p_value: PValue, seed: int) -> Floats:
+def tukey(values: Floats, *, permutations: int, p_value: PValue, seed: int) -> Floats:
     """Give p-values ``[pair, measure]`` that hold for all pairs together.
 
-    Within each query the systems' scores are shuffled; a pair's p-value is the share of shuffles whose best and
-    worst system lie at least as far apart as the pair.
+    Within each query the systems' scores are shuffled; a pair's p-value is the share of shuffles whose best
+    and worst system lie at least as far apart as the pair.
     """
     queries, systems, measures = values.shape
     a, b = np.triu_indices(systems, 1)
-    scale = scale_for(values, queries)
+    scale = scale_for(largest_of(values), queries)
     p = np.empty((len(a), measures))
     for m in range(measures):
         units = np.rint(values[:, :, m] * scale[m])

@@ -1,7 +1,7 @@
 """Random bits and subsamples from a counter: any part can be computed alone, on any device.
 
-The generator is SplitMix64: the i-th word of a stream is a bijective hash of ``key + (i + 1) · GOLDEN``.
-It needs only 64-bit additions, multiplications, shifts and exclusive-ors, so NumPy, numba and PyTorch can each
+The generator is SplitMix64: the i-th word of a stream is a bijective hash of ``key + (i + 1) · GOLDEN``. It
+needs only 64-bit additions, multiplications, shifts and exclusive-ors, so NumPy, numba and PyTorch can each
 write it down and agree bit for bit. The keys themselves come from NumPy's Philox, one pair a subsample.
 """
 
@@ -54,8 +54,8 @@ def words_for(n: int) -> int:
 def draw(keys: Words, pool: int, n: int) -> npt.NDArray[np.int64]:
     """Draw ``n`` of ``pool`` queries without replacement, one ascending row a key.
 
-    Each query gets a random number and the n smallest win. The query's own index stands in the lowest bits, so
-    that no two numbers are equal and the winners can be read off without an argsort.
+    Each query gets a random number and the n smallest win. The query's own index stands in the lowest bits,
+    so that no two numbers are equal and the winners can be read off without an argsort.
     """
     mask = np.uint64((1 << pool.bit_length()) - 1)
     queries = np.arange(pool, dtype=np.uint64)

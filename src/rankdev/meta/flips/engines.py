@@ -25,6 +25,7 @@ class Engine(Protocol):
 
     batch: int
     share: int
+    largest: Floats  # magnitude of each measure
 
     def extremes(
         self, n: int, scale: Floats, keys: Words, first: int, permutations: int
@@ -59,25 +60,25 @@ def open_engine(name: str, values: Floats, work: float) -> Engine:
 
 
 def count_extremes(
-    engine: Engine, values: Floats, n: int, keys: Words, permutations: int, threads: int | None = None
+    engine: Engine, n: int, keys: Words, permutations: int, threads: int | None = None
 ) -> npt.NDArray[np.int64]:
-    """Count extreme flips for every key: ``[key, pair by lag, measure]``."""
-    scale = scale_for(values, n)
-    pairs = values.shape[1] * (values.shape[1] - 1) // 2
-    counts = np.zeros((len(keys), pairs, values.shape[2]), np.int64)
+    """Count extreme flips of ``n`` queries for every key: ``[key, pair by lag, measure]``."""
+    scale = scale_for(engine.largest, n)
 
-    def work(share: tuple[int, int, int]) -> tuple[int, npt.NDArray[np.int64]]:
+    def work(share: tuple[int, int, int]) -> npt.NDArray[np.int64]:
         start, first, size = share
-        return start, engine.extremes(n, scale, keys[start : start + engine.batch], first, size)
+        return engine.extremes(n, scale, keys[start : start + engine.batch], first, size)
 
-    with ThreadPoolExecutor(threads or _processors()) as pool:
+    shares = list(_shares(engine, len(keys), permutations))
+    found: dict[int, npt.NDArray[np.int64]] = {}
+    with ThreadPoolExecutor(min(len(shares), threads or _processors())) as pool:
         try:
-            for start, found in pool.map(work, _shares(engine, len(keys), permutations)):
-                counts[start : start + len(found)] += found
+            for (start, _, _), counts in zip(shares, pool.map(work, shares), strict=True):
+                found[start] = found[start] + counts if start in found else counts
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return counts
+    return np.concatenate(list(found.values()))
 
 
 def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:

@@ -1,8 +1,9 @@
 """Flipped sums from tables, compiled by numba.
 
-For each 4 queries the 16 sums of their subsets are tabulated, for 16 columns at a time; a permutation then adds
-one table row for each 4 of its random bits, which are used as they are. One 64-bit word of a permutation adds 16
-rows to 16 columns: the tables of a word take 32 KB and stay in the nearest cache, the 16 sums in registers.
+For each 4 queries the 16 sums of their subsets are tabulated, for 16 columns at a time; a permutation then
+adds one table row for each 4 of its random bits, which are used as they are. One 64-bit word of a
+permutation adds 16 rows to 16 columns: the tables of a word take 32 KB and stay in the nearest cache, the
+16 sums in registers.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.chance import FACTORS, GOLDEN, SHIFTS, Words, draw
-from rankdev.meta.flips.fixed import slack
+from rankdev.meta.flips.fixed import largest_of, slack
 
 TILE = 16  # columns at a time
 NIBBLES = 16  # groups of 4 queries in a 64-bit word
@@ -37,6 +38,7 @@ class NumbaEngine:
 
     def __init__(self, values: Floats) -> None:
         self.values = values
+        self.largest = largest_of(values)
         self._columns: tuple[bytes, Floats] = (b"", np.empty((0, 0)))
 
     def extremes(
@@ -51,7 +53,7 @@ class NumbaEngine:
         return counts
 
     def _fixed(self, scale: Floats) -> Floats:
-        """Give the scaled columns, padded to whole tiles; the last ones are kept, as a size has many calls."""
+        """Give the scaled columns, padded to whole tiles, and keep them for the next call."""
         name, columns = self._columns
         if name != scale.tobytes():
             flat = np.rint(self.values * scale).reshape(len(self.values), -1)
@@ -64,8 +66,8 @@ class NumbaEngine:
 def _add_rows(typingctx: Any, sums: Any, table: Any, word: Any) -> Any:
     """Add the table rows that the nibbles of a word name to the sums of one permutation (both are addresses).
 
-    Written as vector instructions because the loop that numba compiles from plain indexing checks for overlapping
-    rows again and again, and was measured five times slower.
+    Written as vector instructions because the loop that numba compiles from plain indexing checks for
+    overlapping rows again and again, and was measured five times slower.
     """
     signature = types.void(types.uintp, types.uintp, types.uint64)
 
@@ -128,7 +130,7 @@ def _tabulate(rows: Any, table: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _transpose(tile: Any, sums: Any) -> None:
-    """Copy ``tile[permutation, column]`` to ``sums[column, permutation]``, by pieces that stay in the cache."""
+    """Copy ``tile[permutation, column]`` to ``sums[column, permutation]``, in small pieces."""
     for start in range(0, len(tile), 64):
         piece = tile[start : start + 64]
         for c in range(TILE):
@@ -149,7 +151,7 @@ def _flip(rows: Any, words: Any, sums: Any) -> None:
             _tabulate(rows[64 * w : 64 * w + 64, left : left + TILE], table)
             line = words[w]
             for p in range(line.size):
-                _add_rows(here + np.uintp(8 * TILE * p), there, line[p])
+                _add_rows(here + np.uintp(8 * TILE * p), there, line[p])  # type: ignore[call-arg]
         _transpose(tile, sums[left : left + TILE])
 
 
@@ -181,7 +183,7 @@ def _compare(sums: Any, observed: Any, block: Any, tolerance: Any, count: Any) -
 
 
 @njit(cache=True, nogil=True)
-def _count_extremes(
+def _count_extremes(  # noqa: PLR0917 - compiled code takes no keywords
     columns: Any,
     used: Any,
     picks: Any,
@@ -194,12 +196,16 @@ def _count_extremes(
     n = picks.shape[1]
     width = (n + 63) // 64
     rows = np.zeros((64 * width, columns.shape[1]))
+    observed = np.empty(used)
     sums = np.empty((columns.shape[1], BLOCK))
     words = np.empty((width, BLOCK), np.uint64)
     for k in range(len(picks)):
         for i in range(n):
             rows[i] = columns[picks[k, i]]
-        observed = rows[:, :used].sum(axis=0)
+        observed[:] = 0.0
+        for i in range(n):
+            for c in range(used):
+                observed[c] += rows[i, c]
         for start in range(0, permutations, BLOCK):
             block = min(BLOCK, permutations - start)
             _words(keys[k], width, first + start, words[:, :block])

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.chance import Words, draw, flip_words
-from rankdev.meta.flips.fixed import slack
+from rankdev.meta.flips.fixed import largest_of, slack
 
 BLOCK = 250  # permutations at a time: hits of a block are counted in single bytes
 QUERIES = 4096  # queries at a time, so that the bits of a large pool fit into memory
@@ -21,6 +21,7 @@ class NumpyEngine:
 
     def __init__(self, values: Floats) -> None:
         self.values = values
+        self.largest = largest_of(values)
 
     def extremes(
         self, n: int, scale: Floats, keys: Words, first: int, permutations: int

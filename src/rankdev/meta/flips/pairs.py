@@ -15,4 +15,5 @@ def lag_order(systems: int) -> npt.NDArray[np.int64]:
     a, b = np.triu_indices(systems, 1)
     lag = b - a
     before = (lag - 1) * systems - lag * (lag - 1) // 2  # pairs of smaller lags
-    return (before + a).astype(np.int64)
+    places: npt.NDArray[np.int64] = (before + a).astype(np.int64)
+    return places

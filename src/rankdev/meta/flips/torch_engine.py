@@ -10,7 +10,7 @@ import torch
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.chance import FACTORS, GOLDEN, SHIFTS, Words, words_for
-from rankdev.meta.flips.fixed import slack
+from rankdev.meta.flips.fixed import largest_of, slack
 
 ROOM = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
 
@@ -22,6 +22,7 @@ class TorchEngine:
 
     def __init__(self, values: Floats) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.largest = largest_of(values)
         self.values = torch.as_tensor(np.ascontiguousarray(values), device=self.device)
 
     def extremes(
@@ -44,7 +45,8 @@ class TorchEngine:
                 size = min(block, first + permutations - at)
                 bits = _bits(part[:, 1], n, at, size)
                 _count(rows, bits, slack(n), measures, counts[start : start + batch])
-        return counts.cpu().numpy().astype(np.int64).reshape(len(keys), -1, measures)
+        found: npt.NDArray[np.int64] = counts.cpu().numpy().astype(np.int64)
+        return found.reshape(len(keys), -1, measures)
 
 
 def _signed(word: int) -> int:
