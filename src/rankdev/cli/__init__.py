@@ -16,6 +16,12 @@ from rankdev.errors import RankdevError, RankdevWarning, suggestion
 COMMANDS = {
     "eval": "Score runs against references.",
     "explain": "Show position by position where one query's score was lost.",
+    "compare": "Test which differences between systems can be believed.",
+    "power": "Say how often n queries tell systems apart.",
+    "stability": "Say how well n queries give the order of systems.",
+    "sensitivity": "Say how a measure's parameters change its power.",
+    "agreement": "Say how far measures agree on the order of systems.",
+    "plan": "Say how many queries a comparison needs.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades or lists.",
     "study": "Rerun the paper's experiments beside its published numbers.",

@@ -55,16 +55,18 @@ class Report:
         """Print for a person; on a terminal the best values stand out."""
         table = self._table()
         printer = console(stream, max(80, _natural_width(table)))
+        if self.title:
+            printer.print(self.title, markup=False, soft_wrap=True)
         printer.print(table)
         for note in self.notes:
-            printer.print(note, markup=False)
+            printer.print(note, markup=False, soft_wrap=not printer.is_terminal)
 
     def _table(self) -> Table:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self.title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
         for name, dtype in self.display.schema.items():
             table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
         starred = {name for _, name in self.best}
@@ -120,13 +122,13 @@ def choose_format(form: str | None, output: str | None) -> Format:
     raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
 
 
-def best_cells(display: pl.DataFrame, columns: Sequence[str]) -> frozenset[tuple[int, str]]:
+def best_cells(display: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:
     """Mark the highest value of each column, as far as the shown decimals tell them apart."""
     if display.height < 2:
         return frozenset()
     cells = set()
     for name in columns:
-        shown = display[name].round(4)
+        shown = display[name].round(digits)
         top = shown.max()
         cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
     return frozenset(cells)

@@ -1,0 +1,49 @@
+"""rankdev compare: is A really better than B?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.judging import judging_options, load_scores
+from rankdev.cli.options import deliver
+
+
+@click.command("compare", short_help="Test which differences between systems can be believed.")
+@judging_options
+@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
+@click.option(
+    "--test",
+    type=click.Choice(["randomization", "t", "wilcoxon", "bootstrap"]),
+    default="randomization",
+    show_default=True,
+)
+@click.option("--correction", type=click.Choice(["holm", "bh", "tukey", "none"]), default="holm", show_default=True)
+@click.option("--permutations", default=100_000, show_default=True, help="Sign flips or resamples a test.")
+def command(
+    baselines: tuple[str, ...],
+    test: Any,
+    correction: Any,
+    permutations: int,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    **source: Any,
+) -> None:
+    """Test all pairs of systems, or all against baselines, for each measure.
+
+    Give REFERENCES and RUNs, or --scores.
+    """
+    from rankdev.meta.significance import significance
+    from rankdev.reporting.verdicts import significance_report
+
+    verdict = significance(
+        load_scores(**source),
+        baselines=baselines or None,
+        test=test,
+        correction=correction,
+        permutations=permutations,
+        seed=seed,
+    )
+    deliver(significance_report(verdict), form, output)

@@ -1,0 +1,107 @@
+"""What the commands that judge scores share: where the scores come from, and progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.options import measure_option, named_runs, order_options, output_options, reading_progress
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+    from rankdev.runs import Order, Ties
+
+seed_option = click.option("--seed", default=0, show_default=True, help="The same seed gives the same numbers.")
+
+
+def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add REFERENCES RUN... or --scores, and all that says how they are scored; load_scores takes these."""
+    for add in (
+        output_options,
+        order_options,
+        seed_option,
+        click.option("--name", "names", multiple=True, help="Name a run; once for each, in order."),
+        click.option("--scores", "table", metavar="FILE", help="Scores from elsewhere: system, query, measure, value."),
+        measure_option(()),
+        click.argument("runs", nargs=-1, metavar="[RUN]..."),
+        click.argument("references", required=False),
+    ):
+        command = add(command)
+    return command
+
+
+def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what all simulations of the randomization test take; the values go to the call as they are."""
+    for add in (
+        click.option("--threads", type=int, help="Default: all cores. The numbers do not depend on it."),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "numba", "numpy", "torch"]),
+            default="auto",
+            show_default=True,
+            help="What computes; the numbers do not depend on it.",
+        ),
+        click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects."),
+        click.option("--permutations", default=1000, show_default=True, help="Sign flips a test."),
+        click.option("--subsamples", default=300, show_default=True, help="Subsamples a size."),
+    ):
+        command = add(command)
+    return command
+
+
+def load_scores(
+    references: str | None,
+    runs: Sequence[str],
+    table: str | None,
+    measures: Sequence[str],
+    names: Sequence[str],
+    order: Order,
+    ties: Ties,
+) -> Scores:
+    """Score runs against references, or read scores that were computed elsewhere."""
+    from rankdev.evaluation.score_files import read_scores
+    from rankdev.evaluation.scoring import evaluate, remarks
+
+    if table is not None:
+        if references is not None:
+            raise UsageError("give either REFERENCES and RUNs or --scores, not both")
+        scores = read_scores(table)
+        return scores.select(measures=measures) if measures else scores
+    if references is None or not runs:
+        raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
+    with reading_progress(runs) as progress:
+        found = evaluate(
+            references, named_runs(runs, names), measures or ["RDQ@10"], order=order, ties=ties, progress=progress
+        )
+    for line in remarks(found, ties):
+        click.echo(f"rankdev: note: {line}", err=True)
+    return found
+
+
+@contextmanager
+def working_progress() -> Iterator[Callable[[float, float, str], None] | None]:
+    """Show a bar on a terminal while a simulation goes on, with its cost first."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=None)
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=note)
+
+
+def whole_numbers(text: str | None, what: str) -> list[int] | None:
+    """Read a list such as 25,50,100."""
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{what} is {text!r}; expected whole numbers such as 25,50,100") from None

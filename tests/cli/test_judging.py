@@ -1,0 +1,101 @@
+import json
+
+import pytest
+
+import rankdev as rd
+from rankdev.meta.planning import plan
+from rankdev.meta.power import power
+from rankdev.meta.significance import significance
+from rankdev.meta.stability import stability
+
+RUNS = ("nearest.run", "popular.run", "blended.run")
+SYSTEMS = {path.removesuffix(".run"): path for path in RUNS}
+
+
+@pytest.fixture
+def scores(folder):
+    return rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5", "AP@5"])
+
+
+def ask(rankdev, command, *options):
+    done = rankdev(command, "places.jsonl", *RUNS, "-m", "RDQ@5", "-m", "AP@5", *options, "--format", "json")
+    assert done.status == 0, done.err
+    return json.loads(done.out)
+
+
+def test_compare_gives_what_significance_gives(rankdev, scores):
+    assert ask(rankdev, "compare") == significance(scores).to_polars().to_dicts()
+    against = ask(rankdev, "compare", "--baseline", "nearest", "--test", "t", "--correction", "bh")
+    assert against == significance(scores, baselines="nearest", test="t", correction="bh").to_polars().to_dicts()
+
+
+def test_compare_marks_what_can_be_believed(rankdev, scores):
+    out = rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5").out
+    believed = significance(scores, measures=["RDQ@5"]).to_polars()["p_adjusted"] <= 0.05
+    assert sum("*" in line for line in out.splitlines() if line.startswith(" RDQ@5")) == believed.sum() > 0
+    assert "seed = 0" in out
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_power_gives_what_power_gives(rankdev, scores):
+    options = ("--sizes", "4,8", "--subsamples", "20", "--permutations", "50", "--seed", "3")
+    expected = power(scores, sizes=[4, 8], subsamples=20, permutations=50, seed=3)
+    assert ask(rankdev, "power", *options) == expected.to_polars().to_dicts()
+    out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "--at", "4").out
+    assert "Power at 4 queries over 3 pairs" in out
+    assert "3 pairs on all queries" in out
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_stability_gives_what_stability_gives(rankdev, scores):
+    expected = stability(scores, sizes=[4, 8], subsamples=20).to_polars().to_dicts()
+    assert ask(rankdev, "stability", "--sizes", "4,8", "--subsamples", "20") == expected
+
+
+def test_agreement_has_a_row_a_pair(rankdev):
+    (row,) = ask(rankdev, "agreement")
+    assert (row["a"], row["b"], row["tau"]) == ("RDQ@5", "AP@5", 1.0)
+
+
+def test_sensitivity_has_a_row_a_cell(rankdev):
+    options = ("--grid", "alpha=1,4", "--grid", "penalty=m1,m2", "-n", "5", "--subsamples", "10", "--format", "json")
+    rows = json.loads(rankdev("sensitivity", "places.jsonl", *RUNS, *options).out)
+    assert [(row["alpha"], row["penalty"]) for row in rows] == [(1, "m1"), (1, "m2"), (4, "m1"), (4, "m2")]
+
+
+def test_plan_says_it_in_words(rankdev, scores):
+    out = rankdev("plan", "places.jsonl", *RUNS, "-m", "RDQ@5", "-b", "blended", "--difference", "0.1").out
+    found = plan(scores, "nearest", "blended", "RDQ@5", difference=0.1)
+    assert " ".join(found.summary().split()) in " ".join(out.split())
+
+
+def test_scores_from_elsewhere(rankdev, scores):
+    expected = significance(scores).to_polars().to_dicts()
+    for name in ("scores.csv", "scores.json", "scores.parquet"):
+        rankdev("eval", "places.jsonl", *RUNS, "-m", "RDQ@5", "-m", "AP@5", "-q", "-o", name)
+        rows = json.loads(rankdev("compare", "--scores", name, "--format", "json").out)
+        assert [row["p"] for row in rows] == pytest.approx([row["p"] for row in expected])
+    only = json.loads(rankdev("compare", "--scores", "scores.csv", "-m", "AP@5", "--format", "json").out)
+    assert {row["measure"] for row in only} == {"AP@5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("compare",), 2, "give REFERENCES and at least one RUN, or --scores FILE"),
+        (("compare", "places.jsonl", "blended.run"), 2, "at least 2 systems"),
+        (("compare", "places.jsonl", *RUNS, "--scores", "x.csv"), 2, "not both"),
+        (("compare", "places.jsonl", *RUNS, "--baseline", "blendid"), 2, "did you mean blended?"),
+        (("compare", "--scores", "nearest.run"), 1, "nearest.run: expected a table"),
+        (("compare", "--scores", "places.jsonl"), 1, "places.jsonl: scores: column 'system' is missing"),
+        (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
+        (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
+        (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
+        (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),
+        (("sensitivity", "places.jsonl", *RUNS, "--grid", "alfa=1"), 2, "did you mean alpha?"),
+    ],
+)
+def test_wrong_calls(rankdev, arguments, status, message):
+    done = rankdev(*arguments)
+    assert done.status == status
+    assert message in done.err
