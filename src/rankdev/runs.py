@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,9 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
-from rankdev.frames import as_frame, check_mapping, is_table, number_column, text_column, to_pandas
-from rankdev.references.columns import Floats, Groups, Ints, group, repeated_rows
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown, suggestion
+from rankdev.frames import (
+    as_frame,
+    check_mapping,
+    is_table,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+    to_pandas,
+)
+from rankdev.references.columns import Floats, Groups, Ints, check_once, group, repeated_rows
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -91,10 +100,11 @@ class Run(Mapping[str, list[str]]):
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
         for query, items in lists.items():
             if isinstance(items, str) or not isinstance(items, Sequence):
-                raise DataError(f"query {query!r}: expected a list of items; got {items!r}")
+                raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
         counts = np.array([len(items) for items in lists.values()], np.int64)
-        items = pl.Series("item", [as_id(item) for items in lists.values() for item in items], dtype=pl.String)
-        queries = pl.Series("query", [as_id(query) for query in lists], dtype=pl.String)
+        items = _item_ids(lists)
+        queries = text_series("query", [as_id(query) for query in lists])
+        check_once(queries, "query {} stands twice, as a number and as text; keep one")
         codes = np.repeat(np.arange(len(counts)), counts)
         repeats = repeated_rows(codes, items)
         if repeats.any():
@@ -105,15 +115,14 @@ class Run(Mapping[str, list[str]]):
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
         """Take ``{query: {item: score}}``, to be ordered by score."""
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
-        entries = [
-            (as_id(query), as_id(item), value)
-            for query, values in scores.items()
-            for item, value in check_mapping(values, f"query {query!r}", "{item: score}").items()
-        ]
-        columns = [list(part) for part in zip(*entries, strict=True)] or [[], [], []]
+        for query, values in scores.items():
+            check_mapping(values, f"query {shown(query)}", "{item: score}")
         frame = pl.DataFrame(
-            {"query": columns[0], "item": columns[1], "score": pl.Series(columns[2], strict=False)},
-            schema_overrides={"query": pl.String, "item": pl.String},
+            {
+                "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+                "item": _item_ids(scores),
+                "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+            }
         )
         return cls.from_table(frame, ties=ties)
 
@@ -140,6 +149,8 @@ class Run(Mapping[str, list[str]]):
             return cls.from_table(value, order=order, ties=ties)
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
         if any(isinstance(entry, Mapping) for entry in value.values()):
+            if order == "rank":
+                raise DataError("a run {query: {item: score}} has no ranks; order it by score")
             return cls.from_scores(value, ties=ties)
         return cls.from_lists(value)
 
@@ -315,8 +326,8 @@ class RunBuilder:
                 row = int(clash["clash"].arg_max() or 0)
                 query, item, value = frame.row(row)
                 raise DataError(
-                    f"query {query!r}: item {item!r} has two {self._ordering.order}s, {clash['first'][row]:g} and"
-                    f" {value:g}; keep one",
+                    f"query {shown(query)}: item {shown(item)} has two {self._ordering.order}s,"
+                    f" {clash['first'][row]:.15g} and {value:.15g}; keep one",
                     row=row,
                 )
         return repeated
@@ -326,7 +337,15 @@ class RunBuilder:
         if self._ordering.order == "rank" and shared.any():
             at = int(np.argmax(shared))
             query = groups.names[int(groups.codes[at])]
-            raise DataError(f"query {query!r}: rank {value[at]:g} stands twice; each item needs a rank of its own")
+            raise DataError(f"query {shown(query)}: rank {value[at]:g} stands twice; each item needs a rank of its own")
+
+
+def _item_ids(entries: Mapping[Any, Iterable[Any]]) -> pl.Series:
+    names: list[str] = []
+    for query, items in entries.items():
+        where = f"query {shown(query)}: "
+        names += [as_id(item, where) for item in items]
+    return text_series("item", names)
 
 
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl.Float64})
@@ -335,8 +354,8 @@ _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl
 def _warn_repeats(repeats: Bools, query: pl.Series, item: pl.Series) -> None:
     row = int(np.argmax(repeats))
     warnings.warn(
-        f"{repeats.sum()} items are returned twice for the same query, such as {item[row]!r} for {query[row]!r};"
-        " only the first occurrence counts",
+        f"{repeats.sum()} items are returned twice for the same query, such as {shown(item[row])} for"
+        f" {shown(query[row])}; only the first occurrence counts",
         RankdevWarning,
         stacklevel=4,
     )
