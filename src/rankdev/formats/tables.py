@@ -20,6 +20,7 @@ from rankdev.frames import first_line, known_names, mixed_series, text_series
 from rankdev.references.reference import as_id
 
 _SPACE = " \t"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def read_table(source: Source, kind: Kind) -> Table:
 def read_json(source: Source) -> dict[str, Any]:
     """Read one JSON object."""
     try:
-        value = json.loads(source.read().decode(), object_pairs_hook=_unrepeated)
+        value = _loads(source.read())
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError) as error:
@@ -73,6 +74,13 @@ def read_json(source: Source) -> dict[str, Any]:
         raise FileFormatError(source.name, f"this is not JSON ({first_line(error)})", line) from None
     if not isinstance(value, dict) or not value:
         raise FileFormatError(source.name, "expected a JSON object that maps each query to its items")
+    return value
+
+
+def _loads(content: bytes) -> Any:
+    value = json.loads(content.decode(), object_pairs_hook=_unrepeated)
+    if _SURROGATE.search(content):
+        json.dumps(value, ensure_ascii=False).encode()  # fails where half a pair stands alone, which is not text
     return value
 
 
@@ -165,13 +173,21 @@ def _csv_rows(name: str, content: bytes, separator: str) -> tuple[list[list[str]
 
 def _jsonl(name: str, content: bytes) -> Table:
     lines = [at for at, line in enumerate(content.split(b"\n"), start=1) if line.strip()]
+    frame = _plain_jsonl(content)
+    if frame is None or frame.height != len(lines):
+        frame = _records(name, content, lines)
+    return Table(name, frame, lines.__getitem__)
+
+
+def _plain_jsonl(content: bytes) -> pl.DataFrame | None:
+    """Read records that are all alike, fast; None for mixed types or a broken line."""
+    if _SURROGATE.search(content):
+        return None
     try:
         frame = pl.read_ndjson(content, infer_schema_length=None)
-        if frame.height == len(lines) and not any(column.null_count() for column in frame):
-            return Table(name, frame, lines.__getitem__)
     except (pl.exceptions.PolarsError, ValueError):
-        pass  # mixed types or a broken line: read again, line by line, to tell which
-    return Table(name, _records(name, content, lines), lines.__getitem__)
+        return None
+    return None if any(column.null_count() for column in frame) else frame
 
 
 def _records(name: str, content: bytes, lines: list[int]) -> pl.DataFrame:
@@ -179,7 +195,7 @@ def _records(name: str, content: bytes, lines: list[int]) -> pl.DataFrame:
     records: list[dict[str, Any]] = []
     for at in lines:
         try:
-            record = json.loads(texts[at - 1].decode(), object_pairs_hook=_unrepeated)
+            record = _loads(texts[at - 1])
             if not isinstance(record, dict):
                 raise DataError("this line is not a JSON object; expected one object a line")
             records.append({key: _plain(key, value) for key, value in record.items()})
