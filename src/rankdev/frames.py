@@ -26,7 +26,7 @@ ALIASES = {
 
 def is_table(value: object) -> bool:
     """Tell whether ``value`` is a table: a polars or pandas frame, or anything that exports Arrow."""
-    return hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
+    return hasattr(type(value), "columns") or hasattr(value, "__arrow_c_stream__")
 
 
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:

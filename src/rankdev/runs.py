@@ -236,12 +236,14 @@ class RunBuilder:
         frame = pl.concat(self._batches) if self._batches else _EMPTY
         self._batches.clear()
         groups, rows = self._order(frame)
-        query, item = groups.names.alias("query"), frame["item"]
-        value = frame["value"].to_numpy()
+        codes, query, item, value = groups.codes, groups.names.alias("query"), frame["item"], frame["value"].to_numpy()
         if rows is not None:
-            groups, item, value = Groups(groups.names, groups.codes[rows]), item.gather(rows), value[rows]
+            codes, item, value = codes[rows], item.gather(rows), value[rows]
+        if self._depth is not None and not (keep := self._first(codes, value, self._depth)).all():
+            codes, item, value = codes[keep], item.filter(pl.Series(keep)), value[keep]
+        groups = Groups(query, codes)
         self._check_positions(groups, value)
-        rows_query = query.gather(groups.codes)
+        rows_query = query.gather(codes)
         repeats = self._check_repeats(pl.DataFrame({"query": rows_query, "item": item, "value": value}))
         if repeats.any():
             _warn_repeats(repeats, rows_query, item)
@@ -257,27 +259,27 @@ class RunBuilder:
 
     def _compact(self, depth: int) -> None:
         """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
-        frame = pl.concat(self._batches, rechunk=True)
-        if frame["query"].n_unique() < len(frame["query"].rle()):
-            frame = self._cut(frame, depth)
+        frame = self._cut(pl.concat(self._batches, rechunk=True), depth)
         self._batches = [frame]
         self._rows = frame.height
         self._compact_at = max(self._compact_at, 2 * self._rows)
 
     def _cut(self, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
-        """Keep the first ``depth`` positions of each query, and what is tied with the last of them."""
         groups, rows = self._order(frame)
-        codes = groups.codes if rows is None else groups.codes[rows]
+        codes, value = groups.codes, frame["value"].to_numpy()
+        if rows is None:
+            return frame.filter(pl.Series(self._first(codes, value, depth)))
+        return frame[rows[self._first(codes[rows], value[rows], depth)]]
+
+    def _first(self, codes: Ints, value: Floats, depth: int) -> Bools:
+        """Mark the first ``depth`` of the ordered rows of each query, and what is tied with the last of them."""
         begins = np.flatnonzero(np.diff(codes, prepend=-1))
         counts = np.diff(np.append(begins, len(codes)))
-        position = np.arange(len(codes)) - np.repeat(begins, counts)
-        keep = position < depth
+        keep = np.arange(len(codes)) - np.repeat(begins, counts) < depth
         if self._ordering.order == "score":
-            value = frame["value"].to_numpy()
-            keys = self._ordering.keys(value if rows is None else value[rows])
-            last = np.repeat(begins + np.minimum(counts, depth) - 1, counts)
-            keep |= keys == keys[last]
-        return frame[np.flatnonzero(keep) if rows is None else rows[keep]]
+            keys = self._ordering.keys(value)
+            keep |= keys == np.repeat(keys[begins + np.minimum(counts, depth) - 1], counts)
+        return keep
 
     def _order(self, frame: pl.DataFrame) -> tuple[Groups, Ints | None]:
         """Group rows by query; the rows in order, or None where they already are."""

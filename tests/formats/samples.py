@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from rankdev import References, Run
+from rankdev import Run
 
 RUN = {"q1": {"d1": 0.9, "d2": 0.5, "d3": 0.25}, "q2": {"d9": 3.0, "d1": -1.0}, "007": {"été": 1e-3}}
 GRADES = {"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}, "q2": {"d9": 2}}
