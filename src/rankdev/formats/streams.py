@@ -24,7 +24,7 @@ PathLike = str | os.PathLike[str]
 
 HEAD_BYTES = 1 << 16
 BATCH_BYTES = 32 << 20
-_GZIP, _ZSTD, _PARQUET, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
+_GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
 _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
@@ -41,7 +41,7 @@ class Source:
         self._raw = _open(self._path)
         try:
             self._stream = self._unpacked()
-            self._head = self._guarded(lambda: self._stream.read(HEAD_BYTES)).removeprefix(BOM)
+            self._head = self._guarded(lambda: self._stream.read(HEAD_BYTES)).removeprefix(_BOM)
             self.kind = self._known_kind()
         except BaseException:
             self.close()

@@ -11,7 +11,7 @@ from typing import NoReturn
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.formats.streams import BOM, HEAD_BYTES, Source, kind_of
+from rankdev.formats.streams import HEAD_BYTES, Source, kind_of
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, ValueError):
         return None
     columns = frame.select("query", "item", number)
-    whole = frame["extra"].null_count() == frame.height and not any(series.null_count() for series in columns)
+    whole = frame["extra"].null_count() == frame.height > 0 and not any(series.null_count() for series in columns)
     return columns if whole and frame[number].is_finite().all() else None
 
 
@@ -120,14 +120,14 @@ def write_trec(columns: list[pl.Series], what: str) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
     for column in columns:
         if column.dtype == pl.String:
-            odd = column.filter(column.str.contains(r"[\s\x00]|^$"))
+            odd = column.filter(column.str.contains(r"[\s\x00]|^$|^\x{FEFF}"))  # the last is a byte-order mark
             if len(odd):
                 raise DataError(
                     f"{shown(odd[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
                 )
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
     content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
-    if content.startswith(BOM) or kind_of(content[:HEAD_BYTES]) != "trec":
+    if kind_of(content[:HEAD_BYTES]) != "trec":
         raise DataError(
             f"{shown(columns[0][0])} begins as another kind of file does; write {what} as .jsonl instead of TREC"
         )
