@@ -158,8 +158,11 @@ def _csv_rows(name: str, content: bytes, separator: str) -> tuple[list[list[str]
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        for row in filter(None, reader):
-            rows.append([field.strip(_SPACE) for field in row])
+        for row in reader:
+            fields = [field.strip(_SPACE) for field in row]
+            if fields in ([], [""]):
+                continue
+            rows.append(fields)
             lines.append(reader.line_num)
             if len(row) != len(rows[0]):
                 raise FileFormatError(name, f"{len(row)} columns; the header has {len(rows[0])}", reader.line_num)
