@@ -202,7 +202,7 @@ def _qrels(references: References) -> bytes:
     if references.grades is None:
         raise DataError("TREC qrels hold grades and these references have ranks; write them as .jsonl or .csv")
     grades = references.grades
-    whole = bool((grades == np.floor(grades)).all())
+    whole = bool((grades == np.floor(grades)).all() and grades.max() < 2**53)
     grade = pl.Series(grades.astype(np.int64) if whole else grades)
     zero = pl.Series(np.zeros(len(grades), np.int64))
     return write_trec([references.queries.gather(references.codes), zero, references.item_ids, grade], "the references")
