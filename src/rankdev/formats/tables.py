@@ -142,7 +142,7 @@ def _plain_csv(content: bytes, separator: str) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, ValueError):
         return None
     frame = frame.select(pl.all().str.strip_chars(_SPACE))
-    if frame.height < 2 or any(column.null_count() for column in frame) or len(set(frame.row(0))) < frame.width:
+    if min(frame.shape) < 2 or any(column.null_count() for column in frame) or len(set(frame.row(0))) < frame.width:
         return None
     return frame[1:].rename(dict(zip(frame.columns, frame.row(0), strict=True)))
 
@@ -168,9 +168,11 @@ def _csv_rows(name: str, content: bytes, separator: str) -> tuple[list[list[str]
                 raise FileFormatError(name, f"{len(row)} columns; the header has {len(rows[0])}", reader.line_num)
     except csv.Error as error:
         raise FileFormatError(name, f"this is not a table ({error})", reader.line_num) from None
-    repeated = {column for column in rows[0] if rows[0].count(column) > 1}
-    if repeated:
-        raise FileFormatError(name, f"the column {shown(min(repeated))} stands twice in the header", lines[0])
+    if not rows:
+        raise FileFormatError(name, "the table is empty")
+    column, count = Counter(rows[0]).most_common(1)[0]
+    if count > 1:
+        raise FileFormatError(name, f"the column {shown(column)} stands twice in the header", lines[0])
     return rows, lines[1:]
 
 
