@@ -140,10 +140,6 @@ def _tier_rows(table: Table) -> Table:
     if "grades" in table.frame.columns:
         tiers, each = tiers.with_columns(grade=_tier_grades(table, tiers["item"])), [*each, "grade"]
     rows = tiers.explode(each).explode("item")
-    empty = rows["item"].is_null()
-    if empty.any():
-        line = table.line_of(int(rows["record"][int(empty.arg_max() or 0)]))
-        raise FileFormatError(table.name, "a tier is empty or has no item; every rank needs one", line)
     record = rows["record"].to_numpy()
     return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(record[row])))
 
@@ -156,7 +152,13 @@ def _tiers(table: Table) -> pl.Series:
     values = table.frame[name]
     if _list_depth(values.dtype) != depth:
         raise FileFormatError(table.name, f"{name} must be {shape} on every line")
-    return values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
+    tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
+    sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
+    empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
+    if empty.any():
+        line = table.line_of(int(empty.arg_max() or 0))
+        raise FileFormatError(table.name, "a tier is empty or missing; every rank needs an item", line)
+    return tiers
 
 
 def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:

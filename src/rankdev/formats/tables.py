@@ -112,7 +112,7 @@ def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
 def _parquet(name: str, content: bytes) -> pl.DataFrame:
     try:
         return pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise FileFormatError(
             name, f"this Parquet file cannot be read ({first_line(error)}); it may be damaged"
         ) from None
