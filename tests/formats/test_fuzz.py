@@ -72,6 +72,7 @@ def mutated(draw: st.DrawFn) -> tuple[str, bytes]:
 @example(suffix="jsonl", content=b'{"query":' + b"[" * 100_000)
 @example(suffix="jsonl", content=b'{"query":"\\ud800","tiers":[["a"],1]}')
 @example(suffix="json", content=b'{"q1":{"\\ud800":1}}')
+@example(suffix="csv", content=b"x^2,b\n1,2\n")
 @example(suffix="csv", content=b'query,item,score\n"')
 def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
     check_all(tmp_path / f"file.{suffix}", content)

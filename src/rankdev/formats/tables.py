@@ -139,7 +139,7 @@ def _plain_csv(content: bytes, separator: str) -> pl.DataFrame | None:
         return None
     try:
         frame = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
-    except (pl.exceptions.PolarsError, ValueError):
+    except (pl.exceptions.PolarsError, OSError, ValueError):
         return None
     frame = frame.select(pl.all().str.strip_chars(_SPACE))
     if min(frame.shape) < 2 or any(column.null_count() for column in frame) or len(set(frame.row(0))) < frame.width:
