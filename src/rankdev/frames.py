@@ -142,7 +142,8 @@ def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        where = f"query {shown(frame['query'][row])}, item {shown(frame['item'][row])}"
+        names = [f"{key} {shown(frame[key][row])}" for key in ("query", "item") if key in frame.columns]
+        where = ", ".join(names) or f"{what}: row {row}"
         raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
     return numbers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -22,7 +22,7 @@ from rankdev.frames import (
     text_series,
     to_pandas,
 )
-from rankdev.references.columns import Floats, Groups, Ints, check_once, group, repeated_rows
+from rankdev.references.columns import Floats, Groups, Ints, check_once, group, item_series, repeated_rows
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Run(Mapping[str, list[str]]):
             if isinstance(items, str) or not isinstance(items, Sequence):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
         counts = np.array([len(items) for items in lists.values()], np.int64)
-        items = _item_ids(lists)
+        items = item_series(lists)
         queries = text_series("query", [as_id(query) for query in lists])
         check_once(queries, "query {} stands twice, as a number and as text; keep one")
         codes = np.repeat(np.arange(len(counts)), counts)
@@ -120,7 +120,7 @@ class Run(Mapping[str, list[str]]):
         frame = pl.DataFrame(
             {
                 "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
-                "item": _item_ids(scores),
+                "item": item_series(scores),
                 "score": number_series("score", [value for values in scores.values() for value in values.values()]),
             }
         )
@@ -229,7 +229,10 @@ class RunBuilder:
         self._batches.append(batch)
         self._rows += batch.height
         if self._depth is not None and self._rows > self._compact_at:
-            self._compact(self._depth)
+            # queries whose rows lie apart in the source were cut in each batch alone: cut them over all batches
+            self._batches = [self._cut(pl.concat(self._batches, rechunk=True), self._depth)]
+            self._rows = self._batches[0].height
+            self._compact_at = max(self._compact_at, 2 * self._rows)
 
     def finish(self) -> Run:
         """Put everything in order."""
@@ -257,13 +260,6 @@ class RunBuilder:
             self._depth,
         )
 
-    def _compact(self, depth: int) -> None:
-        """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
-        frame = self._cut(pl.concat(self._batches, rechunk=True), depth)
-        self._batches = [frame]
-        self._rows = frame.height
-        self._compact_at = max(self._compact_at, 2 * self._rows)
-
     def _cut(self, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
         groups, rows = self._order(frame)
         codes, value = groups.codes, frame["value"].to_numpy()
@@ -287,13 +283,12 @@ class RunBuilder:
         codes = groups.codes
         keys = self._ordering.keys(frame["value"].to_numpy())
         same_query = codes[1:] == codes[:-1]
-        grouped = bool((codes[1:] >= codes[:-1]).all())
-        wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
-        if grouped and not wrong.any():
-            return groups, None
-        if not grouped:
-            return groups, self._sort(frame["item"], keys, codes, np.arange(len(codes)))
         rows = np.arange(len(codes))
+        if not (codes[1:] >= codes[:-1]).all():
+            return groups, self._sort(frame["item"], keys, codes, rows)
+        wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
+        if not wrong.any():
+            return groups, None
         loose = np.isin(codes, codes[1:][wrong])
         rows[loose] = self._sort(frame["item"], keys, codes, np.flatnonzero(loose))
         return groups, rows
@@ -308,15 +303,12 @@ class RunBuilder:
         return tied
 
     def _sort(self, item: pl.Series, keys: Floats, codes: Ints, rows: Ints) -> Ints:
-        columns: dict[str, Any] = {"code": codes[rows], "key": -keys[rows], "row": rows}
-        by, descending = ["code", "key", "row"], [False, False, False]
+        columns: dict[str, Any] = {"code": codes[rows], "key": -keys[rows]}
         if self._ordering.names_descend is not None:
             columns["item"] = item.gather(rows)
-            by, descending = (
-                ["code", "key", "item", "row"],
-                [False, False, self._ordering.names_descend, False],
-            )
-        return pl.DataFrame(columns).sort(by, descending=descending)["row"].to_numpy()
+        columns["row"] = rows
+        descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
+        return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
 
     def _check_repeats(self, frame: pl.DataFrame) -> Bools:
         """Mark items that return in their query; refuse an item with two scores."""
@@ -340,14 +332,6 @@ class RunBuilder:
             at = int(np.argmax(shared))
             query = groups.names[int(groups.codes[at])]
             raise DataError(f"query {shown(query)}: rank {value[at]:g} stands twice; each item needs a rank of its own")
-
-
-def _item_ids(entries: Mapping[Any, Iterable[Any]]) -> pl.Series:
-    names: list[str] = []
-    for query, items in entries.items():
-        where = f"query {shown(query)}: "
-        names += [as_id(item, where) for item in items]
-    return text_series("item", names)
 
 
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl.Float64})

@@ -96,11 +96,11 @@ def _read_json(source: Source, ordering: Ordering) -> Run:
 def _json(run: Run) -> bytes:
     if run.scores is None:
         return json.dumps(dict(run.items())).encode()
-    scores = run.scores
+    scores, offsets = run.scores, run.offsets
     return json.dumps(
         {
-            query: dict(zip(items, scores[begin:].tolist(), strict=False))
-            for (query, items), begin in zip(run.items(), run.offsets, strict=False)
+            query: dict(zip(items, scores[offsets[i] : offsets[i + 1]].tolist(), strict=True))
+            for i, (query, items) in enumerate(run.items())
         }
     ).encode()
 

@@ -170,12 +170,9 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with target.open("wb") as device:  # a pipe or a device takes the bytes; it must not be replaced
-            yield device
-        return
+    special = target.exists() and not target.is_file() and not target.is_dir()  # a pipe or a device stays in its place
     try:
-        with _replacing(target) as raw, _packed(raw, target.suffix.lower()) as stream:
+        with target.open("wb") if special else _replacing(target) as raw, _packed(raw, target.suffix.lower()) as stream:
             yield stream
     except OSError as error:
         raise UsageError(f"{path}: cannot write here ({error.strerror}); choose another place") from None

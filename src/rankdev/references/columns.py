@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, shown
+from rankdev.frames import text_series
+from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +48,15 @@ def group(query: pl.Series) -> Groups:
     lookup = pl.DataFrame({"query": names, "code": np.arange(len(names))})
     codes = pl.DataFrame({"query": heads}).join(lookup, on="query", how="left", maintain_order="left")["code"]
     return Groups(names, codes.to_numpy()[block])
+
+
+def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
+    """Give the items of all queries, one after the other, as text."""
+    names: list[str] = []
+    for query, items in lists.items():
+        where = f"query {shown(query)}: "
+        names += [as_id(item, where) for item in items]
+    return text_series("item", names)
 
 
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:

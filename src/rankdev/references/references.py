@@ -22,7 +22,17 @@ from rankdev.frames import (
     text_series,
     to_pandas,
 )
-from rankdev.references.columns import Floats, Groups, Ints, check_once, check_ranks, check_unique, group, tier_ranks
+from rankdev.references.columns import (
+    Floats,
+    Groups,
+    Ints,
+    check_once,
+    check_ranks,
+    check_unique,
+    group,
+    item_series,
+    tier_ranks,
+)
 from rankdev.references.reference import Reference, as_id
 
 if TYPE_CHECKING:
@@ -131,18 +141,16 @@ class References(Mapping[str, Reference]):
     def _from_pairs(cls, pairs: Mapping[Any, list[tuple[Any, Any]]], name: str) -> References:
         if not pairs:
             raise DataError("references need at least one query")
-        items: list[str] = []
         for query, entries in pairs.items():
-            where = f"query {shown(query)}: "
             if not entries:
-                raise DataError(f"{where}a reference needs at least one item")
-            items += [as_id(item, where) for item, _ in entries]
+                raise DataError(f"query {shown(query)}: a reference needs at least one item")
+        items = item_series({query: [item for item, _ in entries] for query, entries in pairs.items()})
         names = text_series("query", [as_id(query) for query in pairs])
         check_once(names, "query {} stands twice, as a number and as text; keep one")
         counts = [len(entries) for entries in pairs.values()]
         values = [value for entries in pairs.values() for _, value in entries]
         query = names.gather(np.repeat(np.arange(len(names)), counts))
-        frame = pl.DataFrame({"query": query, "item": text_series("item", items), name: number_series(name, values)})
+        frame = pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
         return cls._from_table(frame, name)
 
     @classmethod
