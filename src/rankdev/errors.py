@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from reprlib import Repr
 
 
 class RankdevError(Exception):
@@ -61,3 +62,16 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in islice(known, 1000)}
     close = get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     return f"; did you mean {names[close[0]]}?" if close else ""
+
+
+def shown(value: object) -> str:
+    """Write a value as a message can hold it: on one line, and cut in the middle where it is long.
+
+    >>> shown("d1"), len(shown("x" * 1000))
+    ("'d1'", 60)
+    """
+    return _BRIEF.repr(value)
+
+
+_BRIEF = Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 60

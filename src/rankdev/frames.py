@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankdev.errors import DataError, MissingExtraError
+from rankdev.errors import DataError, MissingExtraError, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,12 +26,15 @@ ALIASES = {
 
 def is_table(value: object) -> bool:
     """Tell whether ``value`` is a table: a polars or pandas frame, or anything that exports Arrow."""
-    return hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
+    return hasattr(type(value), "columns") or hasattr(value, "__arrow_c_stream__")
 
 
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:
     """Call columns as rankdev does where ir_measures, PyTerrier or BEIR have another name for them."""
-    names = {name: ALIASES[name] for name in frame.columns if ALIASES.get(name, name) not in frame.columns}
+    names: dict[str, str] = {}
+    for alias, name in ALIASES.items():
+        if alias in frame.columns and name not in {*frame.columns, *names.values()}:
+            names[alias] = name
     return frame.rename(names)
 
 
@@ -47,23 +50,70 @@ def _as_polars(table: Any) -> pl.DataFrame:
         return table.collect()
     if isinstance(table, pl.DataFrame):
         return table
-    if type(table).__module__.partition(".")[0] == "pandas":
-        # column by column through NumPy, so that pyarrow is not needed
-        columns = {str(name): table[name].to_numpy() for name in table.columns}
-        return pl.DataFrame({name: _plain(values) for name, values in columns.items()})
-    return pl.DataFrame(table)
+    try:
+        if type(table).__module__.partition(".")[0] == "pandas":
+            # column by column through NumPy, so that pyarrow is not needed
+            columns = {str(name): table[name].to_numpy() for name in table.columns}
+            return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
+        return pl.DataFrame(table)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
 
 
-def _plain(values: Any) -> Any:
-    return values.tolist() if values.dtype == object else values
+def _plain(name: str, values: Any) -> Any:
+    return mixed_series(name, values.tolist()) if values.dtype == object else values
+
+
+def first_line(error: object) -> str:
+    """Give what a library's error says, without the explanations below it."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
+    """Make a column of text; refuse half a surrogate pair, which is not text."""
+    import polars as pl
+
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{shown(error.object)} is not valid text; write it in UTF-8") from None
+
+
+def mixed_series(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of values of any type, as text where the types are mixed."""
+    import polars as pl
+
+    try:
+        return pl.Series(name, values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return text_series(name, [value if isinstance(value, str) else _written(value) for value in values])
+
+
+def number_series(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of what should be numbers; :func:`number_column` finds what is not."""
+    import polars as pl
+
+    try:
+        return pl.Series(name, values, dtype=pl.Float64)
+    except (TypeError, ValueError, OverflowError):
+        return mixed_series(name, values)
+
+
+def _written(value: object) -> str | None:
+    text = str(value)
+    return None if text in ("None", "nan", "<NA>", "NaT") else text
 
 
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Give column ``name``, or say which columns there are."""
     if name not in frame.columns:
-        found = ", ".join(frame.columns)
-        raise DataError(f"{what}: column {name!r} is missing; found {found or 'no columns'}")
+        raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}")
     return frame[name]
+
+
+def listed(names: list[str]) -> str:
+    """Name columns in a message."""
+    return ", ".join(shown(name)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "") or "no columns"
 
 
 def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
@@ -71,7 +121,7 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     import polars as pl
 
     values = column(frame, name, what)
-    if values.dtype.is_float() or values.dtype.is_nested():
+    if not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
         raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)
@@ -86,11 +136,15 @@ def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     import polars as pl
 
     values = column(frame, name, what)
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
+        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected numbers")
     numbers = values.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise DataError(f"{what}: row {row} has {values[row]!r} as {name}; expected a finite number", row)
+        names = [f"{key} {shown(frame[key][row])}" for key in ("query", "item") if key in frame.columns]
+        where = ", ".join(names) or f"{what}: row {row}"
+        raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
     return numbers
 
 

@@ -11,9 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
-from rankdev.frames import as_frame, check_mapping, is_table, number_column, text_column, to_pandas
-from rankdev.references.columns import Floats, Groups, Ints, group, repeated_rows
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown, suggestion
+from rankdev.frames import (
+    as_frame,
+    check_mapping,
+    is_table,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+    to_pandas,
+)
+from rankdev.references.columns import Floats, Groups, Ints, check_once, group, item_series, repeated_rows
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -91,10 +100,11 @@ class Run(Mapping[str, list[str]]):
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
         for query, items in lists.items():
             if isinstance(items, str) or not isinstance(items, Sequence):
-                raise DataError(f"query {query!r}: expected a list of items; got {items!r}")
+                raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
         counts = np.array([len(items) for items in lists.values()], np.int64)
-        items = pl.Series("item", [as_id(item) for items in lists.values() for item in items], dtype=pl.String)
-        queries = pl.Series("query", [as_id(query) for query in lists], dtype=pl.String)
+        items = item_series(lists)
+        queries = text_series("query", [as_id(query) for query in lists])
+        check_once(queries, "query {} stands twice, as a number and as text; keep one")
         codes = np.repeat(np.arange(len(counts)), counts)
         repeats = repeated_rows(codes, items)
         if repeats.any():
@@ -105,15 +115,14 @@ class Run(Mapping[str, list[str]]):
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
         """Take ``{query: {item: score}}``, to be ordered by score."""
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
-        entries = [
-            (as_id(query), as_id(item), value)
-            for query, values in scores.items()
-            for item, value in check_mapping(values, f"query {query!r}", "{item: score}").items()
-        ]
-        columns = [list(part) for part in zip(*entries, strict=True)] or [[], [], []]
+        for query, values in scores.items():
+            check_mapping(values, f"query {shown(query)}", "{item: score}")
         frame = pl.DataFrame(
-            {"query": columns[0], "item": columns[1], "score": pl.Series(columns[2], strict=False)},
-            schema_overrides={"query": pl.String, "item": pl.String},
+            {
+                "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+                "item": item_series(scores),
+                "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+            }
         )
         return cls.from_table(frame, ties=ties)
 
@@ -140,6 +149,8 @@ class Run(Mapping[str, list[str]]):
             return cls.from_table(value, order=order, ties=ties)
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
         if any(isinstance(entry, Mapping) for entry in value.values()):
+            if order == "rank":
+                raise DataError("a run {query: {item: score}} has no ranks; order it by score")
             return cls.from_scores(value, ties=ties)
         return cls.from_lists(value)
 
@@ -218,19 +229,24 @@ class RunBuilder:
         self._batches.append(batch)
         self._rows += batch.height
         if self._depth is not None and self._rows > self._compact_at:
-            self._compact(self._depth)
+            # queries whose rows lie apart in the source were cut in each batch alone: cut them over all batches
+            self._batches = [self._cut(pl.concat(self._batches, rechunk=True), self._depth)]
+            self._rows = self._batches[0].height
+            self._compact_at = max(self._compact_at, 2 * self._rows)
 
     def finish(self) -> Run:
         """Put everything in order."""
         frame = pl.concat(self._batches) if self._batches else _EMPTY
         self._batches.clear()
         groups, rows = self._order(frame)
-        query, item = groups.names.alias("query"), frame["item"]
-        value = frame["value"].to_numpy()
+        codes, query, item, value = groups.codes, groups.names.alias("query"), frame["item"], frame["value"].to_numpy()
         if rows is not None:
-            groups, item, value = Groups(groups.names, groups.codes[rows]), item.gather(rows), value[rows]
+            codes, item, value = codes[rows], item.gather(rows), value[rows]
+        if self._depth is not None and not (keep := self._first(codes, value, self._depth)).all():
+            codes, item, value = codes[keep], item.filter(pl.Series(keep)), value[keep]
+        groups = Groups(query, codes)
         self._check_positions(groups, value)
-        rows_query = query.gather(groups.codes)
+        rows_query = query.gather(codes)
         repeats = self._check_repeats(pl.DataFrame({"query": rows_query, "item": item, "value": value}))
         if repeats.any():
             _warn_repeats(repeats, rows_query, item)
@@ -244,29 +260,22 @@ class RunBuilder:
             self._depth,
         )
 
-    def _compact(self, depth: int) -> None:
-        """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
-        frame = pl.concat(self._batches, rechunk=True)
-        if frame["query"].n_unique() < len(frame["query"].rle()):
-            frame = self._cut(frame, depth)
-        self._batches = [frame]
-        self._rows = frame.height
-        self._compact_at = max(self._compact_at, 2 * self._rows)
-
     def _cut(self, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
-        """Keep the first ``depth`` positions of each query, and what is tied with the last of them."""
         groups, rows = self._order(frame)
-        codes = groups.codes if rows is None else groups.codes[rows]
+        codes, value = groups.codes, frame["value"].to_numpy()
+        if rows is None:
+            return frame.filter(pl.Series(self._first(codes, value, depth)))
+        return frame[rows[self._first(codes[rows], value[rows], depth)]]
+
+    def _first(self, codes: Ints, value: Floats, depth: int) -> Bools:
+        """Mark the first ``depth`` of the ordered rows of each query, and what is tied with the last of them."""
         begins = np.flatnonzero(np.diff(codes, prepend=-1))
         counts = np.diff(np.append(begins, len(codes)))
-        position = np.arange(len(codes)) - np.repeat(begins, counts)
-        keep = position < depth
+        keep = np.arange(len(codes)) - np.repeat(begins, counts) < depth
         if self._ordering.order == "score":
-            value = frame["value"].to_numpy()
-            keys = self._ordering.keys(value if rows is None else value[rows])
-            last = np.repeat(begins + np.minimum(counts, depth) - 1, counts)
-            keep |= keys == keys[last]
-        return frame[np.flatnonzero(keep) if rows is None else rows[keep]]
+            keys = self._ordering.keys(value)
+            keep |= keys == np.repeat(keys[begins + np.minimum(counts, depth) - 1], counts)
+        return keep
 
     def _order(self, frame: pl.DataFrame) -> tuple[Groups, Ints | None]:
         """Group rows by query; the rows in order, or None where they already are."""
@@ -274,13 +283,12 @@ class RunBuilder:
         codes = groups.codes
         keys = self._ordering.keys(frame["value"].to_numpy())
         same_query = codes[1:] == codes[:-1]
-        grouped = bool((codes[1:] >= codes[:-1]).all())
-        wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
-        if grouped and not wrong.any():
-            return groups, None
-        if not grouped:
-            return groups, self._sort(frame["item"], keys, codes, np.arange(len(codes)))
         rows = np.arange(len(codes))
+        if not (codes[1:] >= codes[:-1]).all():
+            return groups, self._sort(frame["item"], keys, codes, rows)
+        wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
+        if not wrong.any():
+            return groups, None
         loose = np.isin(codes, codes[1:][wrong])
         rows[loose] = self._sort(frame["item"], keys, codes, np.flatnonzero(loose))
         return groups, rows
@@ -295,15 +303,12 @@ class RunBuilder:
         return tied
 
     def _sort(self, item: pl.Series, keys: Floats, codes: Ints, rows: Ints) -> Ints:
-        columns: dict[str, Any] = {"code": codes[rows], "key": -keys[rows], "row": rows}
-        by, descending = ["code", "key", "row"], [False, False, False]
+        columns: dict[str, Any] = {"code": codes[rows], "key": -keys[rows]}
         if self._ordering.names_descend is not None:
             columns["item"] = item.gather(rows)
-            by, descending = (
-                ["code", "key", "item", "row"],
-                [False, False, self._ordering.names_descend, False],
-            )
-        return pl.DataFrame(columns).sort(by, descending=descending)["row"].to_numpy()
+        columns["row"] = rows
+        descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
+        return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
 
     def _check_repeats(self, frame: pl.DataFrame) -> Bools:
         """Mark items that return in their query; refuse an item with two scores."""
@@ -315,8 +320,8 @@ class RunBuilder:
                 row = int(clash["clash"].arg_max() or 0)
                 query, item, value = frame.row(row)
                 raise DataError(
-                    f"query {query!r}: item {item!r} has two {self._ordering.order}s, {clash['first'][row]:g} and"
-                    f" {value:g}; keep one",
+                    f"query {shown(query)}: item {shown(item)} has two {self._ordering.order}s,"
+                    f" {clash['first'][row]:.15g} and {value:.15g}; keep one",
                     row=row,
                 )
         return repeated
@@ -326,7 +331,7 @@ class RunBuilder:
         if self._ordering.order == "rank" and shared.any():
             at = int(np.argmax(shared))
             query = groups.names[int(groups.codes[at])]
-            raise DataError(f"query {query!r}: rank {value[at]:g} stands twice; each item needs a rank of its own")
+            raise DataError(f"query {shown(query)}: rank {value[at]:g} stands twice; each item needs a rank of its own")
 
 
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl.Float64})
@@ -335,8 +340,8 @@ _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl
 def _warn_repeats(repeats: Bools, query: pl.Series, item: pl.Series) -> None:
     row = int(np.argmax(repeats))
     warnings.warn(
-        f"{repeats.sum()} items are returned twice for the same query, such as {item[row]!r} for {query[row]!r};"
-        " only the first occurrence counts",
+        f"{repeats.sum()} items are returned twice for the same query, such as {shown(item[row])} for"
+        f" {shown(query[row])}; only the first occurrence counts",
         RankdevWarning,
         stacklevel=4,
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.runs import run_from_source, run_from_table
 from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
 from rankdev.formats.tables import Table, encode_table, joined, read_json, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
+from rankdev.frames import listed, text_column
+from rankdev.references.columns import check_once
 from rankdev.references.references import References
 from rankdev.runs import Run
 
@@ -32,10 +34,10 @@ def read_grades(path: PathLike) -> References:
     """Read grades as references: TREC qrels, tables with grade, or JSON ``{query: {item: grade}}``."""
     with Source(path) as source:
         if source.kind == "json":
-            return _guarded(source, References.from_grades, read_json(source))
+            return _from_mapping(source, References.from_grades, read_json(source))
         references = _read(source)
     if references.grades is None:
-        raise FileFormatError(path, "there are ranks here and no grades; this file is a reference already")
+        raise FileFormatError(source.name, "there are ranks here and no grades; this file is a reference already")
     return references
 
 
@@ -47,9 +49,12 @@ def read_lists(path: PathLike) -> References:
         if source.kind == "trec":
             return _from_run(source.name, run_from_source(source))
         table = read_table(source, source.kind)
-    if {"tiers", "items"} & set(table.frame.columns):
+    names = set(table.frame.columns)
+    if {"tiers", "items"} & names:
         return _build(_tier_rows(table))
-    return _from_run(table.name, run_from_table(table))
+    if {"score", "rank"} & names:
+        return _from_run(table.name, run_from_table(table))
+    return _guarded(table, References.from_lists)
 
 
 def write_references(references: References, path: PathLike) -> None:
@@ -84,23 +89,23 @@ def _build(table: Table) -> References:
     names = set(table.frame.columns)
     if not names & {"rank", "grade"}:
         looks = "; it looks like a run, which belongs in the place of the runs" if "score" in names else ""
-        found = ", ".join(table.frame.columns)
-        raise FileFormatError(
-            table.name,
-            f"expected the columns query, item and rank (or grade), or query and tiers; found {found}{looks}",
-        )
+        expected = "expected the columns query, item and rank (or grade), or query and tiers"
+        raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}{looks}")
+    return _guarded(table, References.from_table)
+
+
+def _guarded(table: Table, build: Callable[[Any], References]) -> References:
     try:
-        return References.from_grades(table.frame) if "grade" in names else References.from_ranks(table.frame)
+        return build(table.frame)
     except DataError as error:
         table.fail(error)
 
 
-def _guarded(source: Source, build: Any, value: Any) -> References:
+def _from_mapping(source: Source, build: Callable[[Any], References], value: Any) -> References:
     try:
-        references: References = build(value)
+        return build(value)
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
-    return references
 
 
 def _from_json(source: Source) -> References:
@@ -109,11 +114,11 @@ def _from_json(source: Source) -> References:
         if not isinstance(entry, list):
             raise FileFormatError(
                 source.name,
-                f"query {query!r} holds {type(entry).__name__}; a JSON reference maps a query to its items or"
+                f"query {shown(query)} holds {type(entry).__name__}; a JSON reference maps a query to its items or"
                 " tiers, best first. For {query: {item: grade}} use `rankdev refs grades`",
             )
     tiers = {query: [tier if isinstance(tier, list) else [tier] for tier in entry] for query, entry in value.items()}
-    return _guarded(source, References.from_tiers, tiers)
+    return _from_mapping(source, References.from_tiers, tiers)
 
 
 def _from_run(name: str, run: Run) -> References:
@@ -124,30 +129,49 @@ def _from_run(name: str, run: Run) -> References:
 
 def _tier_rows(table: Table) -> Table:
     """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
-    frame = table.frame.with_row_index("record")
-    name = "tiers" if "tiers" in frame.columns else "items"
-    depth = _list_depth(frame[name].dtype)
-    if depth != (2 if name == "tiers" else 1):
-        shape = "[[item, …], …]" if name == "tiers" else "[item, …]"
-        raise FileFormatError(table.name, f"{name} must be {shape} on every line")
-    tiers = frame.select("record", "query", *({"grades"} & set(frame.columns)), tier=name)
-    tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("tier").list.len() + 1))
-    if "grades" in tiers.columns:
-        uneven = (tiers["grades"].list.len() != tiers["tier"].list.len()).fill_null(True)
-        if uneven.any():
-            line = table.line_of(int(uneven.arg_max() or 0))
-            raise FileFormatError(table.name, "there must be one grade for each tier", line)
-    each = [column for column in ("tier", "rank", "grades") if column in tiers.columns]
-    rows = tiers.explode(each)
-    if name == "tiers":
-        rows = rows.explode("tier")
-    empty = rows["tier"].is_null()
-    if empty.any():
-        line = table.line_of(int(rows["record"][int(empty.arg_max() or 0)]))
-        raise FileFormatError(table.name, "a tier is empty; every rank needs an item", line)
+    try:
+        query = text_column(table.frame, "query", "references")
+        check_once(query, "query {} stands on two lines; give all its tiers on one")
+    except DataError as error:
+        table.fail(error)
+    tiers = pl.DataFrame({"query": query, "item": _tiers(table)}).with_row_index("record")
+    tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
+    each = ["item", "rank"]
+    if "grades" in table.frame.columns:
+        tiers, each = tiers.with_columns(grade=_tier_grades(table, tiers["item"])), [*each, "grade"]
+    rows = tiers.explode(each).explode("item")
     record = rows["record"].to_numpy()
-    named = rows.drop("record").rename({"tier": "item", "grades": "grade"}, strict=False)
-    return Table(table.name, named, lambda row: table.line_of(int(record[row])))
+    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(record[row])))
+
+
+def _tiers(table: Table) -> pl.Series:
+    """The tiers of each record; items that are listed without them are a tier each."""
+    name, shape, depth = ("items", "[item, …]", 1)
+    if "tiers" in table.frame.columns:
+        name, shape, depth = ("tiers", "[[item, …], …]", 2)
+    values = table.frame[name]
+    if _list_depth(values.dtype) != depth:
+        raise FileFormatError(table.name, f"{name} must be {shape} on every line")
+    tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
+    sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
+    empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
+    if empty.any():
+        line = table.line_of(int(empty.arg_max() or 0))
+        raise FileFormatError(table.name, "a tier is empty or missing; every rank needs an item", line)
+    return tiers
+
+
+def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
+    grades = table.frame["grades"]
+    if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
+        raise FileFormatError(table.name, "grades must be [number, …] on every line, one for each tier")
+    wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
+    wrong |= (grades.list.diff(null_behavior="drop").list.max() >= 0).fill_null(False)
+    wrong |= ~(grades.list.min() > 0).fill_null(False)
+    if wrong.any():
+        line = table.line_of(int(wrong.arg_max() or 0))
+        raise FileFormatError(table.name, "there must be one positive grade for each tier, falling", line)
+    return grades
 
 
 def _list_depth(dtype: Any) -> int:
@@ -180,7 +204,7 @@ def _qrels(references: References) -> bytes:
     if references.grades is None:
         raise DataError("TREC qrels hold grades and these references have ranks; write them as .jsonl or .csv")
     grades = references.grades
-    whole = bool((grades == np.floor(grades)).all())
+    whole = bool((grades == np.floor(grades)).all() and grades.max() < 2**53)
     grade = pl.Series(grades.astype(np.int64) if whole else grades)
     zero = pl.Series(np.zeros(len(grades), np.int64))
     return write_trec([references.queries.gather(references.codes), zero, references.item_ids, grade], "the references")

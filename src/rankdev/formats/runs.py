@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
 from rankdev.formats.tables import Table, encode_table, read_json, read_table
 from rankdev.formats.trec import RUN, read_trec, write_trec
@@ -25,7 +25,8 @@ def read_run(
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
-    With ``depth``, only the first positions of each query are kept, and memory stays small whatever the file's size.
+    ``depth`` says how many positions of each query will be used: no more are kept of a TREC file, so that memory
+    stays small whatever its size.
     """
     with Source(path, progress) as source:
         return run_from_source(source, Ordering(order, ties), depth)
@@ -37,7 +38,7 @@ def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int |
     if kind == "trec":
         return _read_trec(source, ordering, depth)
     if kind == "json":
-        return _read_json(source, ordering.ties)
+        return _read_json(source, ordering)
     return run_from_table(read_table(source, kind), ordering)
 
 
@@ -55,6 +56,10 @@ def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
     """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC."""
     suffix = plain_suffix(path)
+    if run.repeats is not None and (suffix == ".json") != (run.scores is None):
+        item = shown(run.item_ids.filter(pl.Series(run.repeats))[0])
+        other = "as .json" if run.scores is None else "as .csv or .jsonl"
+        raise DataError(f"item {item} is returned twice for a query, which this format cannot hold; write it {other}")
     if suffix == ".json":
         content = _json(run)
     elif suffix in (".csv", ".tsv", ".jsonl", ".parquet"):
@@ -79,9 +84,9 @@ def _read_trec(source: Source, ordering: Ordering, depth: int | None) -> Run:
         raise FileFormatError(source.name, str(error)) from None
 
 
-def _read_json(source: Source, ties: Ties) -> Run:
+def _read_json(source: Source, ordering: Ordering) -> Run:
     try:
-        return Run.of(read_json(source), ties=ties)
+        return Run.of(read_json(source), order=ordering.order, ties=ordering.ties)
     except FileFormatError:
         raise
     except DataError as error:
@@ -91,11 +96,11 @@ def _read_json(source: Source, ties: Ties) -> Run:
 def _json(run: Run) -> bytes:
     if run.scores is None:
         return json.dumps(dict(run.items())).encode()
-    scores = run.scores
+    scores, offsets = run.scores, run.offsets
     return json.dumps(
         {
-            query: dict(zip(items, scores[begin:].tolist(), strict=False))
-            for (query, items), begin in zip(run.items(), run.offsets, strict=False)
+            query: dict(zip(items, scores[offsets[i] : offsets[i + 1]].tolist(), strict=True))
+            for i, (query, items) in enumerate(run.items())
         }
     ).encode()
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -16,13 +17,17 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from rankdev.errors import FileFormatError, UsageError
+from rankdev.frames import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = str | os.PathLike[str]
 
+HEAD_BYTES = 1 << 16
 BATCH_BYTES = 32 << 20
 _GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
+_MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
+_JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 
 
 class Source:
@@ -34,41 +39,34 @@ class Source:
         self._progress = progress
         self._reported = 0
         self._raw = _open(self._path)
-        self._stream = self._unpacked()
-        self._head = self._guarded(lambda: self._stream.read(1 << 16))
-        if self._head.startswith(_BOM):
-            self._head = self._head[len(_BOM) :]
-        self._check_text()
+        try:
+            self._stream = self._unpacked()
+            self._head = self._guarded(lambda: self._stream.read(HEAD_BYTES)).removeprefix(_BOM)
+            self.kind = self._known_kind()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
         if self._path != "-":
             self._raw.close()
-
-    @property
-    def kind(self) -> Kind:
-        """What the first bytes and the name say the file is."""
-        text = self._head.lstrip()
-        suffix = plain_suffix(self._path)
-        if self._head.startswith(_PARQUET):
-            return "parquet"
-        if text[:1] in (b"{", b"["):
-            return "jsonl" if _is_record(text.partition(b"\n")[0]) else "json"
-        if suffix in (".json", ".jsonl", ".parquet"):
-            raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
-        return _delimited(text.partition(b"\n")[0], suffix)
 
     def read(self) -> bytes:
         """Give everything."""
         return b"".join(self.batches())
 
-    def batches(self, size: int = BATCH_BYTES) -> Iterator[bytes]:
-        """Give pieces of about ``size`` bytes that end where a line ends."""
+    def batches(self) -> Iterator[bytes]:
+        """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
         head, self._head = self._head, b""
         while True:
-            piece = head + self._guarded(lambda: self._stream.read(size))
+            piece = head + self._guarded(lambda: self._stream.read(BATCH_BYTES))
             head = b""
             if not piece:
                 return
@@ -85,19 +83,21 @@ class Source:
         if head.startswith(_GZIP):
             return io.BufferedReader(gzip.GzipFile(fileobj=self._raw))
         if head.startswith(_ZSTD):
-            import zstandard
-
-            unpacked = zstandard.ZstdDecompressor().stream_reader(self._raw, read_across_frames=True)
-            return io.BufferedReader(unpacked)
+            return io.BufferedReader(_Unzstd(self._raw), 1 << 20)
         return self._raw
 
-    def _check_text(self) -> None:
+    def _known_kind(self) -> Kind:
         if not self._head.strip():
             raise FileFormatError(self.name, "the file is empty")
         if self._head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise FileFormatError(self.name, "the file is UTF-16; save it as UTF-8")
-        if b"\0" in self._head and not self._head.startswith(_PARQUET):
+        suffix = plain_suffix(self._path)
+        kind = kind_of(self._head, suffix)
+        if kind != "parquet" and b"\0" in self._head:
             raise FileFormatError(self.name, "this is a binary file; expected text or Parquet")
+        if suffix in (".json", ".jsonl", ".parquet") and kind not in ("json", "jsonl", "parquet"):
+            raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
+        return kind
 
     def _guarded(self, read: Callable[[], bytes]) -> bytes:
         try:
@@ -106,10 +106,52 @@ class Source:
             raise FileFormatError(
                 self.name, f"the file cannot be read to its end ({error}); it may be damaged"
             ) from None
-        except Exception as error:
-            if type(error).__name__ == "ZstdError":
-                raise FileFormatError(self.name, f"the zstd data are damaged ({error})") from None
-            raise
+
+
+class _Unzstd(io.RawIOBase):
+    """Unpacked zstd frames; unlike zstandard's own reader, it notices where the last frame is cut short."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self._packed = packed
+        self._frame: Any = None
+        self._rest = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            packed = self._rest or self._packed.read(1 << 17)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("the zstd data end too early")
+                return 0
+            self._ready = memoryview(self._unpack(packed))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+    def _unpack(self, packed: bytes) -> bytes:
+        import zstandard
+
+        frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+        try:
+            unpacked: bytes = frame.decompress(packed)
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from None
+        self._frame, self._rest = (None, frame.unused_data) if frame.eof else (frame, b"")
+        return unpacked
+
+
+def kind_of(head: bytes, suffix: str = "") -> Kind:
+    """Tell from the first bytes, and the ending of the name, what kind of file it seems to be."""
+    if head.startswith(_PARQUET) and b"\0" in head:  # a text may begin with these letters
+        return "parquet"
+    line = head.lstrip().partition(b"\n")[0]
+    if suffix not in (".csv", ".tsv") and _JSON_BEGINS.match(head):
+        return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
+    return _delimited(line, suffix)
 
 
 def plain_suffix(path: PathLike) -> str:
@@ -127,14 +169,21 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
+    target = Path(os.path.realpath(path))
+    special = target.exists() and not target.is_file() and not target.is_dir()  # a pipe or a device stays in its place
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with target.open("wb") if special else _replacing(target) as raw, _packed(raw, target.suffix.lower()) as stream:
+            yield stream
     except OSError as error:
         raise UsageError(f"{path}: cannot write here ({error.strerror}); choose another place") from None
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    handle, temporary = tempfile.mkstemp(prefix=".rankdev.", dir=target.parent)
     try:
-        with os.fdopen(handle, "wb") as raw, _packed(raw, target.suffix.lower()) as stream:
-            yield stream
+        with os.fdopen(handle, "wb") as raw:
+            yield raw
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
@@ -173,20 +222,24 @@ def _open(path: str) -> Any:
         raise UsageError(f"{path}: this is a folder; give a file") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+    except ValueError:
+        raise UsageError(f"{path!r} is not the name of a file") from None
 
 
 def _is_record(line: bytes) -> bool:
-    """Tell a line of JSONL, an object about one query, from the beginning of one JSON document."""
+    """Tell a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
     try:
         value = json.loads(line)
-    except ValueError:
-        return line.lstrip().startswith(b'{"query"')
-    return isinstance(value, dict) and not isinstance(value.get("query", {}), dict | list)
+    except (ValueError, RecursionError):
+        return line.startswith(b'{"query"')
+    return isinstance(value, dict) and any(not isinstance(entry, dict | list) for entry in value.values())
 
 
 def _delimited(line: bytes, suffix: str) -> Kind:
-    for kind, mark in (("csv", b","), ("tsv", b"\t")):
-        names = {name.strip(b' "\r').lower() for name in line.split(mark)}
-        if suffix == f".{kind}" or len(names & {b"query", b"item", b"query_id", b"qid", b"doc_id", b"docno"}) > 1:
-            return kind  # type: ignore[return-value]
+    if suffix in (".csv", ".tsv"):
+        return "csv" if suffix == ".csv" else "tsv"
+    for kind, mark in _MARKS.items():
+        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(mark)}
+        if {"query", "item"} <= {ALIASES.get(name, name) for name in names}:
+            return kind
     return "trec"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -12,10 +14,13 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
-from rankdev.frames import known_names
+from rankdev.frames import first_line, known_names, mixed_series, text_series
 from rankdev.references.reference import as_id
+
+_SPACE = " \t"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,31 @@ def read_table(source: Source, kind: Kind) -> Table:
 
 def read_json(source: Source) -> dict[str, Any]:
     """Read one JSON object."""
-    content = source.read()
     try:
-        value = json.loads(content)
-    except ValueError as error:
+        value = _loads(source.read())
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise FileFormatError(source.name, f"this is not JSON ({error})", line) from None
+        raise FileFormatError(source.name, f"this is not JSON ({first_line(error)})", line) from None
     if not isinstance(value, dict) or not value:
         raise FileFormatError(source.name, "expected a JSON object that maps each query to its items")
+    return value
+
+
+def _loads(content: bytes) -> Any:
+    value = json.loads(content.decode(), object_pairs_hook=_unrepeated)
+    if _SURROGATE.search(content):
+        json.dumps(value, ensure_ascii=False).encode()  # fails where half a pair stands alone, which is not text
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands twice in an object, where JSON would keep the last."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise DataError(f"{shown(name)} stands twice in the same object; keep one")
     return value
 
 
@@ -80,61 +102,97 @@ def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
         return buffer.getvalue()
     if suffix == ".jsonl":
         return frame.write_ndjson().encode()
+    for column in frame.select(pl.col(pl.String)):
+        odd = column.filter(column.str.contains(r"^\s|\s$|\x00"))
+        if len(odd):
+            raise DataError(f"{shown(odd[0])} has white space at an end, which {suffix} loses; write .jsonl instead")
     return frame.write_csv(separator="\t" if suffix == ".tsv" else ",").encode()
 
 
 def _parquet(name: str, content: bytes) -> pl.DataFrame:
     try:
         return pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise FileFormatError(name, f"this Parquet file cannot be read ({error}); it may be damaged") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise FileFormatError(
+            name, f"this Parquet file cannot be read ({first_line(error)}); it may be damaged"
+        ) from None
 
 
 def _delimited(name: str, content: bytes, separator: str) -> Table:
+    frame = _plain_csv(content, separator)
+    if frame is not None:
+        return Table(name, frame, lambda row: _csv_rows(name, content, separator)[1][row])
+    rows, lines = _csv_rows(name, content, separator)
+    columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=False))
+    return Table(
+        name, pl.DataFrame({key: text_series(key, values) for key, values in columns.items()}), lines.__getitem__
+    )
+
+
+def _plain_csv(content: bytes, separator: str) -> pl.DataFrame | None:
+    """Read a table without anything odd, fast; None where it takes more care."""
+    mark = re.escape(separator).encode()
+    quoted = rb'(?:(?<=[\n%b])|^)"[^"]*(?:""[^"]*)*"(?=[\r\n%b]|$)' % (mark, mark)
+    if b'"' in content and b'"' in re.sub(quoted, b"", content):
+        return None
+    if content.count(b"\r") != content.count(b"\r\n"):
+        return None
+    try:
+        frame = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return None
+    frame = frame.select(pl.all().str.strip_chars(_SPACE))
+    if min(frame.shape) < 2 or any(column.null_count() for column in frame) or len(set(frame.row(0))) < frame.width:
+        return None
+    return frame[1:].rename(dict(zip(frame.columns, frame.row(0), strict=True)))
+
+
+def _csv_rows(name: str, content: bytes, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Read a table with care: its rows, the header among them, and the line of each row below the header."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", line) from None
-    try:
-        rows, lines = _csv_rows(name, text, separator)
-    except csv.Error as error:
-        raise FileFormatError(name, f"this is not a table ({error})") from None
-    columns = {column: list(values) for column, values in zip(rows[0], zip(*rows[1:], strict=True), strict=False)}
-    return Table(
-        name,
-        pl.DataFrame(columns, schema_overrides=dict.fromkeys(columns, pl.String)),
-        lambda row: lines[row + 1],
-    )
-
-
-def _csv_rows(name: str, text: str, separator: str) -> tuple[list[list[str]], list[int]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
     rows: list[list[str]] = []
     lines: list[int] = []
-    for row in reader:
-        if not row:
-            continue
-        fields = [field.strip() for field in row]
-        if rows and len(fields) != len(rows[0]):
-            raise FileFormatError(name, f"{len(fields)} columns; the header has {len(rows[0])}", reader.line_num)
-        rows.append(fields)
-        lines.append(reader.line_num)
-    repeated = {column for column in rows[0] if rows[0].count(column) > 1}
-    if repeated:
-        raise FileFormatError(name, f"the column {min(repeated)!r} stands twice in the header", 1)
-    return rows, lines
+    try:
+        for row in reader:
+            fields = [field.strip(_SPACE) for field in row]
+            if fields in ([], [""]):
+                continue
+            rows.append(fields)
+            lines.append(reader.line_num)
+            if len(row) != len(rows[0]):
+                raise FileFormatError(name, f"{len(row)} columns; the header has {len(rows[0])}", reader.line_num)
+    except csv.Error as error:
+        raise FileFormatError(name, f"this is not a table ({error})", reader.line_num) from None
+    if not rows:
+        raise FileFormatError(name, "the table is empty")
+    column, count = Counter(rows[0]).most_common(1)[0]
+    if count > 1:
+        raise FileFormatError(name, f"the column {shown(column)} stands twice in the header", lines[0])
+    return rows, lines[1:]
 
 
 def _jsonl(name: str, content: bytes) -> Table:
     lines = [at for at, line in enumerate(content.split(b"\n"), start=1) if line.strip()]
+    frame = _plain_jsonl(content)
+    if frame is None or frame.height != len(lines):
+        frame = _records(name, content, lines)
+    return Table(name, frame, lines.__getitem__)
+
+
+def _plain_jsonl(content: bytes) -> pl.DataFrame | None:
+    """Read records that are all alike, fast; None for mixed types or a broken line."""
+    if _SURROGATE.search(content):
+        return None
     try:
         frame = pl.read_ndjson(content, infer_schema_length=None)
-        if frame.height == len(lines) and not any(column.null_count() for column in frame):
-            return Table(name, frame, lambda row: lines[row])
     except (pl.exceptions.PolarsError, ValueError):
-        pass  # mixed types or a broken line: read again, line by line, to tell which
-    return Table(name, _records(name, content, lines), lambda row: lines[row])
+        return None
+    return None if any(column.null_count() for column in frame) else frame
 
 
 def _records(name: str, content: bytes, lines: list[int]) -> pl.DataFrame:
@@ -142,17 +200,18 @@ def _records(name: str, content: bytes, lines: list[int]) -> pl.DataFrame:
     records: list[dict[str, Any]] = []
     for at in lines:
         try:
-            record = json.loads(texts[at - 1])
-        except ValueError as error:
-            raise FileFormatError(name, f"this line is not JSON ({error}); expected one object a line", at) from None
-        if not isinstance(record, dict):
-            raise FileFormatError(name, "this line is not a JSON object; expected one object a line", at)
-        try:
+            record = _loads(texts[at - 1])
+            if not isinstance(record, dict):
+                raise DataError("this line is not a JSON object; expected one object a line")
             records.append({key: _plain(key, value) for key, value in record.items()})
         except DataError as error:
             raise FileFormatError(name, str(error), at) from None
+        except UnicodeDecodeError:
+            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(name, f"this line is not JSON ({error}); expected one object a line", at) from None
     keys = dict.fromkeys(key for record in records for key in record)
-    return pl.DataFrame({key: pl.Series(key, [record.get(key) for record in records], strict=False) for key in keys})
+    return pl.DataFrame({key: mixed_series(key, [record.get(key) for record in records]) for key in keys})
 
 
 def _plain(key: str, value: Any) -> Any:

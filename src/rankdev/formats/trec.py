@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
-from rankdev.formats.streams import Source
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.streams import HEAD_BYTES, Source, kind_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ QRELS = Layout(
     "it looks like a run (query Q0 item rank score tag), which belongs in the place of the runs",
 )
 
+_SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
 Batch = tuple[pl.DataFrame, Callable[[int], int]]
 
 
@@ -44,7 +45,8 @@ def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Batch]:
     """Give batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for text in source.batches():
-        yield _parse(source.name, text, first_line, layout, number)
+        if text.strip():
+            yield _parse(source.name, text, first_line, layout, number)
         first_line += text.count(b"\n")
 
 
@@ -53,11 +55,18 @@ def _parse(name: str, text: bytes, first_line: int, layout: Layout, number: str)
     if frame is not None:
         return frame, lambda row: first_line + row
     # not plain single spaces throughout: bring the white space in order, or find the line that is wrong
-    single_spaced = re.sub(rb" ?\n[ \n]*", b"\n", re.sub(rb"[ \t\r]+", b" ", text)).strip() + b"\n"
-    frame = _columns(single_spaced, layout, number)
+    frame = _columns(_single_spaced(text), layout, number)
     if frame is None:
         _complain(name, text, first_line, layout, number)
     return frame, lambda row: _line_of(text, first_line, row)
+
+
+def _single_spaced(text: bytes) -> bytes:
+    text = text.translate(bytes.maketrans(_SPACE.encode(), b" " * len(_SPACE)))
+    for pair, one in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while pair in text:  # halves what is left, much faster than a regular expression
+            text = text.replace(pair, one)
+    return text.strip(b" \n") + b"\n"
 
 
 def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
@@ -65,10 +74,12 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     extra = len(layout.columns)
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
     wanted = [layout.columns.index(column) for column in ("query", "item", number)]
+    shield = text.startswith(b"x")  # polars takes a text that begins with x^ for packed
     try:
         frame = pl.read_csv(
-            text,
+            b"\n" + text if shield else text,
             has_header=False,
+            skip_lines=int(shield),
             separator=" ",
             quote_char=None,
             schema=schema,
@@ -78,7 +89,7 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, ValueError):
         return None
     columns = frame.select("query", "item", number)
-    whole = frame["extra"].null_count() == frame.height and not any(series.null_count() for series in columns)
+    whole = frame["extra"].null_count() == frame.height > 0 and not any(series.null_count() for series in columns)
     return columns if whole and frame[number].is_finite().all() else None
 
 
@@ -86,24 +97,25 @@ def _complain(name: str, text: bytes, first_line: int, layout: Layout, number: s
     """Find the first wrong line and say what is wrong with it."""
     for at, raw in enumerate(text.split(b"\n"), start=first_line):
         try:
-            fields = raw.decode("utf-8").split()
+            line = raw.decode("utf-8").strip(_SPACE)
         except UnicodeDecodeError:
             raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
-        if not fields:
+        if not line:
             continue
+        fields = re.split(f"[{_SPACE}]+", line)
         if not layout.least <= len(fields) <= len(layout.columns):
             expected = f"{len(fields)} columns; expected {len(layout.columns)}: {' '.join(layout.columns)}"
             other = len(fields) in ((4,) if layout is RUN else (5, 6))
             raise FileFormatError(name, f"{expected}{f'; {layout.mistaken_for}' if other else ''}", at)
         value = fields[layout.columns.index(number)]
         if not _is_finite(value):
-            raise FileFormatError(name, f"the {number} is {value!r}; expected a finite number", at)
+            raise FileFormatError(name, f"the {number} is {shown(value)}; expected a finite number", at)
     raise FileFormatError(name, f"this cannot be read as {layout.what}: {' '.join(layout.columns)}")
 
 
 def _is_finite(text: str) -> bool:
     try:
-        return math.isfinite(float(text)) and "_" not in text
+        return math.isfinite(float(text)) and text.isascii() and "_" not in text
     except ValueError:
         return False
 
@@ -116,8 +128,16 @@ def _line_of(text: bytes, first_line: int, row: int) -> int:
 def write_trec(columns: list[pl.Series], what: str) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
     for column in columns:
-        if column.dtype == pl.String and column.str.contains(r"\s|^$").any():
-            bad = column.filter(column.str.contains(r"\s|^$"))[0]
-            raise DataError(f"{bad!r} has white space, which TREC files cannot hold; write {what} as .jsonl instead")
+        if column.dtype == pl.String:
+            odd = column.filter(column.str.contains(r"[\s\x00]|^$|^\x{FEFF}"))  # the last is a byte-order mark
+            if len(odd):
+                raise DataError(
+                    f"{shown(odd[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
+                )
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
-    return frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+    content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+    if kind_of(content[:HEAD_BYTES]) != "trec":
+        raise DataError(
+            f"{shown(columns[0][0])} begins as another kind of file does; write {what} as .jsonl instead of TREC"
+        )
+    return content

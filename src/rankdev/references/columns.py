@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, shown
+from rankdev.frames import text_series
+from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +50,15 @@ def group(query: pl.Series) -> Groups:
     return Groups(names, codes.to_numpy()[block])
 
 
+def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
+    """Give the items of all queries, one after the other, as text."""
+    names: list[str] = []
+    for query, items in lists.items():
+        where = f"query {shown(query)}: "
+        names += [as_id(item, where) for item in items]
+    return text_series("item", names)
+
+
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     """Mark rows whose (query, item) stood in an earlier row."""
     import polars as pl
@@ -62,6 +74,14 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     return repeated
 
 
+def check_once(names: pl.Series, message: str) -> None:
+    """Refuse a name that stands twice; ``message`` has a place for it."""
+    repeated = ~names.is_first_distinct()
+    if repeated.any():
+        row = int(repeated.arg_max() or 0)
+        raise DataError(message.format(shown(names[row])), row=row)
+
+
 def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> None:
     """Refuse ranks that are not whole, do not start at 1 or have gaps; ``rows`` sorts them by query and rank."""
     fractional = np.flatnonzero(rank != np.floor(rank))
@@ -74,7 +94,7 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
     if len(low):
         row = int(rows[low[0]])
         raise DataError(
-            f"query {groups.names[int(groups.codes[row])]!r}: ranks start at {rank[row]:g}; they must start at 1",
+            f"query {shown(groups.names[int(groups.codes[row])])}: ranks start at {rank[row]:g}; they must start at 1",
             row=row,
         )
     gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
@@ -82,7 +102,7 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
         row = int(rows[gaps[0]])
         before = ordered[gaps[0] - 1]
         raise DataError(
-            f"query {groups.names[int(groups.codes[row])]!r}: rank {before:g} is followed by {rank[row]:g};"
+            f"query {shown(groups.names[int(groups.codes[row])])}: rank {before:g} is followed by {rank[row]:g};"
             f" ranks must be consecutive",
             row=row,
         )
@@ -101,7 +121,8 @@ def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> n
         if len(clash):
             row = int(clash[0])
             raise DataError(
-                f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:g} and {value[row]:g}; keep one",
+                f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:.15g} and"
+                f" {value[row]:.15g}; keep one",
                 row=row,
             )
     return repeated
@@ -119,4 +140,4 @@ def tier_ranks(codes: Ints, grade: Floats) -> Floats:
 
 
 def _item_at(groups: Groups, item: pl.Series, row: int) -> str:
-    return f"query {groups.names[int(groups.codes[row])]!r}: item {item[row]!r}"
+    return f"query {shown(groups.names[int(groups.codes[row])])}: item {shown(item[row])}"

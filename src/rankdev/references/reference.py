@@ -7,7 +7,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, shown
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,10 +24,12 @@ class Reference(Mapping[str, int]):
     __slots__ = ("_grades", "_ranks")
 
     def __init__(self, ranks: Mapping[Any, int], *, query: str | None = None) -> None:
-        where = "" if query is None else f"query {query!r}: "
+        where = "" if query is None else f"query {shown(query)}: "
         if not ranks:
             raise DataError(f"{where}a reference needs at least one item")
         checked = {as_id(item, where): _as_rank(rank, item, where) for item, rank in ranks.items()}
+        if len(checked) < len(ranks):
+            raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
         self._ranks = dict(sorted(checked.items(), key=lambda pair: pair[1]))
         self._grades: dict[str, float] | None = None
         for expected, found in enumerate(sorted(set(self._ranks.values())), start=1):
@@ -42,40 +44,42 @@ class Reference(Mapping[str, int]):
     @classmethod
     def from_tiers(cls, tiers: Iterable[Iterable[Any]], *, query: str | None = None) -> Self:
         """Take tiers of equally good items, best tier first."""
-        ranks: dict[Any, int] = {}
+        where = "" if query is None else f"query {shown(query)}: "
+        ranks: dict[str, int] = {}
         for rank, tier in enumerate(tiers, start=1):
-            for item in tier:
+            for name in tier:
+                item = as_id(name, where)
                 if item in ranks:
-                    where = "" if query is None else f"query {query!r}: "
-                    raise DataError(f"{where}item {item!r} has two ranks, {ranks[item]} and {rank}; keep one")
+                    raise DataError(f"{where}item {shown(item)} has two ranks, {ranks[item]} and {rank}; keep one")
                 ranks[item] = rank
         return cls(ranks, query=query)
 
     @classmethod
     def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
         """Take relevance grades: each distinct positive grade is a tier, the highest first."""
-        where = "" if query is None else f"query {query!r}: "
+        where = "" if query is None else f"query {shown(query)}: "
         for item, grade in grades.items():
             if not isinstance(grade, Real) or not isfinite(grade):
-                raise DataError(f"{where}item {item!r} has the grade {grade!r}; expected a finite number")
+                raise DataError(f"{where}item {shown(item)} has the grade {shown(grade)}; expected a finite number")
         positive = {item: float(grade) for item, grade in grades.items() if grade > 0}
         if not positive:
             raise DataError(f"{where}no grade is positive, so there is no reference item")
         levels = sorted(set(positive.values()), reverse=True)
-        reference = cls({item: levels.index(grade) + 1 for item, grade in positive.items()}, query=query)
+        rank = {grade: i for i, grade in enumerate(levels, start=1)}
+        reference = cls({item: rank[grade] for item, grade in positive.items()}, query=query)
         reference._grades = {as_id(item, where): grade for item, grade in positive.items()}
         return reference
 
     @classmethod
-    def of(cls, value: Any) -> Reference:
+    def of(cls, value: Any, *, query: str | None = None) -> Reference:
         """Take a reference, a list of items (best first) or a mapping item → rank."""
         if isinstance(value, Reference):
             return value
         if isinstance(value, Mapping):
-            return cls(value)
+            return cls(value, query=query)
         if isinstance(value, str) or not isinstance(value, Iterable):
-            raise DataError(f"a reference is a list of items or a mapping item → rank; got {value!r}")
-        return cls.from_list(value)
+            raise DataError(f"a reference is a list of items or a mapping item → rank; got {shown(value)}")
+        return cls.from_list(value, query=query)
 
     @property
     def tiers(self) -> list[list[str]]:
@@ -105,16 +109,15 @@ class Reference(Mapping[str, int]):
 
 def as_id(value: object, where: str = "") -> str:
     """Give an identifier as text; whole numbers are welcome, other types are not."""
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(value)
-    raise DataError(f"{where}an item or query is named by text or a whole number; got {value!r}")
+    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
 
 
-def _as_rank(rank: object, item: object, where: str) -> int:
-    if isinstance(rank, Real) and not isinstance(rank, bool):
-        number = float(rank)
-        if number >= 1 and number.is_integer():
-            return int(number)
-    raise DataError(f"{where}item {item!r} has the rank {rank!r}; ranks are whole numbers from 1")
+def _as_rank(rank: Any, item: object, where: str) -> int:
+    whole = isinstance(rank, Real) and not isinstance(rank, bool) and rank % 1 == 0
+    if whole and rank >= 1:
+        return int(rank)
+    raise DataError(f"{where}item {shown(item)} has the rank {shown(rank)}; ranks are whole numbers from 1")

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, RankdevWarning
-from rankdev.frames import as_frame, check_mapping, column, is_table, number_column, text_column, to_pandas
-from rankdev.references.columns import Floats, Groups, Ints, check_ranks, check_unique, group, tier_ranks
+from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.frames import (
+    as_frame,
+    check_mapping,
+    column,
+    is_table,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+    to_pandas,
+)
+from rankdev.references.columns import (
+    Floats,
+    Groups,
+    Ints,
+    check_once,
+    check_ranks,
+    check_unique,
+    group,
+    item_series,
+    tier_ranks,
+)
 from rankdev.references.reference import Reference, as_id
 
 if TYPE_CHECKING:
@@ -58,7 +78,8 @@ class References(Mapping[str, Reference]):
         """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
         if is_table(tiers):
             frame = as_frame(tiers)
-            names = text_column(frame, "query", "references").to_list()
+            names = text_column(frame, "query", "references")
+            check_once(names, "query {} stands twice; give all its tiers in one row")
             tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
         tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
         ranks: dict[Any, list[tuple[Any, int]]] = {}
@@ -66,7 +87,7 @@ class References(Mapping[str, Reference]):
             ranks[query] = [
                 (item, rank)
                 for rank, tier in enumerate(_listed(levels, query), start=1)
-                for item in _filled(_listed(tier, query), query, rank)
+                for item in _filled(tier, query, rank)
             ]
         return cls._from_pairs(ranks, "rank")
 
@@ -94,16 +115,27 @@ class References(Mapping[str, Reference]):
         return cls._from_pairs({query: _pairs(values, query, "grade") for query, values in grades.items()}, "grade")
 
     @classmethod
+    def from_table(cls, table: Any) -> References:
+        """Take a table with query, item and rank or grade; where it has both, they must agree."""
+        frame = as_frame(table)
+        if "grade" not in frame.columns:
+            return cls._from_table(frame, "rank")
+        references = cls._from_table(frame, "grade")
+        if "rank" in frame.columns:
+            _check_agreement(references, frame)
+        return references
+
+    @classmethod
     def of(cls, value: Any) -> References:
         """Take references as they are, a table (rank or grade), ``{query: [item, …]}`` or ``{query: {item: rank}}``."""
         if isinstance(value, References):
             return value
         if is_table(value):
-            frame = as_frame(value)
-            return cls._from_table(frame, "rank" if "rank" in frame.columns else "grade")
+            return cls.from_table(value)
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: {item: rank}}")
-        ranks = {query: Reference.of(entry) for query, entry in value.items()}
-        return cls.from_ranks(ranks)
+        entries = {query: Reference.of(entry, query=query) for query, entry in value.items()}
+        grades = {query: entry.grades for query, entry in entries.items()}
+        return cls.from_ranks(entries) if None in grades.values() else cls.from_grades(grades)
 
     @classmethod
     def _from_pairs(cls, pairs: Mapping[Any, list[tuple[Any, Any]]], name: str) -> References:
@@ -111,13 +143,14 @@ class References(Mapping[str, Reference]):
             raise DataError("references need at least one query")
         for query, entries in pairs.items():
             if not entries:
-                raise DataError(f"query {query!r}: a reference needs at least one item")
-        names = [as_id(query) for query in pairs]
+                raise DataError(f"query {shown(query)}: a reference needs at least one item")
+        items = item_series({query: [item for item, _ in entries] for query, entries in pairs.items()})
+        names = text_series("query", [as_id(query) for query in pairs])
+        check_once(names, "query {} stands twice, as a number and as text; keep one")
         counts = [len(entries) for entries in pairs.values()]
-        items = [as_id(item) for entries in pairs.values() for item, _ in entries]
         values = [value for entries in pairs.values() for _, value in entries]
-        query = pl.Series("query", names).gather(np.repeat(np.arange(len(names)), counts))
-        frame = pl.DataFrame({"query": query, "item": pl.Series(items, dtype=pl.String), name: _numbers(values, name)})
+        query = names.gather(np.repeat(np.arange(len(names)), counts))
+        frame = pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
         return cls._from_table(frame, name)
 
     @classmethod
@@ -132,8 +165,8 @@ class References(Mapping[str, Reference]):
         if repeated.any():
             row = int(np.argmax(repeated))
             warnings.warn(
-                f"{repeated.sum()} rows repeat a (query, item) and are ignored, the first for query {query[row]!r},"
-                f" item {item[row]!r}",
+                f"{repeated.sum()} rows repeat a (query, item) and are ignored, the first for query"
+                f" {shown(query[row])}, item {shown(item[row])}",
                 RankdevWarning,
                 stacklevel=3,
             )
@@ -156,7 +189,7 @@ class References(Mapping[str, Reference]):
         if skipped:
             example = groups.names[int(np.argmin(used))]
             warnings.warn(
-                f"{skipped} of {len(used)} queries have no positive grade and are skipped, such as {example!r}",
+                f"{skipped} of {len(used)} queries have no positive grade and are skipped, such as {shown(example)}",
                 RankdevWarning,
                 stacklevel=4,
             )
@@ -226,27 +259,34 @@ class References(Mapping[str, Reference]):
         return f"References({len(self)} queries, {len(self.item_ids)} items{graded})"
 
 
+def _check_agreement(references: References, frame: pl.DataFrame) -> None:
+    ranked = frame.with_columns(rank=number_column(frame, "rank", "references"))
+    ranked = ranked.select(text_column(frame, "query", "references"), text_column(frame, "item", "references"), "rank")
+    pairs = references.to_polars().join(ranked, on=["query", "item"], suffix="_given")
+    wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
+    if len(wrong):
+        query, item, rank, grade, given = wrong.row(0)
+        raise DataError(
+            f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
+            " keep one of the two columns"
+        )
+
+
 def _listed(value: Any, query: object) -> Iterable[Any]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise DataError(f"query {query!r}: expected a list of items; got {value!r}")
+    """Refuse what has no order of its own."""
+    if isinstance(value, str | Mapping | Set) or not isinstance(value, Iterable):
+        raise DataError(f"query {shown(query)}: expected a list, best first; got {shown(value)}")
     return value
 
 
-def _filled(tier: Iterable[Any], query: object, rank: int) -> list[Any]:
+def _filled(tier: Any, query: object, rank: int) -> list[Any]:
+    if isinstance(tier, str | Mapping) or not isinstance(tier, Iterable):
+        raise DataError(f"query {shown(query)}: tier {rank} must be a list of items; got {shown(tier)}")
     items = list(tier)
     if not items:
-        raise DataError(f"query {query!r}: tier {rank} is empty; every rank needs an item")
+        raise DataError(f"query {shown(query)}: tier {rank} is empty; every rank needs an item")
     return items
 
 
 def _pairs(values: Any, query: object, name: str) -> list[tuple[Any, Any]]:
-    return list(check_mapping(values, f"query {query!r}", f"{{item: {name}}}").items())
-
-
-def _numbers(values: list[Any], name: str) -> pl.Series:
-    try:
-        return pl.Series(name, values, dtype=pl.Float64, strict=True)
-    except TypeError:
-        return pl.Series(
-            name, [value if isinstance(value, int | float) else str(value) for value in values], strict=False
-        )
+    return list(check_mapping(values, f"query {shown(query)}", f"{{item: {name}}}").items())

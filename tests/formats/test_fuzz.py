@@ -1,0 +1,97 @@
+"""Whatever the bytes, the readers succeed or raise one of rankdev's errors, in one line."""
+
+import gzip
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from rankdev import RankdevError
+from rankdev.formats import read_grades, read_lists, read_references, read_run
+from tests.formats.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
+
+READERS = [read_run, read_references, read_grades, read_lists]
+SEEDS = [
+    (suffix, content)
+    for files in (RUN_FILES, GRADE_FILES, GRADE_JSON, REFERENCE_FILES)
+    for suffix, content in files.items()
+]
+SEEDS += [(f"{suffix}.gz", gzip.compress(content)) for suffix, content in SEEDS[:3]]
+SEEDS += [(f"{suffix}.zst", zstandard.compress(content)) for suffix, content in SEEDS[:3]]
+SUFFIXES = ["run", "csv", "tsv", "json", "jsonl", "parquet", "gz", "zst"]
+ODD = [b"\n", b"\r", b'"', b",", b"\t", b" ", b"{", b"}", b"[", b"]", b"null", b"NaN", b"1e999", b"-", b"\0", b"\xff"]
+ODD += [b"true", b"1" * 40, b"\\ud800", b"[[[", b"\xef\xbb\xbf", b"PAR1", b"0", b":", b'""']
+EXAMPLES = int(os.environ.get("RANKDEV_FUZZ", "150"))
+
+fuzz = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def check_all(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    for read in READERS:
+        message = complaint(read, path)
+        if message is not None:
+            assert str(path) in message
+            assert "\n" not in message
+            assert len(message) < 600 + len(str(path))
+
+
+def complaint(read: Callable[[Path], object], path: Path) -> str | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            read(path)
+        except RankdevError as error:
+            return str(error)
+    return None
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[str, bytes]:
+    suffix, content = draw(st.sampled_from(SEEDS))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(content)))
+        until = draw(st.integers(at, min(len(content), at + 12)))
+        piece = draw(st.one_of(st.binary(max_size=3), st.sampled_from(ODD), st.just(content[at:until] * 2)))
+        content = content[:at] + piece + content[until:]
+    if draw(st.booleans()):
+        lines = content.split(b"\n") + draw(st.sampled_from(SEEDS))[1].split(b"\n")[:3]
+        content = b"\n".join(draw(st.permutations(lines)))
+    return suffix, content
+
+
+@fuzz
+@given(suffix=st.sampled_from(SUFFIXES), content=st.binary(max_size=200))
+@example(suffix="json", content=b"[" * 100_000)
+@example(suffix="json", content=b'{"q1":' * 100_000)
+@example(suffix="jsonl", content=b'{"query":' + b"[" * 100_000)
+@example(suffix="jsonl", content=b'{"query":"\\ud800","tiers":[["a"],1]}')
+@example(suffix="json", content=b'{"q1":{"\\ud800":1}}')
+@example(suffix="csv", content=b"x^2,b\n1,2\n")
+@example(suffix="csv", content=b'query,item,score\n"')
+def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
+    check_all(tmp_path / f"file.{suffix}", content)
+
+
+@fuzz
+@given(suffix=st.sampled_from(SUFFIXES), words=st.lists(st.sampled_from([*ODD, b"query", b"item", b"score", b"q1"])))
+def test_random_words(tmp_path: Path, suffix: str, words: list[bytes]) -> None:
+    check_all(tmp_path / f"file.{suffix}", b"".join(words))
+
+
+@fuzz
+@given(case=mutated())
+def test_mutated_files(tmp_path: Path, case: tuple[str, bytes]) -> None:
+    suffix, content = case
+    check_all(tmp_path / f"file.{suffix}", content)
+
+
+@pytest.mark.parametrize(("suffix", "content"), SEEDS)
+def test_files_cut_anywhere(tmp_path: Path, suffix: str, content: bytes) -> None:
+    for end in range(0, len(content), 1 + len(content) // 40):
+        check_all(tmp_path / f"file.{suffix}", content[:end])

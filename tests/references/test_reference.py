@@ -1,0 +1,86 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankdev import DataError, Reference
+
+
+def test_builders_agree() -> None:
+    tiers = Reference.from_tiers([["d1", "d3"], ["d2"]])
+    assert dict(tiers) == {"d1": 1, "d3": 1, "d2": 2}
+    assert (
+        tiers == Reference({"d2": 2, "d1": 1, "d3": 1}) == Reference.from_grades({"d1": 3, "d3": 3, "d2": 1, "d4": 0})
+    )
+    assert Reference.from_list(["d1", "d2"]).tiers == [["d1"], ["d2"]]
+    assert (
+        Reference.of(["d1", "d2"])
+        == Reference.of({"d2": 2, "d1": 1})
+        == Reference.of(Reference.from_list(["d1", "d2"]))
+    )
+
+
+def test_whole_numbers_name_items() -> None:
+    assert dict(Reference.from_list([7, 3])) == {"7": 1, "3": 2}
+
+
+def test_grades_are_kept() -> None:
+    assert Reference.from_grades({"d1": 0.5, "d2": 2, "d3": -1}).grades == {"d1": 0.5, "d2": 2.0}
+    assert Reference.from_list(["d1"]).grades is None
+
+
+@given(st.dictionaries(st.text(min_size=1).filter(str.isprintable), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), min_size=1))
+def test_grades_become_tiers_as_a_plain_loop_makes_them(grades: dict[str, float]) -> None:
+    levels = sorted({grade for grade in grades.values() if grade > 0}, reverse=True)
+    tiers = [{item for item, grade in grades.items() if grade == level} for level in levels]
+    if tiers:
+        assert [set(tier) for tier in Reference.from_grades(grades).tiers] == tiers
+    else:
+        with pytest.raises(DataError, match="no grade is positive"):
+            Reference.from_grades(grades)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        ({}, "at least one item"),
+        ({"d1": 0}, "item 'd1' has the rank 0; ranks are whole numbers from 1"),
+        ({"d1": 1.5}, "item 'd1' has the rank 1.5; ranks are whole"),
+        ({"d1": "1"}, "item 'd1' has the rank '1'"),
+        ({"d1": True}, "item 'd1' has the rank True"),
+        ({"d1": float("nan")}, "has the rank nan"),
+        ({"d1": float("inf")}, "has the rank inf"),
+        ({"d1": 1, "d2": 3}, "rank 2 is missing; ranks must be consecutive from 1"),
+        ({"d1": 2}, "rank 1 is missing"),
+        ({1.5: 1}, "named by text or a whole number; got 1.5"),
+        ({"": 1}, "named by text or a whole number; got ''"),
+        ({1: 1, "1": 1}, "named twice, as a number and as text; keep one"),
+    ],
+)
+def test_bad_ranks(ranks: dict[object, object], message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        Reference(ranks, query="q7")
+    assert str(caught.value).startswith("query 'q7': ")
+
+
+def test_an_item_with_two_ranks() -> None:
+    with pytest.raises(DataError, match="query 'q7': item 'd1' has two ranks, 1 and 2; keep one"):
+        Reference.from_tiers([["d1"], ["d2", "d1"]], query="q7")
+    with pytest.raises(DataError, match="item '1' has two ranks, 1 and 2"):
+        Reference.from_list([1, "1"])
+
+
+@pytest.mark.parametrize("grade", ["high", None, float("nan"), float("inf")])
+def test_bad_grades(grade: object) -> None:
+    with pytest.raises(DataError, match=r"query 'q7': item 'd1' has the grade .*; expected a finite number"):
+        Reference.from_grades({"d1": grade}, query="q7")
+
+
+@pytest.mark.parametrize("value", ["d1", 3, None])
+def test_not_a_reference(value: object) -> None:
+    with pytest.raises(DataError, match="a list of items or a mapping item → rank; got"):
+        Reference.of(value)
+
+
+def test_an_item_that_cannot_be_a_name() -> None:
+    with pytest.raises(DataError, match=r"named by text or a whole number; got \['d1'\]"):
+        Reference.from_list([["d1"]])

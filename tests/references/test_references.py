@@ -1,0 +1,256 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankdev import DataError, RankdevWarning, Reference, References
+
+Tiers = dict[str, list[list[str]]]
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+
+
+@st.composite
+def tiers(draw: st.DrawFn) -> Tiers:
+    lists = draw(st.dictionaries(names, st.lists(names, min_size=1, max_size=8, unique=True), min_size=1, max_size=5))
+    result: Tiers = {}
+    for query, items in lists.items():
+        cuts = sorted(draw(st.sets(st.integers(1, len(items)))) - {len(items)})
+        result[query] = [items[a:b] for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)]
+    return result
+
+
+def frames(columns: dict[str, list[Any]]) -> list[Any]:
+    return [pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns), pa.table(columns)]
+
+
+EXPECTED = References.from_tiers({"q1": [["d1", "d3"], ["d2"]], "q2": [["d9"]]})
+RANKS = {"query": ["q1", "q1", "q1", "q2"], "item": ["d2", "d1", "d3", "d9"], "rank": [2, 1, 1, 1]}
+GRADES = {"query": ["q1", "q2", "q1", "q1", "q1"], "item": ["d2", "d9", "d1", "d3", "d0"], "grade": [1, 1, 3, 3, 0]}
+
+
+def test_dicts() -> None:
+    assert References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}, "q2": {"d9": 1}}) == EXPECTED
+    assert References.from_lists({"q1": ["d1", "d2"]}) == References.from_tiers({"q1": [["d1"], ["d2"]]})
+    assert References.of({"q1": {"d1": 1, "d2": 2, "d3": 1}, "q2": ["d9"]}) == EXPECTED
+    assert References.of(EXPECTED) is EXPECTED
+
+
+@pytest.mark.parametrize("table", frames(RANKS), ids=lambda table: type(table).__module__)
+def test_tables_of_ranks(table: Any) -> None:
+    assert References.from_ranks(table) == References.of(table) == EXPECTED
+
+
+@pytest.mark.parametrize("table", frames(GRADES), ids=lambda table: type(table).__module__)
+def test_tables_of_grades(table: Any) -> None:
+    references = References.from_grades(table)
+    assert References.of(table) == references
+    assert References.from_ranks(references.to_polars()) == EXPECTED
+    assert references["q1"].grades == {"d1": 3.0, "d3": 3.0, "d2": 1.0}
+
+
+def test_tables_of_lists_keep_their_order() -> None:
+    table = {"query": ["q2", "q1", "q2", "q1"], "item": ["d1", "d5", "d2", "d4"]}
+    for frame in frames(table):
+        assert References.from_lists(frame) == References.from_lists({"q2": ["d1", "d2"], "q1": ["d5", "d4"]})
+
+
+def test_tables_of_tiers() -> None:
+    frame = pl.DataFrame({"query": ["q1", "q2"], "tiers": [[["d1", "d3"], ["d2"]], [["d9"]]]})
+    assert References.from_tiers(frame) == EXPECTED
+    with pytest.raises(DataError, match="query 'q1' stands twice"):
+        References.from_tiers(pl.concat([frame, frame[:1]]))
+
+
+def test_columns_may_have_the_names_of_other_tools() -> None:
+    frame = pl.DataFrame(GRADES).rename({"query": "qid", "item": "docno", "grade": "label"})
+    assert References.of(frame) == References.from_grades(pl.DataFrame(GRADES))
+    more = frame.with_columns(query_id=pl.lit("q1"))  # where two names mean the same, the first of ours wins
+    assert list(References.of(more)) == ["q1"]
+    assert list(References.of(more.with_columns(query=pl.lit("q2")))) == ["q2"]
+
+
+def test_whole_numbers_name_queries_and_items() -> None:
+    expected = References.from_ranks({"7": {"1": 1, "2": 2}})
+    assert References.from_ranks({7: {1: 1, 2: 2}}) == expected
+    assert References.from_lists({np.int64(7): [np.int32(1), 2]}) == expected
+    for frame in frames({"query": [7, 7], "item": [2, 1], "rank": [2, 1]}):
+        assert References.of(frame) == expected
+
+
+def test_pandas_columns_of_mixed_and_missing_values() -> None:
+    frame = pd.DataFrame({"query": ["q1", "q1"], "item": ["d1", 2], "rank": [1, 2]})
+    assert References.of(frame) == References.from_lists({"q1": ["d1", "2"]})
+    for missing in (None, float("nan"), pd.NA):
+        with pytest.raises(DataError, match="row 1 has no item"):
+            References.of(frame.assign(item=["d1", missing]))
+
+
+@given(tiers())
+def test_tiers_survive_a_table(value: Tiers) -> None:
+    references = References.from_tiers(value)
+    assert References.from_ranks(references.to_polars()) == references
+    assert References.of(references.to_pandas()) == references
+    assert {query: [set(tier) for tier in reference.tiers] for query, reference in references.items()} == {
+        query: [set(tier) for tier in levels] for query, levels in value.items()
+    }
+
+
+@given(tiers(), st.randoms(use_true_random=False))
+def test_equality_ignores_order(value: Tiers, random: Any) -> None:
+    references = References.from_tiers(value)
+    table = references.to_polars()
+    rows = list(range(len(table)))
+    random.shuffle(rows)
+    assert References.of(table[rows]) == references
+    first = next(iter(value))
+    assert (
+        References.from_tiers({**value, first: [["a different item", *value[first][0]], *value[first][1:]]})
+        != references
+    )
+
+
+def test_equality_sees_grades() -> None:
+    assert References.from_grades({"q1": {"d1": 3}}) != References.from_grades({"q1": {"d1": 2}})
+    assert References.from_grades({"q1": {"d1": 3}}) != References.from_lists({"q1": ["d1"]})
+    assert (EXPECTED == "references") is False
+
+
+grades = st.dictionaries(
+    names,
+    st.dictionaries(names, st.sampled_from([-2, 0, 0.25, 0.5, 1, 2, 3]), min_size=1, max_size=8),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(grades)
+@pytest.mark.filterwarnings("ignore::rankdev.RankdevWarning")
+def test_grades_become_tiers_as_one_query_at_a_time(values: dict[str, dict[str, float]]) -> None:
+    kept = {query: items for query, items in values.items() if any(grade > 0 for grade in items.values())}
+    if not kept:
+        with pytest.raises(DataError, match="no query has a positive grade"):
+            References.from_grades(values)
+        return
+    references = References.from_grades(values)
+    assert list(references) == list(kept)
+    assert references.skipped == len(values) - len(kept)
+    for query, items in kept.items():
+        assert references[query] == Reference.from_grades(items)
+        assert references[query].grades == Reference.from_grades(items).grades
+    assert References.of({query: Reference.from_grades(items) for query, items in kept.items()}) == references
+
+
+def test_queries_without_a_positive_grade_are_skipped_and_counted() -> None:
+    with pytest.warns(RankdevWarning, match="2 of 3 queries have no positive grade and are skipped, such as 'q2'"):
+        references = References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d1": -1, "d2": 0}})
+    assert list(references) == ["q1"]
+    assert references.skipped == 2
+
+
+def test_shape() -> None:
+    assert EXPECTED.sizes.tolist() == [3, 1]
+    assert EXPECTED.tier_counts.tolist() == [2, 1]
+    assert EXPECTED.codes.tolist() == [0, 0, 0, 1]
+    assert EXPECTED.to_polars().columns == ["query", "item", "rank"]
+    assert References.from_grades({"q": {"d": 1}}).to_polars().columns == ["query", "item", "rank", "grade"]
+    assert "q1" in EXPECTED
+    assert "q3" not in EXPECTED
+    assert repr(EXPECTED) == "References(2 queries, 4 items)"
+
+
+def rank_table(*rows: tuple[object, object, object], name: str = "rank") -> pl.DataFrame:
+    columns = zip(*rows, strict=True)
+    return pl.DataFrame({key: pl.Series(column) for key, column in zip(("query", "item", name), columns, strict=True)})
+
+
+BAD = [
+    (References.from_lists, {}, "at least one query"),
+    (References.from_lists, ["d1"], r"lists must be {query: \[item, …\]}; got list"),
+    (References.from_lists, {"q1": "d1"}, "query 'q1': expected a list, best first; got 'd1'"),
+    (References.from_lists, {"q1": {"d1", "d2"}}, "query 'q1': expected a list, best first; got {"),
+    (References.from_lists, {"q1": {"d1": 1}}, "query 'q1': expected a list, best first; got {'d1': 1}"),
+    (References.from_lists, {"q1": []}, "query 'q1': a reference needs at least one item"),
+    (References.from_lists, {"q1": ["d1", "d1"]}, "query 'q1': item 'd1' has two ranks, 1 and 2; keep one"),
+    (References.from_lists, {"q1": ["d1", None]}, "query 'q1': an item .* text or a whole number; got None"),
+    (References.from_lists, {"q1": [True]}, "query 'q1': an item .* text or a whole number; got True"),
+    (References.from_lists, {"q1": [["d1"]]}, r"query 'q1': an item .* text or a whole number; got \['d1'\]"),
+    (References.from_lists, {"q1": ["\ud800"]}, "'.ud800' is not valid text"),
+    (References.from_lists, {1: ["d1"], "1": ["d1"]}, "query '1' stands twice, as a number and as text"),
+    (References.from_tiers, {"q1": [["d1"], []]}, "query 'q1': tier 2 is empty; every rank needs an item"),
+    (References.from_tiers, {"q1": ["d1"]}, "query 'q1': tier 1 must be a list of items; got 'd1'"),
+    (References.from_tiers, {"q1": [["d1"], ["d1"]]}, "query 'q1': item 'd1' has two ranks, 1 and 2"),
+    (References.from_ranks, {"q1": ["d1"]}, "query 'q1' must be {item: rank}; got list"),
+    (References.from_ranks, {"q1": {"d1": 0, "d2": 1}}, "query 'q1': ranks start at 0; they must start at 1"),
+    (References.from_ranks, {"q1": {"d1": -1}}, "query 'q1': ranks start at -1; they must start at 1"),
+    (
+        References.from_ranks,
+        {"q1": {"d1": 1, "d2": 3}},
+        "query 'q1': rank 1 is followed by 3; ranks must be consecutive",
+    ),
+    (References.from_ranks, {"q1": {"d1": 1, "d2": 1.5}}, "query 'q1': item 'd2' has the rank 1.5; ranks are whole"),
+    (References.from_ranks, {"q1": {"d1": "first"}}, "query 'q1', item 'd1': the rank is 'first'; expected a finite"),
+    (References.from_ranks, {"q1": {"d1": None}}, "query 'q1', item 'd1': the rank is None; expected a finite number"),
+    (References.from_ranks, {"q1": {"d1": float("nan")}}, "query 'q1', item 'd1': the rank is nan; expected a finite"),
+    (References.from_ranks, {"q1": {"d1": 10**400}}, "query 'q1', item 'd1': the rank is '1000.*; expected a finite"),
+    (References.from_grades, {"q1": {"d1": 0}}, "no query has a positive grade"),
+    (
+        References.from_grades,
+        {"q1": {"d1": float("inf")}},
+        "query 'q1', item 'd1': the grade is inf; expected a finite",
+    ),
+    (References.from_grades, {"q1": {}}, "query 'q1': a reference needs at least one item"),
+    (References.from_ranks, pl.DataFrame({"query": ["q1"], "rank": [1]}), "'item' is missing; found query, rank"),
+    (References.from_ranks, pl.DataFrame(), "'query' is missing; found no columns"),
+    (References.from_ranks, rank_table(("q1", "d1", 1))[:0], "at least one row"),
+    (References.from_ranks, rank_table(("q1", "d1", 1), ("q1", "d1", 2)), "item 'd1' has two ranks, 1 and 2; keep one"),
+    (References.from_ranks, rank_table(("q1", "d1", 1), ("q1", None, 2)), "row 1 has no item; every row needs one"),
+    (References.from_ranks, rank_table(("q1", "d1", 1), ("", "d2", 2)), "row 1 has no query; every row needs one"),
+    (References.from_ranks, rank_table(("q1", 1.5, 1)), "'item' holds Float64; expected text or whole numbers"),
+    (References.from_ranks, rank_table(("q1", b"d1", 1)), "'item' holds Binary; expected text or whole numbers"),
+    (References.from_ranks, rank_table(("q1", ["d1"], 1)), "'item' holds List"),
+    (References.from_ranks, rank_table(("q1", "d1", [1])), "'rank' holds List.*; expected numbers"),
+    (
+        References.from_grades,
+        rank_table(("q1", "d1", 0.1), ("q1", "d1", 0.1 + 1e-12), name="grade"),
+        "two grades, 0.1 and 0.1000",
+    ),
+    (References.of, pl.DataFrame({"query": ["q"], "item": ["d"]}), "'rank' is missing; found query, item"),
+    (References.of, {"q1": 3}, "a list of items or a mapping item → rank; got 3"),
+    (References.of, {"q1": {"d1": 2}}, "query 'q1': rank 1 is missing"),
+    (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "'query' holds List"),
+    (References.of, pd.DataFrame({"query": ["q"], "item": [1j], "rank": [1]}), "'item' holds Object"),
+    (References.of, 3, "got int"),
+]
+
+
+@pytest.mark.parametrize(("build", "value", "message"), BAD)
+def test_bad_input(build: Callable[[Any], References], value: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        build(value)
+    assert "\n" not in str(caught.value)
+
+
+def test_ranks_beside_grades_must_agree() -> None:
+    table = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [1, 2], "grade": [3, 1]})
+    assert References.of(table)["q1"].grades == {"d1": 3.0, "d2": 1.0}
+    with pytest.raises(DataError, match="query 'q1': item 'd1' has the rank 2, but its grade 3 makes it 1; keep one"):
+        References.of(table.with_columns(rank=pl.Series([2, 1])))
+
+
+def test_rows_that_say_the_same_twice_are_reported() -> None:
+    table = rank_table(("q1", "d1", 1), ("q1", "d2", 2), ("q1", "d1", 1))
+    with pytest.warns(RankdevWarning, match="1 rows repeat a .* the first for query 'q1', item 'd1'"):
+        assert References.of(table) == References.from_lists({"q1": ["d1", "d2"]})
+
+
+def test_long_names_do_not_flood_the_message() -> None:
+    with pytest.raises(DataError) as caught:
+        References.from_lists({"q" * 10_000: ["d" * 10_000] * 2})
+    assert len(str(caught.value)) < 300
