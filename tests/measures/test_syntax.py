@@ -73,7 +73,10 @@ def test_paper_stands_for_thirteen_configurations():
         ("ndcg@5", "unknown measure 'ndcg'; did you mean nDCG?"),
         ("MAP@5", "unknown measure 'MAP'; did you mean AP?"),
         ("Zzzzzz", "unknown measure 'Zzzzzz'; known are "),
-        ("RDQ(alhpa=4)@5", "unknown parameter 'alhpa'; RDQ has penalty, alpha, lam, weights, tail; did you mean alpha?"),
+        (
+            "RDQ(alhpa=4)@5",
+            "unknown parameter 'alhpa'; RDQ has penalty, alpha, lam, weights, tail; did you mean alpha?",
+        ),
         ("Tau(p=1)@5", "Tau: unknown parameter 'p'; Tau has no parameters"),
         ("RDQ(alpha=4,alpha=5)@5", "alpha is given twice"),
         ("RDQ(alpha)@5", "cannot read 'alpha'; expected parameter=value"),
