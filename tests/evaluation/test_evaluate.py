@@ -149,7 +149,7 @@ def test_native_grades_where_there_are_none(text):
 def test_unknown_measures_and_policies():
     with pytest.raises(MeasureError, match="unknown measure 'RPB'; did you mean RBP"):
         rd.evaluate(REFS, {"a": REFS}, ["RPB@5"])
-    with pytest.raises(UsageError, match="unknown ties 'acending'.*did you mean ascending"):
+    with pytest.raises(UsageError, match=r"unknown ties 'acending'.*did you mean ascending"):
         rd.evaluate(REFS, {"a": {"q1": {"d1": 1}}}, "RDQ@5", ties="acending")
 
 

@@ -107,7 +107,7 @@ def test_only_rdq_can_be_explained():
 def test_a_measure_or_its_parameters():
     with pytest.raises(UsageError, match="not both"):
         rd.explain(["d1"], ["d1"], 5, measure="RDQ@5")
-    with pytest.raises(UsageError, match="unknown parameter 'alhpa'.*did you mean alpha"):
+    with pytest.raises(UsageError, match=r"unknown parameter 'alhpa'.*did you mean alpha"):
         rd.explain(["d1"], ["d1"], alhpa=4)
 
 
