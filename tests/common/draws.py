@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rankdev import RankdevWarning, Reference
 from tests.common.plain import Query
 
-quick = settings(max_examples=100, deadline=None)
+quick = settings(max_examples=80, deadline=None)
 GRADES = [4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5]
 STRANGERS = [f"x{i}" for i in range(6)]
 

@@ -3,10 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, UsageError
 from rankdev.evaluation.scoring import remarks
+from tests.common import draws
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
 
@@ -93,6 +96,26 @@ def test_everything_that_is_a_run(tmp_path):
     runs |= {"text": str(path), "run": rd.Run.from_lists(lists), "arrow": table.to_arrow()}
     values = rd.evaluate(REFS, runs, ["RDQ@5", "RDQ"]).values
     np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape))
+
+
+@settings(draws.quick, max_examples=30)
+@given(
+    runs=st.dictionaries(
+        st.sampled_from(["q1", "q2", "q3"]),
+        st.dictionaries(st.sampled_from(["d1", "d2", "d3", "d4", "x1", "x2"]), st.integers(0, 3), min_size=1),
+        min_size=1,
+    ),
+    k=st.integers(1, 4),
+    ties=st.sampled_from(["trec_eval", "ascending"]),
+)
+def test_a_file_cut_as_it_is_read_scores_as_the_whole(tmp_path_factory, runs, k, ties):
+    references = {query: ["d1", "d2", "d3"] for query in runs}
+    lines = [(item, query, score) for query, scores in runs.items() for item, score in scores.items()]
+    path = tmp_path_factory.mktemp("runs") / "a.run"  # rows of a query stand apart, in no order
+    path.write_text("".join(f"{query} Q0 {item} 1 {score} a\n" for item, query, score in sorted(lines)))
+    cut, whole = (rd.evaluate(references, {"a": run}, [f"RDQ@{k}", f"AP@{k}"], ties=ties) for run in (path, runs))
+    np.testing.assert_array_equal(cut.values, whole.values)
+    assert cut.coverage == whole.coverage
 
 
 def test_progress_is_told_as_files_are_read(tmp_path):

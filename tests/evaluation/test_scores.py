@@ -87,6 +87,7 @@ def test_select(scores):
     assert part.values.tolist() == [[[1.0, 1.0]]]
     assert part.reference_sizes.tolist() == [2]
     assert [entry.system for entry in part.coverage] == ["b"]
+    assert scores.select(systems=[]).values.shape == (0, 2, 3)
     np.testing.assert_array_equal(scores.select().values, scores.values)
     np.testing.assert_array_equal(scores.select(queries=[1, 0]).values, scores.values[:, ::-1])
 
