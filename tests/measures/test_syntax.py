@@ -46,7 +46,6 @@ def test_the_texts_of_the_design(text):
         ("RDQ()@5", "RDQ@5"),
         ("RDQ(weights=[1, .5], tail=1e-1)@5", "RDQ(weights=[1,0.5],tail=0.1)@5"),
         ("Compat(depth=1000.0,p=.9)", "Compat(p=0.9,depth=1000)"),
-        ("Compat(p=0.95)@5", "Compat@5"),
     ],
 )
 def test_one_measure_has_one_label(written, label):
