@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev import DataError, MeasureError, UsageError
+from rankdev import DataError, MeasureError, RankdevWarning, UsageError
 from rankdev.evaluation.scoring import remarks
 from tests.common import draws
 
@@ -131,6 +131,12 @@ def test_an_empty_list_scores_zero_and_is_not_missing():
     assert scores.values[0, 0, :2].tolist() == [0, 0]
     assert np.isnan(scores.values[0, 0, 2])
     assert scores.coverage[0].missing == 0
+
+
+def test_a_repeated_item_counts_once_and_is_reported():
+    with pytest.warns(RankdevWarning, match=r"'d1' for 'q'; only the first occurrence counts"):
+        scores = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": ["d1", "d1", "d2"]}}, "P@3")
+    assert scores.values.item() == pytest.approx(2 / 3)
 
 
 def test_a_run_that_shares_no_query():
