@@ -138,7 +138,7 @@ class Matcher:
 
     def _tied_queries(self, query: Ints, place: Ints, ties: Ints) -> int:
         """Count the queries in which items of different rank share a score."""
-        if not len(ties) or ties[-1] - ties[0] == len(ties) - 1:
+        if (ties[1:] != ties[:-1]).all():
             return 0
         rank = np.where(place >= 0, self.references.ranks[place], 0)
         begins = np.flatnonzero(np.diff(ties, prepend=-1))

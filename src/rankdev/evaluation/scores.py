@@ -123,8 +123,8 @@ class Scores:
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name, and some queries, by index or mask."""
-        rows = [self._index(name, self.systems, "system") for name in systems or self.systems]
-        columns = [self._measure(name) for name in measures or self.measures]
+        rows = [self._index(name, self.systems, "system") for name in (self.systems if systems is None else systems)]
+        columns = [self._measure(name) for name in (self.measures if measures is None else measures)]
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
             tuple(self.systems[i] for i in rows),

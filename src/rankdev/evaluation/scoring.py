@@ -47,8 +47,7 @@ def evaluate(
     for s, (system, source) in enumerate(systems.items()):
         watch = None if progress is None else _watch(progress, system)
         run = _run(source, order, ties, depth, watch)
-        if run.depth is not None and (depth is None or depth > run.depth):
-            raise UsageError(f"system {system!r}: the run was cut at {run.depth}; read it whole to score {wanted[0]}")
+        _check_depth(system, run.depth, wanted)
         try:
             matched = matcher.match(run, depth)
         except DataError as error:
@@ -66,6 +65,12 @@ def deepest(measures: Iterable[Measure]) -> int | None:
     """Find how many positions of a run can matter; None for all."""
     reaches = [measure.reach for measure in measures]
     return None if None in reaches else max(reach for reach in reaches if reach is not None)
+
+
+def _check_depth(system: str, cut: int | None, measures: Iterable[Measure]) -> None:
+    for measure in measures:
+        if cut is not None and (measure.reach is None or measure.reach > cut):
+            raise UsageError(f"system {system!r}: the run was cut at {cut}; read it whole to score {measure}")
 
 
 def remarks(scores: Scores, ties: Ties = "trec_eval") -> list[str]:

@@ -65,8 +65,9 @@ class Explanation:
     """A score taken apart: ``lost`` over the positions adds up to 1 − ``score``.
 
     The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
-    another order, ``ordering_loss`` is what that order would win. An item that earns credit past the last position
-    that the reference can fill wins back what was lost above: its ``lost`` is negative.
+    another order (repeats taken for items outside the reference), ``ordering_loss`` is what that order would win. An
+    item that earns credit past the last position that the reference can fill wins back what was lost above: its
+    ``lost`` is negative.
     """
 
     measure: str
@@ -155,11 +156,12 @@ def _explain(reference: Reference, returned: list[str], measure: RDQ) -> Explana
         lost = (float(shares[i]) if i < counted else 0.0) - earned
         why = _why(item, rank, fresh) if lost else ""
         positions.append(Position(i + 1, item, rank, int(ideal[i]), float(weights[i]), credit, earned, lost, why))
+    score = float(measure.score(match)[0])
     best_score, best_order = _best_order(reference, returned, shares[:, None] * credits)
     return Explanation(
         str(measure),
-        float(measure.score(match)[0]),
-        best_score,
+        score,
+        max(score, best_score),  # the same sum in another order can be a rounding error less
         best_order,
         tuple((item, rank) for item, rank in reference.items() if item not in first),
         tuple(positions),

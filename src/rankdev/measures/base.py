@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, field, fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankdev.errors import MeasureError, suggestion
@@ -27,12 +28,13 @@ class Number:
 
     def read(self, value: object) -> float | int | None:
         """Give the value as the number it stands for; None where it is not allowed."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             return None
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        if not inside or (self.whole and value != int(value)):
+        number = float(value)
+        inside = self.low < number < self.high if self.open else self.low <= number <= self.high
+        if not inside or (self.whole and not number.is_integer()):
             return None
-        return int(value) if self.whole else float(value)
+        return int(number) if self.whole else number
 
 
 POSITIVE = Number("a number above 0", 0, open=True)
@@ -69,8 +71,10 @@ class Measure(ABC):
         REGISTRY[cls.name] = cls
 
     def __post_init__(self) -> None:
-        if self.cutoff is not None and (COUNT.read(self.cutoff) is None or not isinstance(self.cutoff, int)):
-            raise MeasureError(f"{self.name}: the cutoff is {self.cutoff!r}; expected {COUNT.text}")
+        if self.cutoff is not None:
+            if COUNT.read(self.cutoff) is None or not isinstance(self.cutoff, Integral):
+                raise MeasureError(f"{self.name}: the cutoff is {self.cutoff!r}; expected {COUNT.text}")
+            object.__setattr__(self, "cutoff", int(self.cutoff))
         for entry in self.parameters():
             value = getattr(self, entry.name)
             object.__setattr__(self, entry.name, _checked(self.name, entry, value))

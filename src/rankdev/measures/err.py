@@ -29,7 +29,8 @@ class ERR(Measure):
             raise MeasureError(
                 f"ERR: grade {highest:g} is above max_grade={self.max_grade:g}; say ERR(max_grade={highest:g})"
             )
-        satisfied = (np.exp2(match.grades(self.cutoff)) - 1) / 2**self.max_grade
+        # (2^g − 1) ÷ 2^max_grade, divided first: a high grade is past the largest float
+        satisfied = np.exp2(match.grades(self.cutoff) - self.max_grade) - np.exp2(-self.max_grade)
         unsatisfied_before = np.ones_like(satisfied)
         unsatisfied_before[:, 1:] = np.cumprod(1 - satisfied, axis=1)[:, :-1]
         return total(satisfied * unsatisfied_before / np.arange(1, satisfied.shape[1] + 1))

@@ -44,7 +44,11 @@ class NDCG(Measure):
             grade = 1.0 / ideals.ranks
         else:
             grade = (np.repeat(ideals.tiers, ideals.sizes) - ideals.ranks + 1).astype(np.float64)
-        return np.exp2(grade) - 1 if self.dcg == "exp-log2" else grade
+        if self.dcg == "log2":
+            return grade
+        # 2^g − 1 of a high grade is past the largest float; a common factor of a query's gains cancels out
+        highest = np.repeat(np.floor(grade[ideals.offsets[:-1]]), ideals.sizes)
+        return np.exp2(grade - highest) - np.exp2(-highest)
 
 
 def _discount(depth: int) -> Floats:

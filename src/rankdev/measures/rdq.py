@@ -28,10 +28,11 @@ class RDQ(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        chosen = self.position_weights
         if not isinstance(self.weights, str):
-            object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
+            object.__setattr__(self, "weights", chosen.head)
         if self.cutoff is not None:
-            self.position_weights.first(self.cutoff)
+            chosen.check_reach(self.cutoff)
 
     @property
     def position_weights(self) -> PositionWeights:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -29,22 +30,26 @@ class PositionWeights:
             raise MeasureError("weights are empty; give at least one weight")
         for i, value in enumerate(values):
             where = f"weight {i + 1}" if i < len(self.head) else "the tail"
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
                 raise MeasureError(f"{where} is {value!r}; weights are positive numbers")
             if i and value > values[i - 1]:
                 raise MeasureError(
                     f"{where} is {value:g}, more than {values[i - 1]:g} before it; weights never increase"
                 )
+        object.__setattr__(self, "head", tuple(float(value) for value in self.head))
 
-    def first(self, count: int) -> Floats:
-        """Give the weights of the first ``count`` positions."""
-        missing = count - len(self.head)
-        if missing > 0 and self.tail is None:
+    def check_reach(self, count: int) -> None:
+        """Refuse weights that end before position ``count``."""
+        if count > len(self.head) and self.tail is None:
             raise MeasureError(
                 f"{len(self.head)} weights do not reach position {count}; give more, or a tail for the rest"
                 f" (tail={self.head[-1]:g})"
             )
-        tail = np.full(max(0, missing), self.tail, dtype=np.float64)
+
+    def first(self, count: int) -> Floats:
+        """Give the weights of the first ``count`` positions."""
+        self.check_reach(count)
+        tail = np.full(max(0, count - len(self.head)), self.tail, dtype=np.float64)
         return np.concatenate([np.array(self.head[:count], dtype=np.float64), tail])
 
 
@@ -58,6 +63,8 @@ PRESETS = {
 
 def position_weights(weights: str | Sequence[float], tail: float | None) -> PositionWeights:
     """Find a preset by name, or make weights of a list."""
+    if not isinstance(weights, str | Iterable):
+        raise MeasureError(f"weights is {weights!r}; expected the name of a preset or a list of numbers")
     if not isinstance(weights, str):
         return PositionWeights(tuple(weights), tail)
     if weights not in PRESETS:

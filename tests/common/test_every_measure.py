@@ -1,0 +1,227 @@
+"""Every registered measure: golden values, and the laws of the definitions page on random input."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev.measures import REGISTRY
+from rankdev.measures.weights import PRESETS
+from tests.common import draws
+from tests.common.claims import CLAIMS, EVERY, claiming
+from tests.common.plain import TWINS
+
+GOLDEN = [
+    pytest.param(case, text, value, id=f"{path.stem}-{i}-{text}")
+    for path in sorted((Path(__file__).parents[1] / "golden").glob("*.json"))
+    for i, case in enumerate(json.loads(path.read_text(encoding="utf-8"))["cases"])
+    for text, value in case["scores"].items()
+]
+ARITHMETIC = {"exp": math.exp, "log2": math.log2, "sqrt": math.sqrt}
+
+
+def reference_of(case):
+    return rd.Reference.from_grades(case["grades"]) if "grades" in case else rd.Reference(case["ranks"])
+
+
+@pytest.mark.parametrize(("case", "text", "value"), GOLDEN)
+def test_golden(case, text, value):
+    """A value is hand arithmetic in writing, a published number with its decimals, or null: not available."""
+    got = rd.score(reference_of(case), case["run"], text)
+    if value is None:
+        assert math.isnan(got), case["why"]
+    elif "decimals" in case:
+        assert round(got, case["decimals"]) == pytest.approx(float(value), abs=1e-9), case["why"]
+    else:
+        assert got == pytest.approx(eval(value, ARITHMETIC), abs=1e-12), case["why"]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_no_measure_is_missed(name):
+    golden = {rd.parse(text).name for _, text, _ in (entry.values for entry in GOLDEN)}
+    assert name in golden, f"{name} needs golden values in tests/golden"
+    assert name in {rd.parse(text).name for text in EVERY}, f"{name} needs its laws in tests/common/claims.py"
+    assert name in TWINS, f"{name} needs a plain twin in tests/common/plain.py"
+
+
+def scores(reference, run, texts):
+    return {text: rd.score(reference, run, text) for text in texts}
+
+
+def never_worse(reference, run, changed, texts):
+    before, after = (scores(reference, items, texts) for items in (run, changed))
+    assert not {text: (before[text], after[text]) for text in texts if after[text] < before[text] - 1e-12}
+
+
+@draws.quick
+@given(draws.queries())
+def test_range(query):
+    got = scores(rd.Reference.from_grades(query.grades), query.run, EVERY)
+    assert not {text: got[text] for text in claiming("unit") if not 0 <= got[text] <= 1}
+    assert not {text: got[text] for text in claiming("correlation") if got[text] < -1 or got[text] > 1}
+
+
+def shuffled_ideal(data, reference):
+    """All reference items, best first, each tier in any order, then strangers."""
+    run = [item for tier in reference.tiers for item in data.draw(st.permutations(tier))]
+    return run + draws.STRANGERS[: data.draw(st.integers(0, 3))]
+
+
+@draws.quick
+@given(st.data())
+def test_an_ideal_ranking_scores_one(data):
+    reference = data.draw(draws.references())
+    got = scores(reference, shuffled_ideal(data, reference), claiming("ideal"))
+    assert not {text: value for text, value in got.items() if value != 1}
+
+
+@draws.quick
+@given(st.data())
+def test_only_an_ideal_ranking_scores_one(data):
+    reference = data.draw(draws.references())
+    run = data.draw(st.one_of(draws.rankings(list(reference)), st.just(shuffled_ideal(data, reference))))
+    for text, value in scores(reference, run, claiming("only-ideal")).items():
+        filled = min(len(reference), rd.parse(text).cutoff or len(reference))
+        best, first = sorted(reference.values())[:filled], run[:filled]
+        is_ideal = len(set(first)) == filled and [reference.get(item) for item in first] == best
+        assert (value > 1 - 1e-9) == is_ideal, text
+
+
+@draws.quick
+@given(st.data())
+def test_an_unretrieved_reference_item_in_place_of_a_stranger_never_hurts(data):
+    reference = data.draw(draws.references())
+    run = data.draw(draws.rankings(list(reference)))
+    unretrieved = [item for item in reference if item not in run]
+    swaps = [(i, item) for i, old in enumerate(run) if old not in reference for item in unretrieved]
+    assume(swaps)
+    at, item = data.draw(st.sampled_from(swaps))
+    never_worse(reference, run, [*run[:at], item, *run[at + 1 :]], claiming("stranger"))
+
+
+@draws.quick
+@given(st.data())
+def test_a_better_item_in_place_of_a_reference_item_never_hurts(data):
+    reference = data.draw(draws.references())
+    run = data.draw(st.lists(st.sampled_from([*reference, *draws.STRANGERS]), unique=True, min_size=1))
+    unretrieved = [item for item in reference if item not in run]
+    swaps = [(i, item) for i, old in enumerate(run) for item in unretrieved if reference[item] <= reference.get(old, 0)]
+    assume(swaps)
+    at, item = data.draw(st.sampled_from(swaps))
+    never_worse(reference, run, [*run[:at], item, *run[at + 1 :]], claiming("better"))
+
+
+@draws.quick
+@given(st.data())
+def test_order_inside_a_tier_is_irrelevant(data):
+    reference = data.draw(draws.references())
+    run = data.draw(draws.rankings(list(reference)))
+    renamed = {
+        item: other
+        for tier in reference.tiers
+        for item, other in zip(tier, data.draw(st.permutations(tier)), strict=True)
+    }
+    after = scores(reference, [renamed.get(item, item) for item in run], EVERY)
+    assert after == pytest.approx(scores(reference, run, EVERY), abs=1e-12, nan_ok=True)
+
+
+@draws.quick
+@given(st.data())
+def test_items_below_the_reach_do_not_matter(data):
+    reference = data.draw(draws.references())
+    run = data.draw(draws.rankings(list(reference)))
+    below = data.draw(draws.rankings(list(reference)))
+    for text in EVERY:
+        reach = rd.parse(text).reach
+        if reach is not None and reach <= len(run):
+            got, expected = (rd.score(reference, items, text) for items in (run[:reach] + below, run[:reach]))
+            assert got == pytest.approx(expected, abs=1e-12, nan_ok=True), text
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_a_missing_query_scores_zero_or_is_not_available(text):
+    references = rd.References.from_grades({"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 2, "d2": 1}})
+    missing = rd.evaluate(references, {"a": {"q1": ["d1", "d2"]}}, text).values[0, 1, 0]
+    assert math.isnan(missing) if CLAIMS[text] == "correlation" else missing == 0
+
+
+@draws.quick
+@given(
+    weights=st.lists(st.floats(0.01, 1), min_size=5, max_size=8).map(lambda values: sorted(values, reverse=True)),
+    factor=st.floats(0.01, 100),
+    penalty=st.sampled_from(["m1", "m2"]),
+    data=st.data(),
+)
+def test_scaling_the_weights_changes_nothing(weights, factor, penalty, data):
+    reference = data.draw(draws.references())
+    run = data.draw(draws.rankings(list(reference)))
+    scaled = [weight * factor for weight in weights]
+    got = [rd.rdq(reference, run, k=5, weights=values, penalty=penalty) for values in (weights, scaled)]
+    assert got[0] == pytest.approx(got[1], abs=1e-12)
+
+
+VALUES = {
+    "penalty": st.sampled_from(["m1", "m2"]),
+    "gains": st.sampled_from(["native", "binary", "inverse", "linear"]),
+    "dcg": st.sampled_from(["log2", "exp-log2"]),
+    "weights": st.sampled_from(sorted(PRESETS))
+    | st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4).map(lambda values: tuple(sorted(values, reverse=True))),
+    "depth": st.none() | st.integers(1, 10**6),
+    "p": st.sampled_from([0.8, 0.95]) | st.floats(0.001, 0.999),
+    "rel": st.none() | st.floats(0.1, 1e20),
+    "tail": st.none() | st.floats(1e-4, 1e-3),
+    "alpha": st.sampled_from([1.0, 4.0]) | st.floats(1e-3, 1e300),
+    "lam": st.sampled_from([0.0, 0.2]) | st.floats(0, 1e300),
+    "max_grade": st.floats(1, 30),
+}
+
+
+KINDS = st.sampled_from(sorted(REGISTRY))
+
+
+@st.composite
+def measures(draw, name):
+    """A measure with any parameters."""
+    kind = REGISTRY[name]
+    values = {entry.name: draw(VALUES[entry.name]) for entry in kind.parameters()}
+    if isinstance(values.get("weights"), str):
+        values["tail"] = None
+    cutoff = draw(st.integers(1, len(values["weights"]))) if values.get("weights") else draw(st.integers(1, 3))
+    return kind(cutoff=cutoff, **values)
+
+
+@draws.quick
+@given(KINDS.flatmap(measures))
+def test_text_to_measure_to_text_is_stable(measure):
+    assert rd.parse(str(measure)) == measure
+    assert str(rd.parse(str(measure))) == str(measure)
+
+
+@draws.quick
+@given(KINDS.flatmap(lambda name: st.tuples(measures(name), measures(name))))
+def test_two_measures_never_share_a_label(pair):
+    assert (str(pair[0]) == str(pair[1])) == (pair[0] == pair[1])
+
+
+@draws.quick
+@given(KINDS.flatmap(measures), st.data())
+def test_equal_whatever_the_order_of_the_parameters(measure, data):
+    name, _, rest = str(measure).partition("(")
+    assume(rest)
+    inside, _, cutoff = rest.rpartition(")")
+    parameters = data.draw(st.permutations([*_split(inside)]))
+    assert rd.parse(f"{name}({' , '.join(parameters)}){cutoff}") == measure
+
+
+def _split(text):
+    """Split at the commas that are not inside brackets."""
+    part = ""
+    for entry in text.split(","):
+        part = f"{part},{entry}" if part else entry
+        if part.count("[") == part.count("]"):
+            yield part
+            part = ""

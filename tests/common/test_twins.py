@@ -1,0 +1,107 @@
+"""evaluate() against the plain twins: many queries, systems and measures at once, in blocks, with colliding hashes."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev.evaluation import matching
+from tests.common import draws, plain
+from tests.common.claims import EVERY, UNGRADED
+
+
+def check(references, runs, texts):
+    """Compare every cell with the twin; queries that a run does not hold are scored as empty lists."""
+    with draws.repeats_allowed():
+        scores = rd.evaluate(rd.References.from_grades({q: r.grades for q, r in references.items()}), runs, texts)
+    expected = [
+        [
+            [plain.score(rd.parse(text), draws.query(reference, run.get(name, []))) for text in texts]
+            for name, reference in references.items()
+        ]
+        for run in runs.values()
+    ]
+    np.testing.assert_allclose(scores.values, expected, rtol=0, atol=1e-12)
+
+
+@st.composite
+def worlds(draw):
+    """References of several queries and the runs of several systems, some of which miss queries or know others."""
+    references = {f"q{i}": draw(draws.references()) for i in range(draw(st.integers(1, 5)))}
+    runs = {}
+    for system in "abc"[: draw(st.integers(1, 3))]:
+        known = draw(st.permutations(list(references)))
+        known = known[: draw(st.integers(1, len(known)))]
+        runs[system] = {name: draw(draws.rankings(list(references[name]))) for name in known}
+        if draw(st.booleans()):
+            runs[system] = {"unknown": ["d1", "x1"], **runs[system]}
+    return references, runs
+
+
+@draws.quick
+@given(worlds())
+def test_every_measure_equals_its_twin(world):
+    check(*world, EVERY)
+
+
+@draws.quick
+@given(worlds(), st.sampled_from(EVERY))
+def test_a_measure_alone_equals_its_twin(world, text):
+    """Alone it decides how deep the runs are looked at."""
+    check(*world, [text])
+
+
+@pytest.mark.parametrize("cells", [1, 40])
+def test_blocks_change_nothing(monkeypatch, cells):
+    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
+
+    @settings(draws.quick, max_examples=40)
+    @given(worlds())
+    def equal(world):
+        check(*world, EVERY)
+
+    equal()
+
+
+@pytest.mark.parametrize("hashes", [1, 11])
+def test_colliding_hashes_change_nothing(monkeypatch, hashes):
+    exact = matching._hash_keys
+    monkeypatch.setattr(matching, "_hash_keys", lambda query, item: exact(query, item) % hashes)
+
+    @settings(draws.quick, max_examples=40)
+    @given(worlds())
+    def equal(world):
+        check(*world, EVERY)
+
+    equal()
+
+
+def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatch):
+    monkeypatch.setattr(matching, "_hash_keys", lambda query, item: pl.Series([7] * len(item), dtype=pl.UInt64))
+    got = rd.evaluate({"q": ["d1"]}, {"a": {"q": ["x", "d1"]}}, "RR")
+    assert got.values.item() == 0.5
+
+
+@settings(draws.quick, max_examples=40)
+@given(worlds())
+def test_references_without_grades_score_the_same(world):
+    references, runs = world
+    ranks = rd.References.from_ranks({name: dict(reference) for name, reference in references.items()})
+    graded = rd.References.from_grades({name: reference.grades for name, reference in references.items()})
+    with draws.repeats_allowed():
+        got, expected = (rd.evaluate(known, runs, UNGRADED).values for known in (ranks, graded))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_long_references_and_runs_equal_the_twins():
+    rng = np.random.default_rng(5)
+    references, runs = {}, {"a": {}, "b": {}}
+    for i in range(40):
+        size = int(rng.integers(1, 80))
+        tier = np.sort(rng.integers(0, 8, size))
+        references[f"q{i}"] = rd.Reference.from_grades({f"d{j}": draws.GRADES[tier[j]] for j in range(size)})
+        for run in runs.values():
+            run[f"q{i}"] = [f"d{j}" for j in rng.permutation(100)[: rng.integers(0, 100)]]
+    check(references, runs, EVERY)

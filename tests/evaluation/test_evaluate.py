@@ -1,0 +1,186 @@
+"""evaluate: what it takes, what it counts and what it refuses."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev import DataError, MeasureError, RankdevWarning, UsageError
+from rankdev.evaluation.scoring import remarks
+from tests.common import draws
+
+REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
+
+
+def test_systems_queries_and_measures_keep_their_order():
+    runs = {"b": {"q2": ["d3", "d4"], "q1": ["d2", "d1"]}, "a": {"q1": ["d1", "d2"], "q2": ["x"]}}
+    scores = rd.evaluate(REFS, runs, ["RDQ@5", "P@1"])
+    assert (scores.systems, scores.queries, scores.measures) == (("b", "a"), ("q1", "q2"), ("RDQ@5", "P@1"))
+    assert scores.values.round(4).tolist() == [[[0.5255, 1], [1, 1]], [[1, 1], [0, 0]]]
+    assert scores.reference_sizes.tolist() == [2, 2]
+
+
+def test_a_measure_asked_for_twice_is_scored_once():
+    assert rd.evaluate(REFS, {"a": REFS}, ["RDQ@5", "RDQ(alpha=1)@5"]).measures == ("RDQ@5",)
+
+
+def test_the_paper_at_five():
+    scores = rd.evaluate(REFS, {"a": REFS}, "paper@5")
+    assert len(scores.measures) == 13
+
+
+def test_coverage_counts_what_is_missing_on_either_side():
+    runs = {"a": {"q1": ["d1"], "q8": ["d1"], "q9": ["d1"]}, "b": REFS}
+    scores = rd.evaluate(REFS, runs, "RDQ@5")
+    first, second = scores.coverage
+    assert (first.system, first.queries, first.missing, first.unreferenced, first.tied) == ("a", 2, 1, 2, 0)
+    assert (second.system, second.missing, second.unreferenced) == ("b", 0, 0)
+    assert remarks(scores) == [
+        "a: 1 of 2 queries are not in the run; they score 0",
+        "a: 2 queries of the run have no reference; they are skipped",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scores", "tied"),
+    [
+        ({"d1": 1, "d2": 1}, 1),
+        ({"d1": 1, "x": 1}, 1),
+        ({"d1": 2, "d2": 1}, 0),
+        ({"x": 1, "y": 1}, 0),
+        ({"d1": 50.39120101928711, "d2": 50.39120006561279}, 1),  # one number in single precision
+        ({"x": 3, "y": 2, "d1": 1, "d2": 1}, 0),  # below the cutoff
+        ({"x": 3, "d1": 1, "d2": 1}, 1),  # across the cutoff
+    ],
+)
+def test_ties_that_could_change_a_result_are_counted(scores, tied):
+    result = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": scores}}, "RDQ@2")
+    assert result.coverage[0].tied == tied
+    expected = ["a: equal scores decide in 1 of 1 queries; ties are broken by 'trec_eval'"]
+    assert remarks(result) == (expected if tied else [])
+
+
+def test_ties_inside_a_tier_are_harmless():
+    references = rd.References.from_tiers({"q": [["d1", "d2"]]})
+    assert rd.evaluate(references, {"a": {"q": {"d1": 1, "d2": 1}}}, "RDQ@2").coverage[0].tied == 0
+
+
+def test_ties_are_counted_beside_queries_without_a_reference():
+    runs = {"a": {"q1": {"d1": 1, "d2": 1}, "unknown": {"d1": 1}, "q2": {"d3": 1}}}
+    assert rd.evaluate(REFS, runs, "RDQ@5").coverage[0].tied == 1
+
+
+def test_the_policy_for_ties_decides():
+    runs = {"a": {"q": {"d1": 1, "d2": 1}}}
+    got = {ties: rd.evaluate({"q": ["d1"]}, runs, "RR", ties=ties).values.item() for ties in ("trec_eval", "ascending")}
+    assert got == {"trec_eval": 0.5, "ascending": 1.0}
+
+
+def test_the_rank_column_is_used_when_asked_for():
+    run = pl.DataFrame({"query": "q", "item": ["d1", "d2"], "rank": [1, 2], "score": [0.1, 0.9]})
+    by_score, by_rank = (rd.evaluate({"q": ["d1"]}, {"a": run}, "RR", order=order) for order in ("score", "rank"))
+    assert (by_score.values.item(), by_rank.values.item()) == (0.5, 1.0)
+
+
+def test_everything_that_is_a_run(tmp_path):
+    lists = {"q1": ["d1", "d2"], "q2": ["d4", "d3"]}
+    table = pl.DataFrame(
+        {"query": ["q1", "q1", "q2", "q2"], "item": ["d1", "d2", "d4", "d3"], "score": [2.0, 1.0, 2.0, 1.0]}
+    )
+    path = tmp_path / "a.run"
+    rd.write_run(rd.Run.from_table(table), path)
+    scored = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1, "d4": 2}}
+    runs = {"lists": lists, "scores": scored, "polars": table, "pandas": table.to_pandas(), "file": path}
+    runs |= {"text": str(path), "run": rd.Run.from_lists(lists), "arrow": table.to_arrow()}
+    values = rd.evaluate(REFS, runs, ["RDQ@5", "RDQ"]).values
+    np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape))
+
+
+@settings(draws.quick, max_examples=30)
+@given(
+    runs=st.dictionaries(
+        st.sampled_from(["q1", "q2", "q3"]),
+        st.dictionaries(st.sampled_from(["d1", "d2", "d3", "d4", "x1", "x2"]), st.integers(0, 3), min_size=1),
+        min_size=1,
+    ),
+    k=st.integers(1, 4),
+    ties=st.sampled_from(["trec_eval", "ascending"]),
+)
+def test_a_file_cut_as_it_is_read_scores_as_the_whole(tmp_path_factory, runs, k, ties):
+    references = {query: ["d1", "d2", "d3"] for query in runs}
+    lines = [(item, query, score) for query, scores in runs.items() for item, score in scores.items()]
+    path = tmp_path_factory.mktemp("runs") / "a.run"  # rows of a query stand apart, in no order
+    path.write_text("".join(f"{query} Q0 {item} 1 {score} a\n" for item, query, score in sorted(lines)))
+    cut, whole = (rd.evaluate(references, {"a": run}, [f"RDQ@{k}", f"AP@{k}"], ties=ties) for run in (path, runs))
+    np.testing.assert_array_equal(cut.values, whole.values)
+    assert cut.coverage == whole.coverage
+
+
+def test_progress_is_told_as_files_are_read(tmp_path):
+    path = tmp_path / "a.run"
+    rd.write_run(rd.Run.from_lists(REFS), path)
+    told = []
+    rd.evaluate(REFS, {"mine": path}, "RDQ@5", progress=lambda system, size: told.append((system, size)))
+    assert {system for system, _ in told} == {"mine"}
+
+
+def test_an_empty_list_scores_zero_and_is_not_missing():
+    scores = rd.evaluate(REFS, {"a": {"q1": [], "q2": ["d3"]}}, ["RDQ@5", "AP@5", "Tau@5"])
+    assert scores.values[0, 0, :2].tolist() == [0, 0]
+    assert np.isnan(scores.values[0, 0, 2])
+    assert scores.coverage[0].missing == 0
+
+
+def test_a_repeated_item_counts_once_and_is_reported():
+    with pytest.warns(RankdevWarning, match=r"'d1' for 'q'; only the first occurrence counts"):
+        scores = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": ["d1", "d1", "d2"]}}, "P@3")
+    assert scores.values.item() == pytest.approx(2 / 3)
+
+
+def test_a_run_that_shares_no_query():
+    with pytest.raises(DataError, match=r"system 'a': the run shares no query with the references.*'q9'.*'q1'"):
+        rd.evaluate(REFS, {"a": {"q9": ["d1"]}}, "RDQ@5")
+
+
+def test_a_run_that_was_cut_too_shallow(tmp_path):
+    path = tmp_path / "a.run"
+    rd.write_run(rd.Run.from_lists({"q1": ["d1", "d2", "x"]}), path)
+    run = rd.read_run(path, depth=2)
+    assert rd.evaluate(REFS, {"a": run}, "RDQ@2").values[0, 0, 0] == 1
+    for text in ("RDQ@3", "AP"):
+        with pytest.raises(UsageError, match=f"'a': the run was cut at 2; read it whole to score {text}"):
+            rd.evaluate(REFS, {"a": run}, ["RDQ@2", text])
+
+
+@pytest.mark.parametrize("runs", ["a.run", rd.Run.from_lists(REFS)])
+def test_runs_are_named(runs):
+    with pytest.raises(UsageError, match="runs must be named"):
+        rd.evaluate(REFS, runs, "RDQ@5")
+
+
+@pytest.mark.parametrize("runs", [[REFS], None, {}, {1: REFS}, {"": REFS}])
+def test_what_is_no_set_of_runs(runs):
+    with pytest.raises(UsageError):
+        rd.evaluate(REFS, runs, "RDQ@5")
+
+
+@pytest.mark.parametrize("text", ["nDCG@5", "nDCG(dcg=exp-log2)", "ERR@5", "P(rel=2)@5"])
+def test_native_grades_where_there_are_none(text):
+    with pytest.raises(MeasureError) as caught:
+        rd.evaluate(REFS, {"a": REFS}, ["RDQ@5", text])
+    message = str(caught.value)
+    assert message.startswith(f"{text}: the references have ranks and no grades")
+    assert all(f"nDCG(gains={gains})" in message for gains in ("binary", "inverse", "linear"))
+
+
+def test_unknown_measures_and_policies():
+    with pytest.raises(MeasureError, match="unknown measure 'RPB'; did you mean RBP"):
+        rd.evaluate(REFS, {"a": REFS}, ["RPB@5"])
+    with pytest.raises(UsageError, match=r"unknown ties 'acending'.*did you mean ascending"):
+        rd.evaluate(REFS, {"a": {"q1": {"d1": 1}}}, "RDQ@5", ties="acending")
+
+
+def test_errors_have_the_exit_status_of_their_kind():
+    assert (DataError("x").exit_status, UsageError("x").exit_status, MeasureError("x").exit_status) == (1, 2, 2)

@@ -1,0 +1,127 @@
+"""explain: where the rest of a score was lost."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev import DataError, UsageError
+from tests.common import draws
+
+RDQS = ["RDQ@5", "RDQ", "RDQ(penalty=m1)@4", "RDQ(weights=carousel)@3", "RDQ(alpha=4,weights=uniform)@12"]
+
+
+@draws.quick
+@given(draws.queries(), st.sampled_from(RDQS))
+def test_losses_add_up_to_the_rest_of_the_score(query, text):
+    explanation = rd.explain(query.ranks, query.run, measure=text)
+    positions = explanation.positions
+    assert explanation.score == rd.score(query.ranks, query.run, text)
+    assert sum(entry.lost for entry in positions) == pytest.approx(1 - explanation.score, abs=1e-12)
+    assert sum(entry.earned for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
+    assert explanation.retrieval_loss + explanation.ordering_loss == pytest.approx(1 - explanation.score, abs=1e-12)
+
+
+@draws.quick
+@given(draws.queries(), st.sampled_from(RDQS))
+def test_another_order_is_never_worse(query, text):
+    explanation = rd.explain(query.ranks, query.run, measure=text)
+    returned = query.run[: rd.parse(text).cutoff]
+    assert explanation.score <= explanation.best_score <= 1
+    assert sorted(explanation.best_order) == sorted(returned)
+    if len(set(returned)) == len(returned):
+        best = rd.score(query.ranks, explanation.best_order, text)
+        assert best == pytest.approx(explanation.best_score, abs=1e-12)
+
+
+@settings(draws.quick, max_examples=40)
+@given(draws.references(), st.data(), st.sampled_from(RDQS))
+def test_the_best_order_is_the_best_of_all_orders(reference, data, text):
+    run = data.draw(st.lists(st.sampled_from([*reference, "x1", "x2"]), unique=True, max_size=5))
+    run = run[: rd.parse(text).cutoff]
+    best = max(rd.score(reference, order, text) for order in permutations(run))
+    assert rd.explain(reference, run, measure=text).best_score == pytest.approx(best, abs=1e-12)
+
+
+@settings(draws.quick, max_examples=40)
+@given(draws.references(), st.data())
+def test_repeats_could_as_well_be_strangers(reference, data):
+    run = data.draw(st.lists(st.sampled_from([*reference][:3]), max_size=5))
+    once = [f"x{i}" if item in run[:i] else item for i, item in enumerate(run)]
+    repeated, replaced = (rd.explain(reference, items, k=5) for items in (run, once))
+    assert repeated.best_score == replaced.best_score
+    assert repeated.score == replaced.score
+
+
+@draws.quick
+@given(draws.queries(), st.sampled_from(RDQS))
+def test_why_names_the_cause_of_every_loss(query, text):
+    for i, entry in enumerate(rd.explain(query.ranks, query.run, measure=text).positions):
+        if entry.item is None:
+            assert entry.why == "missing"
+        elif entry.item in query.run[:i]:
+            expected = "repeated" if entry.item in query.ranks else "not in the reference"
+            assert entry.why in ("", expected)
+        elif entry.item not in query.ranks:
+            assert entry.why in ("", "not in the reference")
+        else:
+            assert entry.why == ("displaced" if entry.lost else "")
+        assert entry.why or not entry.lost
+
+
+def test_position_by_position():
+    explanation = rd.explain({"d1": 1, "d2": 2, "d3": 2}, ["x", "d1", "d1", "d2"], k=5)
+    rows = [(e.position, e.item, e.rank, e.ideal_rank, e.weight, e.why) for e in explanation.positions]
+    assert rows == [
+        (1, "x", None, 1, 1.0, "not in the reference"),
+        (2, "d1", 1, 2, 0.9, "displaced"),
+        (3, "d1", 1, 2, 0.8, "repeated"),
+        (4, "d2", 2, 3, 0.8, "displaced"),
+    ]
+    assert explanation.positions[3].lost < 0  # past what three items can fill, d2 wins back what was lost above
+    assert explanation.not_returned == (("d3", 2),)
+    assert explanation.measure == "RDQ@5"
+
+
+def test_empty_positions_are_missing():
+    explanation = rd.explain(["d1", "d2", "d3"], [], k=5)
+    assert [entry.why for entry in explanation.positions] == ["missing"] * 3
+    assert (explanation.score, explanation.best_score, explanation.best_order) == (0.0, 0.0, ())
+
+
+def test_as_tables():
+    explanation = rd.explain(["d1", "d2", "d3"], ["x", "d1"], k=3)
+    columns = ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
+    assert explanation.to_polars().columns == columns
+    assert explanation.to_polars()["item"].to_list() == ["x", "d1", None]
+    assert list(explanation.to_pandas().columns) == columns
+
+
+def test_only_rdq_can_be_explained():
+    with pytest.raises(UsageError, match="only RDQ can be explained position by position; got AP@5"):
+        rd.explain(["d1"], ["d1"], measure="AP@5")
+
+
+def test_a_measure_or_its_parameters():
+    with pytest.raises(UsageError, match="not both"):
+        rd.explain(["d1"], ["d1"], 5, measure="RDQ@5")
+    with pytest.raises(UsageError, match=r"unknown parameter 'alhpa'.*did you mean alpha"):
+        rd.explain(["d1"], ["d1"], alhpa=4)
+
+
+@pytest.mark.parametrize("ranking", ["d1", 5, None, [1.5]])
+def test_a_ranking_is_a_list_of_items(ranking):
+    with pytest.raises(DataError):
+        rd.rdq(["d1"], ranking)
+
+
+@draws.quick
+@given(draws.queries(), st.sampled_from(RDQS))
+def test_one_query_by_hand_equals_evaluate(query, text):
+    measure = rd.parse(text)
+    with draws.repeats_allowed():
+        expected = rd.evaluate(rd.References.from_ranks({"q": query.ranks}), {"a": {"q": query.run}}, text)
+    parameters = {entry.name: getattr(measure, entry.name) for entry in measure.parameters()}
+    assert rd.rdq(query.ranks, query.run, measure.cutoff, **parameters) == expected.values.item()

@@ -1,0 +1,108 @@
+"""Scores as tables, and back."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev import DataError, UsageError
+
+REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
+RUNS = {"a": {"q1": ["d1", "d2"], "q2": ["d4", "x"]}, "b": {"q1": ["x"], "q2": ["d3", "d4"]}}
+
+
+@pytest.fixture
+def scores():
+    return rd.evaluate(REFS, RUNS, ["P@1", "R@2", "Tau"])
+
+
+def test_means_leave_out_what_is_not_available(scores):
+    assert scores.mean().to_dict(as_series=False) == {
+        "system": ["a", "b"],
+        "P@1": [1.0, 0.5],
+        "R@2": [0.75, 0.5],
+        "Tau": [1.0, 1.0],
+    }
+
+
+def test_a_mean_of_nothing_is_null():
+    scores = rd.evaluate(REFS, {"a": {"q1": ["x"]}}, ["Tau"])
+    assert scores.mean()["Tau"].to_list() == [None]
+
+
+def test_one_row_a_value(scores):
+    table = scores.to_polars()
+    assert table.columns == ["system", "query", "measure", "value"]
+    assert table.height == 2 * 2 * 3
+    rows = {(system, query, measure): value for system, query, measure, value in table.iter_rows()}
+    for s, system in enumerate(scores.systems):
+        for q, query in enumerate(scores.queries):
+            for m, measure in enumerate(scores.measures):
+                expected = scores.values[s, q, m]
+                assert rows[system, query, measure] == (None if np.isnan(expected) else expected)
+
+
+def test_there_and_back(scores):
+    for table in (scores.to_polars(), scores.to_pandas(), scores.to_polars().to_arrow()):
+        back = rd.Scores.from_table(table, reference_sizes={"q1": 2, "q2": 2})
+        assert (back.systems, back.queries, back.measures) == (scores.systems, scores.queries, scores.measures)
+        np.testing.assert_array_equal(back.values, scores.values)
+        assert back.reference_sizes.tolist() == [2, 2]
+
+
+def test_pandas_holds_the_same(scores):
+    table = scores.to_pandas()
+    assert isinstance(table, pd.DataFrame)
+    assert table["value"].isna().sum() == np.isnan(scores.values).sum()
+
+
+def test_combinations_that_are_not_in_a_table_are_not_available():
+    table = pl.DataFrame({"system": ["a", "b"], "query": ["q1", "q2"], "measure": ["P@1", "P@1"], "value": [0.5, None]})
+    assert np.isnan(rd.Scores.from_table(table).values).tolist() == [[[False], [True]], [[True], [True]]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"system": ["a"], "query": ["q"], "measure": ["P@1"]}, "column 'value' is missing"),
+        ({"system": ["a"], "query": ["q"], "value": [1.0]}, "column 'measure' is missing"),
+        ({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": ["high"]}, "row 0 has 'high' as value"),
+        ({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": [float("inf")]}, "expected a finite number"),
+        (
+            {"system": ["a", "a"], "query": ["q", "q"], "measure": ["P@1", "P@1"], "value": [0.0, 1.0]},
+            "system 'a' has two values of P@1 for query 'q'; keep one",
+        ),
+        ({"system": [], "query": [], "measure": [], "value": []}, "at least one row"),
+    ],
+)
+def test_bad_tables(columns, message):
+    with pytest.raises(DataError, match=message):
+        rd.Scores.from_table(pl.DataFrame(columns))
+
+
+def test_select(scores):
+    part = scores.select(systems=["b"], measures=["R@2", "P@1"], queries=np.array([False, True]))
+    assert (part.systems, part.queries, part.measures) == (("b",), ("q2",), ("R@2", "P@1"))
+    assert part.values.tolist() == [[[1.0, 1.0]]]
+    assert part.reference_sizes.tolist() == [2]
+    assert [entry.system for entry in part.coverage] == ["b"]
+    assert scores.select(systems=[]).values.shape == (0, 2, 3)
+    np.testing.assert_array_equal(scores.select().values, scores.values)
+    np.testing.assert_array_equal(scores.select(queries=[1, 0]).values, scores.values[:, ::-1])
+
+
+def test_of_one_measure(scores):
+    assert scores.of("P@1").tolist() == [[1.0, 1.0], [0.0, 1.0]]
+
+
+def test_unknown_names_get_a_suggestion(scores):
+    with pytest.raises(UsageError, match="unknown measure 'P@11'; did you mean P@1"):
+        scores.of("P@11")
+    with pytest.raises(UsageError, match="unknown system 'c'"):
+        scores.select(systems=["c"])
+
+
+def test_a_shape_that_does_not_fit():
+    with pytest.raises(DataError, match="systems × queries × measures"):
+        rd.Scores(("a",), ("q",), ("P@1",), np.zeros((1, 2, 1)))

@@ -1,0 +1,46 @@
+"""Numbers at the edge: NumPy's own, very large cutoffs, long references."""
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev import MeasureError
+from rankdev.measures import RDQ, Compat
+
+
+def test_numpy_numbers_are_numbers():
+    assert RDQ(cutoff=np.int64(5), alpha=np.float32(4), weights=np.array([1, 0.5]), tail=np.int64(0) + 0.25) == RDQ(
+        cutoff=5, alpha=4, weights=(1, 0.5), tail=0.25
+    )
+    assert str(RDQ(cutoff=np.int64(5))) == "RDQ@5"
+    assert Compat(depth=np.int64(10)) == Compat(depth=10)
+
+
+@pytest.mark.parametrize("weights", [5, ["a"], [None], [True, True], [float("nan")], [float("inf")]])
+def test_weights_are_numbers(weights):
+    with pytest.raises(MeasureError, match="weight"):
+        rd.rdq(["d1"], ["d1"], weights=weights)
+
+
+def test_a_cutoff_past_everything_costs_nothing():
+    assert rd.rdq(["d1", "d2"], ["d1", "d2"], k=10**12) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_reference_of_thousands_of_ranks_has_an_ndcg():
+    """2^g is past the largest float for g > 1023, the quotient is not."""
+    items = [f"d{i}" for i in range(3000)]
+    for text in ("nDCG(gains=linear,dcg=exp-log2)", "nDCG(gains=linear,dcg=exp-log2)@5"):
+        assert rd.score(items, items, text) == 1
+        # 2^2999 / 2^3000, and as much again for each place further down
+        assert rd.score(items, items[1:2], text) == pytest.approx(
+            0.5 / sum(0.5**i / np.log2(i + 2) for i in range(5 if "@" in text else 100))
+        )
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_grades_of_err_may_be_high():
+    reference = rd.Reference.from_grades({"d1": 2000, "d2": 1999})
+    assert rd.score(reference, ["d2", "d1"], "ERR(max_grade=2000)") == pytest.approx(1 / 2 + 1 / 2 / 2)
+    with pytest.raises(MeasureError, match=r"grade 2000 is above max_grade=4; say ERR\(max_grade=2000\)"):
+        rd.score(reference, ["d2", "d1"], "ERR@5")

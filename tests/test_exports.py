@@ -1,0 +1,54 @@
+"""The public names: those of the design are exported, and each can be had."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import rankdev as rd
+from rankdev import errors
+
+DESIGN = {
+    *("Reference", "References", "Run", "Scores", "evaluate", "explain", "parse", "rdq", "score"),
+    *("read_references", "read_run", "write_references", "write_run"),
+    *("significance", "power", "stability", "agreement", "plan", "sensitivity"),
+}
+
+
+def defined():
+    """Names of the functions and classes that stand at the top of a module of the package."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(rd.__file__).parent.rglob("*.py")]
+    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+@pytest.mark.parametrize("name", rd.__all__)
+def test_every_public_name_can_be_had(name):
+    assert getattr(rd, name) is not None
+    assert name in dir(rd)
+
+
+def test_what_exists_of_the_design_is_public():
+    assert not (DESIGN & defined()) - set(rd.__all__)
+
+
+@pytest.mark.parametrize("name", ["RankdevError", "DataError", "UsageError", "MeasureError", "RankdevWarning"])
+def test_what_a_user_can_catch_is_public(name):
+    assert getattr(rd, name) is getattr(errors, name)
+
+
+def test_star_import_gives_just_the_public_names():
+    space = {}
+    exec("from rankdev import *", space)
+    assert set(space) - {"__builtins__"} == set(rd.__all__)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'rankdev' has no attribute 'evalute'"):
+        _ = rd.evalute
+
+
+def test_every_measure_can_be_had_by_its_class():
+    measures = import_module("rankdev.measures")
+    assert all(hasattr(measures, name) for name in measures.__all__)
+    assert {kind.__name__ for kind in measures.REGISTRY.values()} <= set(measures.__all__)
