@@ -94,7 +94,7 @@ def plan(
     >>> scores = Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
     >>> found = plan(scores, "a", "b", "P@5", difference=0.05)
     >>> found.queries, found.low < found.queries < found.high
-    (61.0, True)
+    (63.0, True)
     """
     check_number("power", power, alpha, 1)
     check_number("alpha", alpha, 0, 1)
