@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
-RESAMPLED_LIMIT = 50_000  # queries up to which resampling is tried
+RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
 
 
@@ -94,7 +95,7 @@ def plan(
     >>> scores = Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
     >>> found = plan(scores, "a", "b", "P@5", difference=0.05)
     >>> found.queries, found.low < found.queries < found.high
-    (61.0, True)
+    (63.0, True)
     """
     check_number("power", power, alpha, 1)
     check_number("alpha", alpha, 0, 1)
@@ -106,7 +107,7 @@ def plan(
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
     target = abs(observed) if difference is None else float(difference)
-    low, high = _uncertain(apart, difference, seed)
+    low, high = bounded_effect(apart, difference, seed)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)
     shifted = np.abs(target) + apart - observed
@@ -139,11 +140,16 @@ def t_power(n: float, effect: float, alpha: float) -> float:
     """
     from scipy import special
 
-    nodes, weights = np.polynomial.legendre.leggauss(200)
+    nodes, weights = _nodes()
     spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
     need = special.stdtrit(n - 1, 1 - alpha / 2) * spread
     shift = effect * np.sqrt(n)
     return float(weights @ (special.ndtr(shift - need) + special.ndtr(-shift - need)) / 2)
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(200)
 
 
 def queries_for(effect: float, power: float, alpha: float) -> float:
@@ -183,7 +189,7 @@ def _pilot(scores: Scores) -> Floats:
     return apart
 
 
-def _uncertain(apart: Floats, difference: float | None, seed: int) -> tuple[float, float]:
+def bounded_effect(apart: Floats, difference: float | None, seed: int) -> tuple[float, float]:
     """Bound the standardised effect (2.5% and 97.5%) by resampling the pilot's queries."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 0])))
     drawn = apart[generator.integers(0, len(apart), (RESAMPLES, len(apart)))]
@@ -224,10 +230,11 @@ class _Resampling:
         return _first(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
 
     def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
-        middle = min(queries, RESAMPLED_LIMIT)
+        middle = min(queries, LIMIT)
         sizes = np.unique(np.maximum(2, np.rint(np.array([0.25, 0.5, 0.75, 1, 1.5, 2]) * middle)))
         analytic = np.array([t_power(n, effect, self.alpha) for n in sizes])
-        return sizes, analytic, np.array([self.power(int(n)) for n in sizes])
+        resampled = [self.power(int(n)) if n <= RESAMPLED_LIMIT else np.nan for n in sizes]
+        return sizes, analytic, np.array(resampled)
 
 
 def _count(n: float) -> str:

@@ -1,0 +1,135 @@
+"""Time the whole protocol of the paper's Table 2 against what the same machine needs for matrix products.
+
+python -m benchmarks.power [--engine numba|numpy|torch] [--quick]
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.power import power
+from rankdev.meta.sizes import PAPER_SIZES
+
+SYSTEMS, MEASURES, QUERIES, SUBSAMPLES, PERMUTATIONS = 12, 13, 5000, 300, 1000
+PAIRS = SYSTEMS * (SYSTEMS - 1) // 2
+GOALS = {"numba": 1.5, "numpy": 12.0}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m benchmarks.power")
+    options.add_argument("--engine", choices=["numba", "numpy", "torch", "all"], default="all")
+    options.add_argument("--quick", action="store_true", help="a tenth of the subsamples, extrapolated")
+    chosen = options.parse_args()
+    subsamples = SUBSAMPLES // 10 if chosen.quick else SUBSAMPLES
+    names = [
+        name for name in ("numba", "numpy", "torch") if chosen.engine in (name, "all") and find_spec(name)
+    ]
+    if not names:
+        sys.exit(f"{chosen.engine} is not installed")
+    scores = synthetic()
+    print(
+        f"{SYSTEMS} systems, {PAIRS} pairs, {MEASURES} measures, {QUERIES} queries, {len(PAPER_SIZES)} sizes,"
+    )
+    print(f"{SUBSAMPLES} subsamples, {PERMUTATIONS} permutations: {tests():,} tests; extrapolations say so")
+    print(f"{'':34}{'seconds':>12}{'ratio':>10}")
+    for name in names:
+        unit = row("float32 matrix products, 758 GFLOP", products(), None)
+        compiling = seconds(lambda name=name: protocol(scores, name, 1, sizes=PAPER_SIZES[:1]))
+        row(f"{name}, first call", compiling, unit)
+        taken = best(lambda name=name: protocol(scores, name, subsamples), 3 if name == "torch" else 1)
+        label = f"{name}, extrapolated" if chosen.quick else name
+        row(label, taken * SUBSAMPLES / subsamples, unit, GOALS.get(name))
+    agree(scores, names)
+    row("NumPy loop per test, extrapolated", tests() * per_test(numpy_test), unit)
+    if find_spec("scipy"):
+        row("SciPy, extrapolated", tests() * per_test(scipy_test), unit)
+
+
+def tests() -> int:
+    return PAIRS * MEASURES * len(PAPER_SIZES) * SUBSAMPLES
+
+
+def synthetic() -> Scores:
+    """Scores with the habits of real ones: systems share hard queries, and some measures have few values."""
+    rng = np.random.default_rng(0)
+    ability = np.linspace(-0.3, 0.3, SYSTEMS)[:, None, None]
+    hard, own = rng.normal(0, 1, (1, QUERIES, 1)), rng.normal(0, 1, (SYSTEMS, QUERIES, MEASURES))
+    values = 1 / (1 + np.exp(-(ability + hard + own)))
+    values[:, :, ::3] = np.rint(values[:, :, ::3] * 5) / 5
+    names = tuple(f"system{i}" for i in range(SYSTEMS)), tuple(map(str, range(QUERIES)))
+    return Scores(*names, tuple(f"measure{i}" for i in range(MEASURES)), values)
+
+
+def protocol(scores: Scores, engine: str, subsamples: int, sizes=PAPER_SIZES):
+    return power(scores, sizes=sizes, subsamples=subsamples, permutations=PERMUTATIONS, engine=engine)
+
+
+def products() -> float:
+    """Time 758 GFLOP of float32 matrix products: signs @ scores for every subsample, in one shape."""
+    rng = np.random.default_rng(0)
+    left = rng.random((PERMUTATIONS, sum(PAPER_SIZES)), np.float32)
+    right = rng.random((sum(PAPER_SIZES), SYSTEMS * MEASURES), np.float32)
+    _ = left @ right
+    return seconds(lambda: [left @ right for _ in range(SUBSAMPLES)])
+
+
+def agree(scores: Scores, names: list[str]) -> None:
+    found = {name: protocol(scores, name, 12) for name in dict.fromkeys([*names, "numpy"])}
+    same = all(
+        np.array_equal(found["numpy"].power, one.power)
+        and np.array_equal(found["numpy"].rejected, one.rejected)
+        for one in found.values()
+    )
+    print(f"same numbers from {', '.join(found)}: {'yes' if same else 'NO'} (12 subsamples of every size)")
+    if not same:
+        sys.exit(1)
+
+
+def numpy_test(apart: np.ndarray, rng: np.random.Generator) -> float:
+    signs = rng.choice([-1.0, 1.0], size=(PERMUTATIONS, len(apart)))
+    return float((np.abs((signs * apart).mean(axis=1)) >= abs(apart.mean()) - 1e-12).mean())
+
+
+def scipy_test(apart: np.ndarray, rng: np.random.Generator) -> float:
+    from scipy import stats
+
+    def mean(x: np.ndarray, axis: int) -> np.ndarray:
+        return x.mean(axis=axis)
+
+    found = stats.permutation_test(
+        (apart,), mean, permutation_type="samples", vectorized=True, n_resamples=PERMUTATIONS, rng=rng
+    )
+    return float(found.pvalue)
+
+
+def per_test(test: Callable[[np.ndarray, np.random.Generator], float]) -> float:
+    """Time one test, as the mean over the sizes."""
+    rng = np.random.default_rng(0)
+    samples = [rng.normal(0.1, 1, n) for n in PAPER_SIZES]
+    test(samples[0], rng)
+    return seconds(lambda: [test(apart, rng) for apart in samples for _ in range(3)]) / len(samples) / 3
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best(work: Callable[[], object], repeats: int) -> float:
+    return min(seconds(work) for _ in range(repeats))
+
+
+def row(label: str, taken: float, unit: float | None, goal: float | None = None) -> float:
+    ratio = "" if unit is None else f"{taken / unit:10.2f}"
+    print(f"{label:34}{taken:12.2f}{ratio}{'' if goal is None else f'  (goal {goal:g})'}", flush=True)
+    return taken
+
+
+if __name__ == "__main__":
+    main()

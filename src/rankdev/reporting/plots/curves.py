@@ -1,0 +1,64 @@
+"""Curves over the number of queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.meta.power_result import Power
+from rankdev.meta.stability import Stability
+from rankdev.reporting.plots.style import COLUMN, figure, looks, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rankdev.evaluation.scores import Floats
+
+
+@styled
+def plot_power(power: Power) -> Figure:
+    """Draw the median power over pairs against the number of queries, one curve a measure."""
+    medians = np.median(power.power, axis=1)
+    return _curves(power.sizes, power.measures, medians, f"median power (α = {power.alpha:g})", (0, 1))
+
+
+@styled
+def plot_stability(stability: Stability) -> Figure:
+    """Draw the mean τ-b against the number of queries, one curve a measure."""
+    bottom = min(0.0, float(np.nanmin(stability.tau, initial=0.0)))
+    return _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1))
+
+
+def _curves(
+    sizes: tuple[int, ...], measures: tuple[str, ...], values: Floats, label: str, limits: tuple[float, float]
+) -> Figure:
+    columns = 2 if max(map(len, measures)) <= 20 else 1
+    drawn, axes = figure(COLUMN, 2.2 + 0.125 * np.ceil(len(measures) / columns))
+    axis: Any = axes[0, 0]
+    axis.axhline(0.8, color="#777777", linewidth=0.8)
+    axis.annotate(
+        "0.8",
+        (1, 0.8),
+        xycoords=("axes fraction", "data"),
+        xytext=(2, -2),
+        textcoords="offset points",
+        fontsize=6.5,
+        color="#777777",
+    )
+    best_first = np.argsort(-np.nan_to_num(values, nan=-2.0).mean(axis=1), kind="stable")
+    look = looks(measures)
+    for place in best_first:
+        name = measures[place]
+        axis.plot(sizes, values[place], label=name, linewidth=1.1, markersize=2.6, **look[name])
+    axis.set_xscale("log")
+    ticks = [
+        size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]
+    ]
+    axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
+    axis.minorticks_off()
+    axis.set(xlabel="queries n", ylabel=label, ylim=(limits[0] - 0.02, limits[1] + 0.02))
+    drawn.legend(
+        loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25
+    )
+    return drawn

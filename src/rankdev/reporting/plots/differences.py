@@ -1,0 +1,48 @@
+"""Query by query: where one system beats another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.meta.panel import as_scores, panels
+from rankdev.reporting.plots.style import COLOURS, COLUMN, figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMED = 40  # queries up to which each bar carries its query's name
+
+
+@styled
+def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
+    """Draw a bar a query: the score of ``a`` less that of ``b``, largest first, with the mean as a line."""
+    chosen = as_scores(scores, [measure]).select(systems=[a, b])
+    panel = panels(chosen)[0]
+    apart = panel.values[:, 0, 0] - panel.values[:, 1, 0]
+    order = np.argsort(-apart, kind="stable")
+    apart, mean = apart[order], apart.mean()
+    drawn, axes = figure(COLUMN, 2.1)
+    axis: Any = axes[0, 0]
+    axis.bar(
+        range(len(apart)),
+        apart,
+        width=1.0 if len(apart) > 60 else 0.8,
+        color=np.where(apart >= 0, COLOURS[0], COLOURS[1]),
+    )
+    axis.axhline(0, color="black", linewidth=0.6)
+    axis.axhline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
+    wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
+    ties = len(apart) - wins - losses
+    title = f"mean {mean:+.3f} (dashed); {wins} wins, {ties} ties, {losses} losses"
+    axis.set_title(title.replace("-", "−"), loc="left", fontsize=7)
+    axis.set(ylabel=f"{measure}: {a} − {b}", xlim=(-0.6, len(apart) - 0.4))
+    if len(apart) <= NAMED:
+        axis.set_xticks(
+            range(len(apart)), [chosen.queries[panel.queries[i]] for i in order], rotation=90, fontsize=5
+        )
+    else:
+        axis.set_xlabel(f"{len(apart)} queries, by difference")
+    axis.grid(visible=False, axis="x")
+    return drawn

@@ -1,0 +1,100 @@
+"""Tables of numbers as colour: parameters of a measure, and agreement of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Floats
+from rankdev.meta.agreement import Agreement
+from rankdev.meta.sensitivity import Sensitivity
+from rankdev.reporting.plots.style import COLUMN, PAGE, figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@styled
+def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] = ()) -> Figure:
+    """Draw median power over a grid of two parameters; ``chosen`` cells, as (1, 0.2), get a red frame."""
+    if len(sensitivity.parameters) != 2:
+        raise UsageError(f"a heatmap shows two parameters; got {', '.join(sensitivity.parameters)}")
+    rows, columns = (list(dict.fromkeys(values)) for values in zip(*sensitivity.cells, strict=True))
+    cells = sensitivity.power.reshape(len(rows), len(columns))
+    drawn, axes = figure(COLUMN, 0.9 + 0.33 * len(rows))
+    axis: Any = axes[0, 0]
+    limits = (float(cells.min()), float(cells.max()))
+    image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
+    for cell in chosen:
+        if tuple(cell) not in sensitivity.cells:
+            raise UsageError(
+                f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.parameters)}"
+            )
+        _frame(axis, columns.index(cell[1]), rows.index(cell[0]))
+    symbols = {"alpha": "α", "lam": "λ"}
+    vertical, horizontal = (symbols.get(name, name) for name in sensitivity.parameters)
+    axis.set(xlabel=horizontal, ylabel=vertical)
+    drawn.colorbar(image, ax=axis, label=f"median power at n = {sensitivity.n}", pad=0.02)
+    return drawn
+
+
+@styled
+def plot_agreement(
+    agreement: Agreement, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None
+) -> Figure:
+    """Draw τ (above) and r (below) between measures, one panel a data set; some rows and columns, or all."""
+    chosen = [list(names or agreement.measures) for names in (rows, columns)]
+    for name in (*chosen[0], *chosen[1]):
+        if name not in agreement.measures:
+            raise UsageError(
+                f"unknown measure {name!r}; the agreement is about {', '.join(agreement.measures)}"
+            )
+    down, across = ([agreement.measures.index(name) for name in names] for names in chosen)
+    count = len(agreement.datasets)
+    width = PAGE if count > 1 or len(across) > 6 else COLUMN
+    drawn, axes = figure(width, 1.2 + 2 * 0.2 * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
+    for i, dataset in enumerate(agreement.datasets):
+        for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
+            cells = values[i][np.ix_(down, across)]
+            names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
+            image = _heatmap(axis, cells, *names, colours="RdBu", limits=(-1, 1), text="{:.2f}")
+            axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
+            axis.tick_params("x", rotation=90)
+    drawn.colorbar(image, ax=axes, label="agreement", pad=0.01, aspect=40)
+    return drawn
+
+
+def _heatmap(
+    axis: Any,
+    cells: Floats,
+    columns: Sequence[Any],
+    rows: Sequence[Any],
+    *,
+    colours: str,
+    limits: tuple[float, float],
+    text: str,
+) -> Any:
+    image = axis.imshow(cells, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), [str(name) for name in columns])
+    axis.set_yticks(range(len(rows)), [str(name) for name in rows])
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+    size = 7 if cells.shape[1] <= 6 else 5
+    for (i, j), value in np.ndenumerate(cells):
+        label = "–" if np.isnan(value) else text.format(value)
+        red, green, blue, _ = image.cmap(image.norm(value)) if np.isfinite(value) else (1, 1, 1, 1)
+        light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
+        axis.text(j, i, label, ha="center", va="center", fontsize=size, color="black" if light else "white")
+    return image
+
+
+def _frame(axis: Any, column: int, row: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    axis.add_patch(
+        Rectangle((column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor="#E8000B", linewidth=1.6)
+    )

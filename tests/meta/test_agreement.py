@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.meta.agreement import agreement
+
+rng = np.random.default_rng(1)
+
+
+def test_correlations_agree_with_scipy(make_scores):
+    scores = make_scores(rng.random((6, 10, 3)))
+    means = scores.values.mean(axis=1)
+    for _, a, b, tau, r in agreement(scores).to_polars().iter_rows():
+        x, y = means[:, int(a[1])], means[:, int(b[1])]
+        assert tau == pytest.approx(stats.kendalltau(x, y).statistic)
+        assert r == pytest.approx(stats.pearsonr(x, y).statistic)
+
+
+def test_one_row_a_data_set_and_pair(make_scores):
+    parts = {"x": make_scores(rng.random((3, 5, 3))), "y": make_scores(rng.random((3, 9, 3)))}
+    found = agreement(parts)
+    assert found.to_polars()["dataset"].to_list() == ["x"] * 3 + ["y"] * 3
+    assert found.to_polars().columns == ["dataset", "a", "b", "tau", "r"]
+    assert len(found.to_pandas()) == 6
+
+
+def test_pooling_joins_the_queries_whatever_the_order_of_systems(make_scores):
+    values = rng.random((3, 14, 2))
+    whole = make_scores(values)
+    parts = {
+        "x": whole.select(queries=slice(0, 5)),
+        "y": whole.select(["s2", "s0", "s1"], queries=slice(5, 14)),
+    }
+    pooled, expected = agreement(parts, pooled=True).to_polars(), agreement(whole).to_polars()
+    assert pooled["dataset"].to_list() == ["pooled"]
+    assert pooled["tau"][0] == expected["tau"][0]
+    assert pooled["r"][0] == pytest.approx(expected["r"][0])
+
+
+def test_constant_means_have_no_correlation(make_scores):
+    values = rng.random((3, 4, 2))
+    values[:, :, 1] = 0.1
+    assert agreement(make_scores(values)).to_polars().select("tau", "r").row(0) == (None, None)
+
+
+def test_only_queries_that_all_systems_have_count(make_scores):
+    values = rng.random((3, 8, 2))
+    gaps = values.copy()
+    gaps[0, 0, 0] = np.nan
+    with pytest.warns(RankdevWarning, match="1 for m0 of 8"):
+        found = agreement(make_scores(gaps))
+    means = [values[:, 1:, 0].mean(axis=1), values[:, :, 1].mean(axis=1)]
+    assert found.r[0, 0, 1] == pytest.approx(np.corrcoef(means)[0, 1])
+
+
+def test_wrong_calls_are_refused(make_scores):
+    scores = make_scores(rng.random((3, 4, 2)))
+    with pytest.raises(UsageError, match="at least two measures"):
+        agreement(scores, measures=["m0"])
+    with pytest.raises(UsageError, match="at least one data set"):
+        agreement({})
+    with pytest.raises(DataError, match="other measures"):
+        agreement({"x": scores, "y": make_scores(rng.random((3, 4, 3)))})
+    with pytest.raises(DataError, match="other systems"):
+        agreement({"x": scores, "y": make_scores(rng.random((2, 4, 2)))}, pooled=True)

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankdev.errors import DataError, UsageError
+from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, t_power
+
+rng = np.random.default_rng(2)
+
+
+@pytest.fixture
+def pilot(make_scores):
+    """Fifty queries whose differences have mean .05 and deviation .2 exactly."""
+    apart = rng.normal(0, 1, 50)
+    apart = 0.05 + 0.2 * (apart - apart.mean()) / apart.std(ddof=1)
+    return make_scores([0.3 + apart, np.full(50, 0.3)])
+
+
+@pytest.mark.parametrize(("effect", "queries"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_needed_queries_are_those_of_published_tables(effect, queries):
+    # G*Power 3, two dependent means, two tails, power .8, α .05
+    assert queries_for(effect, 0.8, 0.05) == queries
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.5])
+def test_power_agrees_with_the_noncentral_distribution(n, effect):
+    critical, shift = stats.t.ppf(0.975, n - 1), effect * np.sqrt(n)
+    expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
+    assert t_power(n, effect, 0.05) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_detectable_effect_is_the_inverse():
+    assert t_power(34, detectable_effect(34, 0.8, 0.05), 0.05) == pytest.approx(0.8)
+
+
+def test_a_plan_by_known_numbers(pilot):
+    found = plan(pilot, "s0", "s1", "m0", difference=0.1)
+    assert (found.observed, found.deviation) == (pytest.approx(0.05), pytest.approx(0.2))
+    assert found.queries == queries_for(0.5, 0.8, 0.05) == 34
+    assert found.low < found.queries < found.high
+    assert abs(found.resampled - found.queries) < 8
+    assert found.detectable == pytest.approx(0.2 * detectable_effect(50, 0.8, 0.05))
+    at = found.to_polars().filter(n=34).row(0, named=True)
+    assert at["analytic"] == pytest.approx(0.808, abs=0.001)
+    assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
+    words = found.summary()
+    assert "plan for 34 queries" in words
+    assert "The 50 queries of the pilot" in words
+    assert len(found.to_pandas()) == found.to_polars().height
+
+
+def test_without_a_difference_the_interval_carries_its_uncertainty(pilot):
+    stated, taken = plan(pilot, "s0", "s1", "m0", difference=0.05), plan(pilot, "s0", "s1", "m0")
+    assert taken.queries == stated.queries
+    assert taken.low < stated.low
+    assert taken.high > stated.high
+
+
+def test_the_order_of_systems_does_not_matter(pilot):
+    one, other = plan(pilot, "s0", "s1", "m0"), plan(pilot, "s1", "s0", "m0")
+    assert one.queries == other.queries
+    assert one.observed == -other.observed
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    # pilots of 40 queries from a known spread of .2: the interval should hold the true 128 in about 95%
+    truth = queries_for(0.05 / 0.2, 0.8, 0.05)
+    held = []
+    for seed in range(100):
+        low, high = bounded_effect(rng.normal(0, 0.2, 40), 0.05, seed)
+        held.append(queries_for(high, 0.8, 0.05) <= truth <= queries_for(low, 0.8, 0.05))
+    assert np.mean(held) > 0.85
+
+
+def test_hopeless_differences_need_more_than_anyone_has(pilot):
+    found = plan(pilot, "s0", "s1", "m0", difference=1e-6)
+    assert found.queries == np.inf
+    assert found.resampled is None
+    assert "more than ten million" in found.summary()
+
+
+def test_constant_differences_need_two_queries(make_scores):
+    found = plan(make_scores([np.full(5, 0.4), np.full(5, 0.3)]), "s0", "s1", "m0")
+    assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)
+
+
+def test_wrong_calls_are_refused(pilot, make_scores):
+    with pytest.raises(DataError, match="no difference between s0 and s1"):
+        plan(make_scores(np.full((2, 9), 0.5)), "s0", "s1", "m0")
+    with pytest.raises(DataError, match="at least 3 queries"):
+        plan(make_scores(np.eye(2)), "s0", "s1", "m0")
+    with pytest.raises(UsageError, match="unknown system"):
+        plan(pilot, "s0", "s9", "m0")
+    with pytest.raises(UsageError, match="difference must be more than 0"):
+        plan(pilot, "s0", "s1", "m0", difference=-1)
+    with pytest.raises(UsageError, match="power must be"):
+        plan(pilot, "s0", "s1", "m0", power=1.0)

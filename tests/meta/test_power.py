@@ -1,0 +1,193 @@
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.meta.plain import all_extremes
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.meta.power import most_extremes, power
+from rankdev.meta.power_result import Bucket, Power
+
+rng = np.random.default_rng(3)
+OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
+
+
+@pytest.fixture
+def hand_made():
+    """Power of two measures for the 6 pairs of 4 systems at two sizes."""
+    curves = np.array(
+        [
+            [[0.1, 0.8], [0.2, 0.9], [0.3, 0.7], [0.8, 1.0], [0.0, 0.1], [0.5, 0.9]],
+            [[0.0, 0.1]] * 6,
+        ]
+    )
+    rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
+    return Power(tuple("abcd"), ("m", "l"), (25, 100), curves, rejected, (200, 200), (), *OPTIONS)
+
+
+def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores):
+    values = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 40) + shift] for shift in (0, 1, 2)]
+    found = power(
+        make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4
+    )
+    for i, n in enumerate((10, 25)):
+        counts = all_extremes(values, n, seed=4, subsamples=6, permutations=99)
+        assert np.array_equal(found.power[0, :, i], ((counts + 1) / 100 <= 0.05).mean(axis=0))
+
+
+def test_power_at_a_size_does_not_depend_on_the_other_sizes_or_measures(make_scores):
+    scores = make_scores(rng.random((3, 60, 2)) + np.array([0, 0.1, 0.2])[:, None, None])
+    together = power(scores, sizes=[10, 20, 40], subsamples=20, permutations=200)
+    alone = power(scores, sizes=[20], measures=["m1"], subsamples=20, permutations=200)
+    assert np.array_equal(together.power[1:, :, 1:2], alone.power)
+
+
+def test_rejections_under_the_null_stay_near_alpha(make_scores):
+    # systems that are draws from one distribution; the pool is large enough for subsamples to be independent
+    found = power(make_scores(rng.normal(0, 1, (20, 4000))), sizes=[25], subsamples=60, permutations=199)
+    rates = [found.power[0, pair, 0] for pair in range(found.power.shape[1])]
+    assert abs(np.mean(rates) - 0.05) < 0.015
+
+
+def test_the_most_extremes_that_reject():
+    assert most_extremes(999, 0.05, "plus-one") == 49  # 50/1000
+    assert most_extremes(100, 0.05, "paper") == 5
+    assert most_extremes(10, 0.05, "plus-one") == -1  # 1/11 is more than .05
+    with pytest.raises(UsageError, match="plus-one or paper"):
+        most_extremes(10, 0.05, "x")
+
+
+def test_percentiles_n80_and_verdicts_by_hand(hand_made):
+    first, second = hand_made.summary(n=100).rows()
+    # at n = 100: .1 .7 .8 .9 .9 1.0, so p50 = (.8 + .9)/2 and p10 lies halfway between the first two
+    assert first[:4] == ("m", pytest.approx(0.4), pytest.approx(0.85), pytest.approx(0.95))
+    # N80: 100, 100, ∞, 25, ∞, 100: the middle two of the sorted values are 100 and 100
+    assert first[4] == 100
+    assert second[4] == np.inf
+    assert hand_made.verdicts() == {"pairs": 6, "all": 2, "most": 2, "any": 4, "none": 2}
+    assert hand_made.error[0, 0, 0] == pytest.approx(np.sqrt(0.1 * 0.9 / 300))
+    with pytest.raises(UsageError, match="the sizes are 25, 100"):
+        hand_made.summary(n=50)
+
+
+def test_an_n80_between_finite_and_infinite_is_infinite():
+    curves = np.array([[[0.9, 1.0], [0.1, 0.2]]])
+    half = Power(("a", "b"), ("m",), (25, 100), curves, np.ones((1, 2), bool), (9,), (), *OPTIONS)
+    assert half.n80()[0] == np.inf
+
+
+def test_the_table_has_a_row_a_measure_pair_and_size(make_scores):
+    found = power(make_scores(rng.random((3, 30, 2))), sizes=[5, 10], subsamples=4, permutations=19)
+    frame = found.to_polars()
+    assert frame.columns == ["measure", "a", "b", "n", "power"]
+    assert frame.row(3) == ("m0", "s0", "s2", 10, found.power[0, 1, 1])
+    assert frame.height == found.to_pandas().shape[0] == 2 * 3 * 2
+    assert found.to_polars(errors=True)["error"].max() <= 0.5 / np.sqrt(4)
+    json.dumps(found.verdicts())
+
+
+def test_buckets_test_inside_each_range_of_reference_sizes(make_scores):
+    values = rng.random((2, 60)) + np.array([[0.0], [0.3]])
+    sizes = np.repeat([2, 3, 4, 11, 30], 12)
+    scores = make_scores(values, sizes)
+    options = {"sizes": [20], "subsamples": 10, "permutations": 99}
+    with pytest.warns(RankdevWarning) as caught:
+        found = power(scores, buckets=True, bucket_sizes=[12], **options)
+    assert [str(w.message).split(":")[0] for w in caught] == [
+        f"bucket {label} has exactly 12 queries" for label in ("(3,10]", "(10,20]", ">20")
+    ]
+    assert [(b.label, b.queries) for b in found.buckets] == [
+        ("≤3", 24),
+        ("(3,10]", 12),
+        ("(10,20]", 12),
+        (">20", 12),
+    ]
+    alone = power(scores.select(queries=sizes <= 3), sizes=[12], subsamples=10, permutations=99)
+    assert np.array_equal(found.buckets[0].power, alone.power)
+    table = found.bucket_summary(12)
+    assert table.columns == ["measure", "bucket", "queries", "n", "p50"]
+    assert table["p50"][0] == np.median(alone.power)
+    assert isinstance(found.buckets[0], Bucket)
+
+
+def test_an_empty_bucket_and_missing_reference_sizes(make_scores):
+    values = rng.random((2, 30))
+    with pytest.warns(RankdevWarning, match="bucket ≤3 has 0 queries"):
+        found = power(make_scores(values, [5] * 30), sizes=[10], buckets=[3], bucket_sizes=[8], subsamples=3)
+    assert found.bucket_summary(8)["p50"].null_count() == 1
+    with pytest.raises(DataError, match="reference size of each query"):
+        power(make_scores(values), sizes=[10], buckets=True)
+    with pytest.raises(UsageError, match="increasing upper edges"):
+        power(make_scores(values, [5] * 30), sizes=[10], buckets=[10, 3])
+
+
+def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores):
+    with pytest.warns(RankdevWarning, match="larger sizes are left out: 50") as caught:
+        found = power(make_scores(rng.random((2, 30))), sizes=[10, 50], subsamples=3, permutations=19)
+    assert found.sizes == (10,)
+    assert found.remarks == tuple(str(w.message) for w in caught)
+    with pytest.raises(DataError, match="fewer than the smallest size 25"):
+        power(make_scores(rng.random((2, 10))))
+
+
+def test_a_measure_with_gaps_has_its_own_pool(make_scores):
+    values = rng.random((2, 30, 2))
+    values[1, :15, 1] = np.nan
+    with pytest.warns(RankdevWarning, match="15 for m1 of 30"):
+        found = power(make_scores(values), sizes=[10, 20], subsamples=5, permutations=19)
+    assert found.queries == (30, 15)
+    assert np.isnan(found.power[1, :, 1]).all()
+    assert found.to_polars()["power"].null_count() == 1
+    alone = power(make_scores(values[:, 15:, 1:]), sizes=[10], subsamples=5, permutations=19)
+    assert np.array_equal(found.power[1, :, :1], alone.power[0])
+
+
+def test_progress_tells_the_cost_first_and_ends_complete(make_scores):
+    calls = []
+    power(
+        make_scores(rng.random((3, 30, 2))),
+        sizes=[5, 10],
+        subsamples=4,
+        permutations=20,
+        progress=lambda *call: calls.append(call),
+    )
+    # 3 systems × 2 measures × (5 + 10) queries × 4 subsamples × 20 permutations
+    assert calls[0] == (0.0, 7200.0, "48 tests, 7.2e+03 additions")
+    assert calls[-1][:2] == (7200.0, 7200.0)
+
+
+def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores):
+    scores = make_scores(rng.random((2, 60)))
+
+    def stop_at(size):
+        def progress(done, total, note):
+            if note == f"n = {size}":
+                raise KeyboardInterrupt
+
+        return progress
+
+    found = power(scores, sizes=[10, 20, 30], subsamples=5, progress=stop_at(30))
+    assert (found.sizes, found.complete) == ((10, 20), False)
+    assert "interrupted" in found.remarks[-1]
+    whole = power(scores, sizes=[10, 20, 30], subsamples=5)
+    assert whole.complete
+    assert np.array_equal(found.power, whole.power[:, :, :2])
+    with pytest.raises(KeyboardInterrupt):
+        power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
+
+
+def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch):
+    scores = make_scores(rng.random((3, 40, 5)))
+    expected = power(scores, sizes=[10], subsamples=5, permutations=50)
+    monkeypatch.setattr("rankdev.meta.power.COLUMNS", 6)
+    found = power(scores, sizes=[10], subsamples=5, permutations=50)
+    assert np.array_equal(found.power, expected.power)
+    assert np.array_equal(found.rejected, expected.rejected)
+
+
+def test_identical_systems_are_never_told_apart(make_scores):
+    one = rng.random(40)
+    found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
+    assert not found.power.any()
+    assert not found.rejected.any()

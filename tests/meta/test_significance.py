@@ -1,0 +1,244 @@
+from fractions import Fraction
+from importlib.util import find_spec
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tests.meta.plain import exact_p
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.corrections import benjamini_hochberg, holm
+from rankdev.meta.paired import enumerated
+from rankdev.meta.significance import significance
+
+rng = np.random.default_rng(5)
+p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
+
+
+def row(result, **where):
+    return result.to_polars().row(
+        by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in where.items()), named=True
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.fractions(-1, 1, max_denominator=7).filter(bool), min_size=1, max_size=9))
+def test_enumeration_agrees_with_counting_every_flip(apart):
+    scaled = np.rint(np.array(apart, dtype=float) * 2**40)
+    assert enumerated(scaled, 4.0 * len(apart)) == exact_p(apart)
+
+
+@pytest.mark.parametrize("queries", [4, 9])
+def test_few_queries_agree_with_scipy_exactly(make_scores, queries):
+    values = np.rint(rng.random((3, queries)) * 8) / 8
+    found = significance(make_scores(values)).to_polars()["p"]
+    for p, (a, b) in zip(found, [(0, 1), (0, 2), (1, 2)], strict=True):
+        expected = stats.permutation_test(
+            (values[a] - values[b],), np.mean, permutation_type="samples", n_resamples=np.inf
+        )
+        assert p == pytest.approx(expected.pvalue)
+
+
+def test_drawn_flips_approach_the_exact_answer(make_scores):
+    values = np.zeros((2, 21))
+    values[0] = rng.normal(0.3, 1, 21)
+    exact = significance(make_scores(np.where(np.arange(21) < 20, values, 0))).to_polars()["p"][0]
+    drawn = significance(make_scores(values), permutations=200_000).to_polars()["p"][0]
+    one_more = exact_p_of(values[0])
+    assert abs(drawn - one_more) < 5 * np.sqrt(one_more / 200_000)
+    assert exact == pytest.approx(exact_p_of(values[0, :20]))
+
+
+def exact_p_of(apart):
+    signs = 1 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
+    return (np.abs(signs @ apart) >= abs(apart.sum()) - 1e-9).mean()
+
+
+def test_rejections_under_the_null_stay_near_alpha(make_scores):
+    values = rng.normal(0, 1, (400, 30))
+    values = values[:, :, None]
+    rejected = []
+    for i in range(0, 400, 20):
+        frame = significance(make_scores(values[i : i + 20]), permutations=999).to_polars()
+        p = {(a, b): p for a, b, p in frame.select("a", "b", "p").iter_rows()}
+        rejected += [p[f"s{j}", f"s{j + 1}"] <= 0.05 for j in range(0, 20, 2)]
+    assert abs(np.mean(rejected) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / len(rejected))
+
+
+def test_student_and_wilcoxon_agree_with_scipy(make_scores):
+    values = rng.random((2, 30))
+    t = significance(make_scores(values), test="t").to_polars().row(0, named=True)
+    expected = stats.ttest_rel(*values)
+    interval = expected.confidence_interval(0.95)
+    assert t["p"] == pytest.approx(expected.pvalue)
+    assert (t["low"], t["high"]) == pytest.approx((interval.low, interval.high))
+    w = significance(make_scores(values), test="wilcoxon").to_polars()["p"][0]
+    assert w == pytest.approx(stats.wilcoxon(*values).pvalue)
+
+
+def test_bootstrap_agrees_with_a_plain_loop(make_scores):
+    values = rng.random((2, 40))
+    found = (
+        significance(make_scores(values), test="bootstrap", permutations=20_000)
+        .to_polars()
+        .row(0, named=True)
+    )
+    apart = values[0] - values[1]
+    means = np.array([rng.choice(apart, 40).mean() for _ in range(20_000)])
+    assert found["p"] == pytest.approx((np.abs(means - apart.mean()) >= abs(apart.mean())).mean(), abs=0.015)
+    assert (found["low"], found["high"]) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.01)
+
+
+@given(p_lists)
+def test_holm_agrees_with_its_definition(p):
+    adjusted = holm(p)
+    order = np.argsort(p)
+    for rank, place in enumerate(order):
+        steps = [min(1.0, p[order[i]] * (len(p) - i)) for i in range(rank + 1)]
+        assert adjusted[place] == pytest.approx(max(steps))
+
+
+@given(p_lists)
+def test_benjamini_hochberg_agrees_with_scipy(p):
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_corrections_are_over_the_pairs_of_a_measure(make_scores):
+    scores = make_scores(rng.random((4, 12, 2)))
+    found = significance(scores).to_polars()
+    for name in scores.measures:
+        part = found.filter(measure=name)
+        assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p"].to_numpy()))
+    plain = significance(scores, correction="none").to_polars()
+    assert plain["p"].equals(plain["p_adjusted"], check_names=False)
+
+
+def test_tukey_agrees_with_a_plain_loop(make_scores):
+    values = np.rint(rng.random((4, 10)) * 4) / 4 + np.array([[0], [0], [0.1], [0.4]])
+    found = significance(make_scores(values), correction="tukey", permutations=20_000).to_polars()
+    ranges = []
+    for _ in range(20_000):
+        means = rng.permuted(values, axis=0).mean(axis=1)
+        ranges.append(means.max() - means.min())
+    for a, b, adjusted in found.select("a", "b", "p_adjusted").iter_rows():
+        apart = abs(values[int(a[1])].mean() - values[int(b[1])].mean())
+        assert adjusted == pytest.approx((np.array(ranges) >= apart - 1e-9).mean(), abs=0.02)
+
+
+def test_tukey_bounds_any_false_rejection(make_scores):
+    any_rejected = [
+        significance(make_scores(rng.normal(0, 1, (4, 15))), correction="tukey", permutations=199)
+        .to_polars()["p_adjusted"]
+        .min()
+        <= 0.05
+        for _ in range(150)
+    ]
+    assert np.mean(any_rejected) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
+@pytest.mark.parametrize("noise", [0.0, 1e-16])
+def test_identical_systems_have_p_1_and_no_effect(make_scores, test, noise):
+    one = np.full(30, 0.1) + 0.2
+    found = significance(make_scores([one, one + noise, rng.random(30)]), test=test, permutations=500)
+    got = row(found, a="s0", b="s1")
+    assert (got["p"], got["p_adjusted"], got["difference"], got["effect"]) == (1.0, 1.0, 0.0, 0.0)
+    assert (got["wins"], got["ties"], got["losses"]) == (0, 30, 0)
+
+
+def test_wins_effect_and_difference_by_hand(make_scores):
+    got = row(significance(make_scores([[1, 1, 0.5, 0], [0, 1, 1, 0]])), a="s0")
+    # differences 1, 0, −0.5, 0: mean 0.125, deviation √(1.1875/3)
+    assert got["difference"] == pytest.approx(0.125)
+    assert got["effect"] == pytest.approx(0.125 / np.sqrt(1.1875 / 3))
+    assert (got["wins"], got["ties"], got["losses"]) == (1, 2, 1)
+
+
+def test_a_baseline_stands_second_and_turns_the_sign(make_scores):
+    scores = make_scores(rng.random((3, 15)))
+    everything, against = significance(scores), significance(scores, baselines="s0")
+    forward, turned = row(everything, a="s0", b="s2"), row(against, a="s2", b="s0")
+    assert against.to_polars().select("a", "b").rows() == [("s1", "s0"), ("s2", "s0")]
+    for name in ("difference", "effect"):
+        assert turned[name] == -forward[name]
+    assert (turned["low"], turned["high"]) == (-forward["high"], -forward["low"])
+    assert (turned["wins"], turned["losses"]) == (forward["losses"], forward["wins"])
+    assert turned["p"] == forward["p"]
+
+
+def test_the_paper_p_value_is_the_plain_share(make_scores):
+    scores = make_scores(rng.normal([[0.0], [2.0]], 1, (2, 60)))
+    assert significance(scores, permutations=100, p_value="paper").to_polars()["p"][0] == 0.0
+    assert significance(scores, permutations=100).to_polars()["p"][0] == 1 / 101
+
+
+def test_missing_values_leave_queries_out_with_a_warning(make_scores):
+    values = rng.random((2, 30, 2))
+    gaps = values.copy()
+    gaps[0, :4, 0] = np.nan
+    with pytest.warns(RankdevWarning, match="4 for m0 of 30"):
+        found = significance(make_scores(gaps)).to_polars()
+    expected = significance(make_scores(values[:, 4:, :1])).to_polars()
+    assert found["p"][0] == expected["p"][0]
+    assert found["p"][1] == significance(make_scores(values), measures=["m1"]).to_polars()["p"][0]
+
+
+def test_bad_data_and_calls_are_refused(make_scores):
+    nothing = np.full((2, 3), np.nan)
+    with pytest.raises(DataError, match="m0 has no query"):
+        significance(make_scores(nothing))
+    with pytest.raises(DataError, match="is infinite"):
+        significance(make_scores([[np.inf, 1], [0, 1]]))
+    with pytest.raises(UsageError, match="at least 2 systems"):
+        significance(make_scores(np.ones((1, 3))))
+    with pytest.raises(DataError, match="no queries"):
+        significance(make_scores(np.ones((2, 0))))
+    two = make_scores(np.eye(2))
+    with pytest.raises(UsageError, match="did you mean wilcoxon"):
+        significance(two, test="wilcoxn")
+    with pytest.raises(UsageError, match="expected one of holm"):
+        significance(two, correction="x")
+    with pytest.raises(UsageError, match="unknown system"):
+        significance(two, baselines=["s7"])
+    with pytest.raises(UsageError, match="every system is a baseline"):
+        significance(two, baselines=["s0", "s1"])
+    with pytest.raises(UsageError, match="permutations must be a whole number"):
+        significance(two, permutations=0.5)
+    with pytest.raises(UsageError, match="confidence must be"):
+        significance(two, confidence=95)
+    with pytest.raises(UsageError, match="list of texts"):
+        significance(two, measures="m0")
+
+
+def test_a_single_query_has_an_answer_where_there_is_one(make_scores):
+    one = make_scores([[1.0], [0.5]])
+    got = row(significance(one), a="s0")
+    assert (got["p"], got["difference"], got["low"], got["effect"]) == (1.0, 0.5, None, None)
+    with pytest.raises(DataError, match="at least two queries"):
+        significance(one, test="t")
+
+
+def test_constant_differences_have_an_infinite_effect(make_scores):
+    got = row(significance(make_scores([np.full(10, 0.7), np.full(10, 0.1)])), a="s0")
+    assert got["effect"] == np.inf
+    assert got["p"] == float(Fraction(2, 2**10))
+    assert got["low"] == pytest.approx(0.6)
+
+
+def test_a_plain_table_and_pandas_will_do():
+    table = pl.DataFrame({"system": ["a", "b"], "query": "q", "measure": "P@1", "value": [1.0, 0.0]})
+    found = significance(table)
+    assert found.to_polars()["p"][0] == 1.0
+    assert list(found.to_pandas().columns) == found.to_polars().columns
+    assert (found.seed, found.test, found.permutations) == (0, "randomization", 100_000)
+
+
+@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
+def test_engines_give_the_same_p(make_scores):
+    scores: Scores = make_scores(rng.random((3, 50, 2)))
+    one, other = (significance(scores, permutations=25_000, engine=name) for name in ("numpy", "numba"))
+    assert one.to_polars().equals(other.to_polars())

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.meta.flips.chance import draw, stream_keys
+from rankdev.meta.ordering import tau_b
+from rankdev.meta.stability import Stability, stability
+
+rng = np.random.default_rng(8)
+small = st.lists(st.integers(0, 4), min_size=5, max_size=5)
+
+
+@given(small, small)
+def test_tau_b_agrees_with_scipy(left, right):
+    expected = stats.kendalltau(left, right).statistic
+    assert tau_b(np.array(left, float), np.array(right, float)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_stability_agrees_with_a_plain_loop(make_scores):
+    values = np.rint(rng.random((5, 40, 2)) * 3) / 3  # thirds: equal means happen, and must tie
+    found = stability(make_scores(values), sizes=[6, 20], subsamples=15, seed=3)
+    for m in range(2):
+        thirds = np.rint(values[:, :, m] * 3)
+        for i, n in enumerate((6, 20)):
+            picks = draw(stream_keys(3, n, 15)[:, 0], 40, n)
+            taus = [
+                stats.kendalltau(thirds[:, pick].sum(axis=1), thirds.sum(axis=1)).statistic for pick in picks
+            ]
+            assert found.tau[m, i] == pytest.approx(np.mean(np.nan_to_num(taus)))
+
+
+def test_summary_by_hand():
+    tau = np.array([[0.5, 0.7, 0.9], [0.1, 0.2, 0.3]])
+    found = Stability(("m", "l"), (25, 100, 200), tau, 300, 0, ())
+    summary = found.summary()
+    assert summary.columns == ["measure", "tau_25", "tau_100", "tau_200", "auc", "n_at_0.8"]
+    # (.5 + .7)/2 × 75 + (.7 + .9)/2 × 100 = 125, over 175
+    assert summary.row(0) == ("m", 0.5, 0.7, 0.9, pytest.approx(125 / 175), 200.0)
+    assert summary.row(1)[-1] == np.inf
+    assert found.summary(at=[100]).columns[1] == "tau_100"
+    with pytest.raises(UsageError, match="the sizes are 25, 100, 200"):
+        found.summary(at=[50])
+
+
+def test_the_table_has_a_row_a_measure_and_size(make_scores):
+    found = stability(make_scores(rng.random((3, 20, 2))), sizes=[5, 10], subsamples=4)
+    assert found.to_polars().columns == ["measure", "n", "tau"]
+    assert found.to_polars().row(3) == ("m1", 10, found.tau[1, 1])
+    assert len(found.to_pandas()) == 4
+    assert found.summary().columns == ["measure", "auc", "n_at_0.8"]
+    assert stability(make_scores(rng.random((3, 20))), sizes=[5], subsamples=4).summary()["auc"][0] is None
+
+
+def test_systems_that_all_tie_have_no_order(make_scores):
+    found = stability(make_scores(np.full((3, 20), 0.1)), sizes=[5], subsamples=4)
+    assert found.to_polars()["tau"][0] is None
+
+
+def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores):
+    with pytest.warns(RankdevWarning) as caught:
+        found = stability(make_scores(rng.random((4, 12))), sizes=[12, 25], subsamples=3)
+    assert found.tau[0, 0] == 1.0
+    assert found.remarks == tuple(str(warning.message) for warning in caught)
+    with pytest.raises(DataError, match="fewer than the smallest size"):
+        stability(make_scores(rng.random((4, 12))))

@@ -1,0 +1,112 @@
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rankdev.errors import MissingExtraError, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.agreement import agreement
+from rankdev.meta.power import power
+from rankdev.meta.sensitivity import Sensitivity
+from rankdev.meta.stability import stability
+from rankdev.reporting.plots import (
+    plot_agreement,
+    plot_differences,
+    plot_power,
+    plot_sensitivity,
+    plot_stability,
+    save,
+)
+from rankdev.reporting.plots.style import looks
+
+mpl = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+MEASURES = ("RDQ@5", "RDQ(alpha=4)@5", "nDCG@10")
+
+
+@pytest.fixture
+def scores():
+    values = np.random.default_rng(0).random((4, 30, 3)) + np.arange(4)[:, None, None] / 4
+    return Scores(tuple("abcd"), tuple(f"q{i}" for i in range(30)), MEASURES, values)
+
+
+@pytest.fixture
+def grid():
+    cells = tuple(product((0.5, 1, 2), (0, 0.2)))
+    numbers = np.linspace(0.1, 0.6, 6)
+    return Sensitivity("RDQ@5", ("alpha", "lam"), cells, ("",) * 6, numbers, 100, 300, 1000, 0.05, "paper", 0)
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_power_curves_hold_the_medians(scores):
+    found = power(scores, sizes=[5, 10], subsamples=6, permutations=39)
+    axis = plot_power(found).axes[0]
+    drawn = {line.get_label(): line.get_ydata() for line in axis.lines}
+    for m, name in enumerate(MEASURES):
+        assert np.array_equal(drawn[name], np.median(found.power[m], axis=0))
+
+
+def test_stability_curves_hold_the_means(scores):
+    found = stability(scores, sizes=[5, 10], subsamples=6)
+    drawn = {line.get_label(): line.get_ydata() for line in plot_stability(found).axes[0].lines}
+    assert np.array_equal(drawn["nDCG@10"], found.tau[2])
+
+
+def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
+    axis = plot_sensitivity(grid, chosen=[(1, 0.2)]).axes[0]
+    assert texts(axis) == [f"{number:.3f}" for number in grid.power]
+    (frame,) = axis.patches
+    assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
+    with pytest.raises(UsageError, match="no cell of the grid"):
+        plot_sensitivity(grid, chosen=[(3, 3)])
+
+
+def test_agreement_panels_for_each_data_set(scores):
+    found = agreement({"x": scores, "y": scores.select(queries=slice(0, 9))})
+    axes = plot_agreement(found, rows=["RDQ@5"], columns=["nDCG@10"]).axes
+    assert [axis.get_title() for axis in axes[:4]] == ["x: τ", "y: τ", "x: r", "y: r"]
+    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.2f}"]
+    with pytest.raises(UsageError, match="unknown measure"):
+        plot_agreement(found, rows=["P@1"])
+
+
+def test_differences_are_sorted_and_named(scores):
+    axis = plot_differences(scores, "a", "d", "RDQ@5").axes[0]
+    heights = [bar.get_height() for bar in axis.patches]
+    apart = scores.values[0, :, 0] - scores.values[3, :, 0]
+    assert heights == sorted(apart, reverse=True)
+    assert axis.get_xticklabels()[0].get_text() == f"q{apart.argmax()}"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
+    one, other = (save(plot_sensitivity(grid), tmp_path / f"{i}.{ending}").read_bytes() for i in range(2))
+    assert one == other
+    assert len(one) > 1000
+
+
+def test_other_endings_are_refused(grid, tmp_path):
+    with pytest.raises(UsageError, match=r"must end in \.png"):
+        save(plot_sensitivity(grid), tmp_path / "picture.bmp")
+
+
+def test_drawing_leaves_the_settings_alone(grid):
+    before = dict(mpl.rcParams)
+    plot_sensitivity(grid)
+    assert dict(mpl.rcParams) == before
+
+
+def test_looks_follow_the_name_and_differ_in_a_picture():
+    many = [f"RBP(p=0.{i})@5" for i in range(10)]
+    assert len({(look["color"], look["marker"]) for look in looks(many).values()}) == 10
+    assert looks(["AP@5"])["AP@5"] == looks(["RDQ@5", "AP@5"])["AP@5"]
+
+
+def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"rankdev\[plot\]"):
+        plot_sensitivity(grid)
