@@ -26,7 +26,7 @@ anything = st.one_of(plain, st.sampled_from(SPACED), st.text(st.characters(exclu
 steady = plain.map(lambda name: f"q{name}")
 
 scores = st.floats(allow_nan=False, allow_infinity=False)
-examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+examples = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def nested(queries: st.SearchStrategy[str], values: st.SearchStrategy[float]) -> st.SearchStrategy[dict]:
