@@ -6,12 +6,14 @@ import subprocess
 import sys
 import tempfile
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from importlib.util import find_spec
 from pathlib import Path
 
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 ROOT = Path(__file__).parent
+collect_ignore = [] if find_spec("torch") else ["src/rankdev/meta/flips/torch_engine.py"]
 HOME = Path.cwd()
 
 

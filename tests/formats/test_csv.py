@@ -37,6 +37,8 @@ def test_quoted_tables(rows: list[list[str]]) -> None:
 
 
 @given(st.lists(pieces, max_size=30).map("".join))
+@example('"","",')
+@example("a,b\n" * 200 + "a,b,c\n")
 def test_rows_know_their_lines(text: str) -> None:
     content = ("x,y\n" + text).encode()
     try:

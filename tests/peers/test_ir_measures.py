@@ -35,6 +35,15 @@ def test_compat_is_the_same_at_the_same_depth(case, p):
     assert got == pytest.approx(theirs(qrels, run, f"Compat(p={p})")["1"], abs=1e-12)
 
 
+@draws.quick
+@given(cases(), st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([1, 2]))
+def test_rbp_is_the_same_for_items_of_a_grade(case, p, rel):
+    """cwl_eval, behind ir_measures, needs a lowest grade and knows no cutoff."""
+    qrels, run = case
+    got = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, f"RBP(p={p},rel={rel})").values.item()
+    assert got == pytest.approx(theirs(qrels, run, f"RBP(p={p},rel={rel})")["1"], abs=1e-12)
+
+
 def test_compat_there_depends_on_the_length_of_the_run():
     """Items below the cutoff change it, so that Compat(p)@k is another number there and here."""
     qrels = {"1": {"d1": 1}}

@@ -133,7 +133,8 @@ def _plain_csv(content: bytes, separator: str) -> pl.DataFrame | None:
     """Read a table without anything odd, fast; None where it takes more care."""
     mark = re.escape(separator).encode()
     quoted = rb'(?:(?<=[\n%b])|^)"[^"]*(?:""[^"]*)*"(?=[\r\n%b]|$)' % (mark, mark)
-    if b'"' in content and b'"' in re.sub(quoted, b"", content):
+    bare = re.sub(quoted, b"", content) if b'"' in content else content
+    if b'"' in bare:
         return None
     if content.count(b"\r") != content.count(b"\r\n"):
         return None
@@ -143,6 +144,8 @@ def _plain_csv(content: bytes, separator: str) -> pl.DataFrame | None:
         return None
     frame = frame.select(pl.all().str.strip_chars(_SPACE))
     if min(frame.shape) < 2 or any(column.null_count() for column in frame) or len(set(frame.row(0))) < frame.width:
+        return None
+    if bare.count(separator.encode()) != frame.height * (frame.width - 1):  # polars drops fields past the header's
         return None
     return frame[1:].rename(dict(zip(frame.columns, frame.row(0), strict=True)))
 

@@ -91,8 +91,8 @@ class Match:
         """Grades of the reference items, or an error that names the way out."""
         if self.ideals.grades is None:
             raise MeasureError(
-                "the references have ranks and no grades; ask for grades made from ranks, such as"
-                " nDCG(gains=binary), nDCG(gains=inverse) or nDCG(gains=linear), or give graded references"
+                "the references have ranks and no grades; give graded references, or ask for a measure that needs none,"
+                " such as nDCG(gains=binary), nDCG(gains=inverse) or nDCG(gains=linear)"
             )
         return self.ideals.grades
 
