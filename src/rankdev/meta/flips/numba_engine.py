@@ -131,12 +131,10 @@ def _tabulate(rows: Any, table: Any) -> None:
 @njit(cache=True, nogil=True)
 def _transpose(tile: Any, sums: Any) -> None:
     """Copy ``tile[permutation, column]`` to ``sums[column, permutation]``, in small pieces."""
-    for start in range(0, len(tile), 64):
-        piece = tile[start : start + 64]
-        for c in range(TILE):
-            row = sums[c, start : start + 64]
-            for p in range(len(piece)):
-                row[p] = piece[p, c]
+    for start in range(0, tile.shape[0], 64):
+        for c in range(tile.shape[1]):
+            for p in range(start, min(start + 64, tile.shape[0])):
+                sums[c, p] = tile[p, c]
 
 
 @njit(cache=True, nogil=True)
@@ -146,7 +144,9 @@ def _flip(rows: Any, words: Any, sums: Any) -> None:
     tile = _aligned(words.shape[1])
     here, there = np.uintp(tile.ctypes.data), np.uintp(table.ctypes.data)
     for left in range(0, rows.shape[1], TILE):
-        tile[:] = 0.0
+        for p in range(tile.shape[0]):
+            for c in range(tile.shape[1]):
+                tile[p, c] = 0.0
         for w in range(words.shape[0]):
             _tabulate(rows[64 * w : 64 * w + 64, left : left + TILE], table)
             line = words[w]
@@ -196,18 +196,18 @@ def _count_extremes(  # noqa: PLR0917 - compiled code takes no keywords
     n = picks.shape[1]
     width = (n + 63) // 64
     rows = np.zeros((64 * width, columns.shape[1]))
-    observed = np.empty(used)
+    observed = np.empty(columns.shape[1])
     sums = np.empty((columns.shape[1], BLOCK))
     words = np.empty((width, BLOCK), np.uint64)
     for k in range(len(picks)):
+        for c in range(columns.shape[1]):
+            observed[c] = 0.0
         for i in range(n):
-            rows[i] = columns[picks[k, i]]
-        observed[:] = 0.0
-        for i in range(n):
-            for c in range(used):
+            for c in range(columns.shape[1]):
+                rows[i, c] = columns[picks[k, i], c]
                 observed[c] += rows[i, c]
         for start in range(0, permutations, BLOCK):
             block = min(BLOCK, permutations - start)
             _words(keys[k], width, first + start, words[:, :block])
             _flip(rows, words[:, :block], sums)
-            _compare(sums, observed, block, tolerance, counts[k])
+            _compare(sums, observed[:used], block, tolerance, counts[k])

@@ -35,9 +35,9 @@ def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     axis.axhline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
     wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
     ties = len(apart) - wins - losses
-    title = f"mean {mean:+.3f} (dashed); {wins} wins, {ties} ties, {losses} losses"
-    axis.set_title(title.replace("-", "−"), loc="left", fontsize=7)
-    axis.set(ylabel=f"{measure}: {a} − {b}", xlim=(-0.6, len(apart) - 0.4))
+    title = f"mean {mean:+.3f} (dashed); {wins} wins, {ties} ties, {losses} losses".replace("-", "−")
+    axis.set_title(f"{a} − {b}\n{title}", loc="left", fontsize=7)
+    axis.set(ylabel=f"difference in {measure}", xlim=(-0.6, len(apart) - 0.4))
     if len(apart) <= NAMED:
         axis.set_xticks(
             range(len(apart)), [chosen.queries[panel.queries[i]] for i in order], rotation=90, fontsize=5
