@@ -63,6 +63,24 @@ def test_sensitivity_has_a_row_a_cell(rankdev):
     assert [(row["alpha"], row["penalty"]) for row in rows] == [(1, "m1"), (1, "m2"), (4, "m1"), (4, "m2")]
 
 
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("power", ("-m", "RDQ@5", "-m", "AP@5", "--sizes", "4,8", "--subsamples", "10")),
+        ("stability", ("-m", "RDQ@5", "-m", "AP@5", "--sizes", "4,8", "--subsamples", "10")),
+        ("agreement", ("-m", "RDQ@5", "-m", "AP@5")),
+        ("sensitivity", ("-n", "5", "--subsamples", "5")),
+        ("compare", ("-m", "RDQ@5")),
+    ],
+)
+def test_figures_are_drawn(rankdev, folder, command, options):
+    runs = RUNS[:2] if command == "compare" else RUNS
+    done = rankdev(command, "places.jsonl", *runs, *options, "--figure", "picture.png")
+    assert done.status == 0, done.err
+    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_plan_says_it_in_words(rankdev, scores):
     out = rankdev("plan", "places.jsonl", *RUNS, "-m", "RDQ@5", "-b", "blended", "--difference", "0.1").out
     found = plan(scores, "nearest", "blended", "RDQ@5", difference=0.1)
@@ -91,6 +109,8 @@ def test_scores_from_elsewhere(rankdev, scores):
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
+        (("compare", "places.jsonl", *RUNS, "--figure", "x.png"), 2, "--figure shows two systems"),
+        (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a picture's name must end in"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alfa=1"), 2, "did you mean alpha?"),
     ],

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.meta.plain import all_extremes
 
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.meta.flips import count_extremes, lag_order, open_engine
 from rankdev.meta.flips.chance import draw, flip_words, hashed, stream_keys
 from rankdev.meta.flips.fixed import BITS, largest_of, scale_for
+from tests.meta.plain import all_extremes
 
 ENGINES = [
     pytest.param(name, marks=pytest.mark.skipif(not find_spec(name), reason=f"{name} is not installed"))

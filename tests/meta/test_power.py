@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.meta.plain import all_extremes
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.meta.power import most_extremes, power
 from rankdev.meta.power_result import Bucket, Power
+from tests.meta.plain import all_extremes
 
 rng = np.random.default_rng(3)
 OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
@@ -28,9 +28,7 @@ def hand_made():
 
 def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores):
     values = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 40) + shift] for shift in (0, 1, 2)]
-    found = power(
-        make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4
-    )
+    found = power(make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4)
     for i, n in enumerate((10, 25)):
         counts = all_extremes(values, n, seed=4, subsamples=6, permutations=99)
         assert np.array_equal(found.power[0, :, i], ((counts + 1) / 100 <= 0.05).mean(axis=0))

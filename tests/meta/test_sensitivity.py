@@ -56,9 +56,7 @@ def test_one_evaluation_serves_all_cells(calls):
 
 
 def test_the_paper_grid_has_25_cells(calls):
-    names, cells, texts = grid_measures(
-        "Stand", {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
-    )
+    names, cells, texts = grid_measures("Stand", {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)})
     assert names == ("alpha", "lam")
     assert len(cells) == len(set(texts)) == 25
 

@@ -7,22 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.meta.plain import exact_p
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.corrections import benjamini_hochberg, holm
 from rankdev.meta.paired import enumerated
 from rankdev.meta.significance import significance
+from tests.meta.plain import exact_p
 
 rng = np.random.default_rng(5)
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
 
 
 def row(result, **where):
-    return result.to_polars().row(
-        by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in where.items()), named=True
-    )
+    return result.to_polars().row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in where.items()), named=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -82,11 +80,7 @@ def test_student_and_wilcoxon_agree_with_scipy(make_scores):
 
 def test_bootstrap_agrees_with_a_plain_loop(make_scores):
     values = rng.random((2, 40))
-    found = (
-        significance(make_scores(values), test="bootstrap", permutations=20_000)
-        .to_polars()
-        .row(0, named=True)
-    )
+    found = significance(make_scores(values), test="bootstrap", permutations=20_000).to_polars().row(0, named=True)
     apart = values[0] - values[1]
     means = np.array([rng.choice(apart, 40).mean() for _ in range(20_000)])
     assert found["p"] == pytest.approx((np.abs(means - apart.mean()) >= abs(apart.mean())).mean(), abs=0.015)

@@ -26,9 +26,7 @@ def test_stability_agrees_with_a_plain_loop(make_scores):
         thirds = np.rint(values[:, :, m] * 3)
         for i, n in enumerate((6, 20)):
             picks = draw(stream_keys(3, n, 15)[:, 0], 40, n)
-            taus = [
-                stats.kendalltau(thirds[:, pick].sum(axis=1), thirds.sum(axis=1)).statistic for pick in picks
-            ]
+            taus = [stats.kendalltau(thirds[:, pick].sum(axis=1), thirds.sum(axis=1)).statistic for pick in picks]
             assert found.tau[m, i] == pytest.approx(np.mean(np.nan_to_num(taus)))
 
 

@@ -7,17 +7,21 @@ from typing import Any
 import click
 
 from rankdev.cli.judging import judging_options, load_scores
-from rankdev.cli.options import deliver
+from rankdev.cli.options import deliver, draw, figure_option
 
 
 @click.command("agreement", short_help="Say how far measures agree on the order of systems.")
 @judging_options
-def command(seed: int, form: str | None, output: str | None, **source: Any) -> None:
+@figure_option
+def command(seed: int, form: str | None, output: str | None, figure: str | None, **source: Any) -> None:
     """Give Kendall's τ and Pearson's r between measures over the systems' means.
 
     Give REFERENCES and RUNs, or --scores, and at least two measures.
     """
     from rankdev.meta.agreement import agreement
+    from rankdev.reporting.plots import plot_agreement
     from rankdev.reporting.verdicts import agreement_report
 
-    deliver(agreement_report(agreement(load_scores(**source))), form, output)
+    found = agreement(load_scores(**source))
+    deliver(agreement_report(found), form, output)
+    draw(figure, plot_agreement, found)

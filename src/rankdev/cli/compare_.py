@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from rankdev.cli.judging import judging_options, load_scores
-from rankdev.cli.options import deliver
+from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.errors import UsageError
 
 
 @click.command("compare", short_help="Test which differences between systems can be believed.")
 @judging_options
+@figure_option
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
 @click.option(
     "--test",
@@ -29,17 +31,22 @@ def command(
     seed: int,
     form: str | None,
     output: str | None,
+    figure: str | None,
     **source: Any,
 ) -> None:
     """Test all pairs of systems, or all against baselines, for each measure.
 
-    Give REFERENCES and RUNs, or --scores.
+    Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query.
     """
     from rankdev.meta.significance import significance
+    from rankdev.reporting.plots import plot_differences
     from rankdev.reporting.verdicts import significance_report
 
+    scores = load_scores(**source)
+    if figure is not None and (len(scores.systems) != 2 or len(scores.measures) != 1):
+        raise UsageError("--figure shows two systems under one measure; give two runs and one -m")
     verdict = significance(
-        load_scores(**source),
+        scores,
         baselines=baselines or None,
         test=test,
         correction=correction,
@@ -47,3 +54,4 @@ def command(
         seed=seed,
     )
     deliver(significance_report(verdict), form, output)
+    draw(figure, plot_differences, scores, *scores.systems, *scores.measures)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rankdev.errors import UsageError
+from rankdev.errors import MissingExtraError, UsageError
 
 _ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet"}
 PROGRESS_BYTES = 50_000_000
@@ -24,6 +25,28 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--format", "form", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else a table."
     )(command)
+
+
+def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a picture that could not be drawn before the work for it begins."""
+    from rankdev.reporting.plots import FORMATS
+
+    if path is not None and Path(path).suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
+    if path is not None and find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib", "plot", "a picture")
+    return path
+
+
+figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Draw it too: PNG, SVG or PDF.")
+
+
+def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    """Draw a picture where one was asked for."""
+    if path is not None:
+        from rankdev.reporting.plots import save
+
+        save(plot(*arguments, **options), path)
 
 
 def order_options(command: Callable[..., Any]) -> Callable[..., Any]:

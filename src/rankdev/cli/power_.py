@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from rankdev.cli.judging import judging_options, load_scores, simulation_options, whole_numbers, working_progress
-from rankdev.cli.options import deliver
+from rankdev.cli.options import deliver, draw, figure_option
 
 
 @click.command("power", short_help="Say how often n queries tell systems apart.")
 @judging_options
+@figure_option
 @simulation_options
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
 @click.option("--at", type=int, help="Sum up at this size. Default: 100, or the largest below.")
@@ -28,6 +29,7 @@ def command(
     threads: int | None,
     form: str | None,
     output: str | None,
+    figure: str | None,
     **source: Any,
 ) -> None:
     """Simulate the randomization test on subsamples of n queries, for every pair of systems and measure.
@@ -36,6 +38,7 @@ def command(
     """
     from rankdev.meta.power import power
     from rankdev.meta.sizes import PAPER_SIZES
+    from rankdev.reporting.plots import plot_power
     from rankdev.reporting.verdicts import power_report
 
     scores = load_scores(**source)
@@ -53,3 +56,4 @@ def command(
             progress=progress,
         )
     deliver(power_report(found, at), form, output)
+    draw(figure, plot_power, found)

@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from rankdev.cli.judging import seed_option, simulation_options, working_progress
-from rankdev.cli.options import deliver, named_runs, output_options
+from rankdev.cli.options import deliver, draw, figure_option, named_runs, output_options
 from rankdev.errors import UsageError
+
+PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 
 
 @click.command("sensitivity", short_help="Say how a measure's parameters change its power.")
@@ -21,6 +23,8 @@ from rankdev.errors import UsageError
 @simulation_options
 @seed_option
 @output_options
+@figure_option
+@click.option("--mark", multiple=True, metavar="V,V", help="Frame a cell in the picture. Default: the paper's two.")
 def command(
     references: str,
     runs: tuple[str, ...],
@@ -28,10 +32,13 @@ def command(
     grid: tuple[str, ...],
     form: str | None,
     output: str | None,
+    figure: str | None,
+    mark: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Give the median power at n queries for every combination of a measure's parameters."""
     from rankdev.meta.sensitivity import PAPER_GRID, sensitivity
+    from rankdev.reporting.plots import plot_sensitivity
     from rankdev.reporting.verdicts import sensitivity_report
 
     with working_progress() as progress:
@@ -43,6 +50,8 @@ def command(
             **options,
         )
     deliver(sensitivity_report(found), form, output)
+    chosen = [tuple(map(_value, cell.split(","))) for cell in mark] or ([] if grid else PAPER_CELLS)
+    draw(figure, plot_sensitivity, found, chosen)
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

@@ -27,9 +27,7 @@ class Engine(Protocol):
     share: int
     largest: Floats  # magnitude of each measure
 
-    def extremes(
-        self, n: int, scale: Floats, keys: Words, first: int, permutations: int
-    ) -> npt.NDArray[np.int64]:
+    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         ...
 
@@ -37,9 +35,7 @@ class Engine(Protocol):
 def open_engine(name: str, values: Floats, work: float) -> Engine:
     """Give the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
     if name not in ENGINES:
-        raise UsageError(
-            f"unknown engine {name!r}{suggestion(name, ENGINES)}; expected one of {', '.join(ENGINES)}"
-        )
+        raise UsageError(f"unknown engine {name!r}{suggestion(name, ENGINES)}; expected one of {', '.join(ENGINES)}")
     if name == "auto":
         name = "numba" if work > SMALL and find_spec("numba") else "numpy"
     if name == "numba":

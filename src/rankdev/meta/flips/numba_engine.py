@@ -41,9 +41,7 @@ class NumbaEngine:
         self.largest = largest_of(values)
         self._columns: tuple[bytes, Floats] = (b"", np.empty((0, 0)))
 
-    def extremes(
-        self, n: int, scale: Floats, keys: Words, first: int, permutations: int
-    ) -> npt.NDArray[np.int64]:
+    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
         picks = draw(keys[:, 0], pool, n)
@@ -183,7 +181,7 @@ def _compare(sums: Any, observed: Any, block: Any, tolerance: Any, count: Any) -
 
 
 @njit(cache=True, nogil=True)
-def _count_extremes(  # noqa: PLR0917 - compiled code takes no keywords
+def _count_extremes(
     columns: Any,
     used: Any,
     picks: Any,

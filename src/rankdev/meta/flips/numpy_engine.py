@@ -23,9 +23,7 @@ class NumpyEngine:
         self.values = values
         self.largest = largest_of(values)
 
-    def extremes(
-        self, n: int, scale: Floats, keys: Words, first: int, permutations: int
-    ) -> npt.NDArray[np.int64]:
+    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
         picks = draw(keys[:, 0], pool, n)
@@ -52,9 +50,7 @@ def _flipped(rows: Floats, words: Words) -> Floats:
     return sums
 
 
-def _count(
-    sums: Floats, observed: Floats, tolerance: float, measures: int, count: npt.NDArray[np.int64]
-) -> None:
+def _count(sums: Floats, observed: Floats, tolerance: float, measures: int, count: npt.NDArray[np.int64]) -> None:
     done = 0
     for shift in range(measures, sums.shape[1], measures):
         width = sums.shape[1] - shift

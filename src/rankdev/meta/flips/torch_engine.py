@@ -25,9 +25,7 @@ class TorchEngine:
         self.largest = largest_of(values)
         self.values = torch.as_tensor(np.ascontiguousarray(values), device=self.device)
 
-    def extremes(
-        self, n: int, scale: Floats, keys: Words, first: int, permutations: int
-    ) -> npt.NDArray[np.int64]:
+    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
         columns = torch.round(self.values * torch.as_tensor(scale, device=self.device)).reshape(pool, -1)

@@ -39,9 +39,7 @@ def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     axis.set_title(f"{a} − {b}\n{title}", loc="left", fontsize=7)
     axis.set(ylabel=f"difference in {measure}", xlim=(-0.6, len(apart) - 0.4))
     if len(apart) <= NAMED:
-        axis.set_xticks(
-            range(len(apart)), [chosen.queries[panel.queries[i]] for i in order], rotation=90, fontsize=5
-        )
+        axis.set_xticks(range(len(apart)), [chosen.queries[panel.queries[i]] for i in order], rotation=90, fontsize=5)
     else:
         axis.set_xlabel(f"{len(apart)} queries, by difference")
     axis.grid(visible=False, axis="x")

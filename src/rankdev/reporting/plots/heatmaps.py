@@ -30,9 +30,7 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
-            raise UsageError(
-                f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.parameters)}"
-            )
+            raise UsageError(f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.parameters)}")
         _frame(axis, columns.index(cell[1]), rows.index(cell[0]))
     symbols = {"alpha": "α", "lam": "λ"}
     vertical, horizontal = (symbols.get(name, name) for name in sensitivity.parameters)
@@ -49,9 +47,7 @@ def plot_agreement(
     chosen = [list(names or agreement.measures) for names in (rows, columns)]
     for name in (*chosen[0], *chosen[1]):
         if name not in agreement.measures:
-            raise UsageError(
-                f"unknown measure {name!r}; the agreement is about {', '.join(agreement.measures)}"
-            )
+            raise UsageError(f"unknown measure {name!r}; the agreement is about {', '.join(agreement.measures)}")
     down, across = ([agreement.measures.index(name) for name in names] for names in chosen)
     count = len(agreement.datasets)
     width = PAGE if count > 1 or len(across) > 6 else COLUMN
@@ -95,6 +91,4 @@ def _heatmap(
 def _frame(axis: Any, column: int, row: int) -> None:
     from matplotlib.patches import Rectangle
 
-    axis.add_patch(
-        Rectangle((column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor="#E8000B", linewidth=1.6)
-    )
+    axis.add_patch(Rectangle((column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor="#E8000B", linewidth=1.6))
