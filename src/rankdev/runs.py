@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
 from rankdev.frames import as_frame, check_mapping, is_table, number_column, text_column, to_pandas
-from rankdev.references.columns import Floats, Groups, Ints, group, repeated_rows
+from rankdev.references.columns import Floats, Groups, Ints, check_unique, group, repeated_rows
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -212,9 +212,10 @@ class RunBuilder:
     def add(self, query: pl.Series, item: pl.Series, value: Floats) -> None:
         """Add rows; ``value`` is the score, or the rank where the order goes by rank."""
         batch = pl.DataFrame({"query": query, "item": item, "value": value})
-        self._check_repeats(batch)
+        groups = group(query)
+        check_unique(groups, item, value, self._ordering.order)
         if self._depth is not None:
-            batch = self._cut(batch, self._depth)
+            batch = self._cut(groups, batch, self._depth)
         self._batches.append(batch)
         self._rows += batch.height
         if self._depth is not None and self._rows > self._compact_at:
@@ -222,20 +223,19 @@ class RunBuilder:
 
     def finish(self) -> Run:
         """Put everything in order."""
-        frame = pl.concat(self._batches) if self._batches else _EMPTY
+        frame = pl.concat(self._batches, rechunk=True) if self._batches else _EMPTY
         self._batches.clear()
-        groups, rows = self._order(frame)
-        query, item = groups.names.alias("query"), frame["item"]
-        value = frame["value"].to_numpy()
+        groups = group(frame["query"])
+        item, value = frame["item"], frame["value"].to_numpy()
+        rows = self._order(groups, frame)
         if rows is not None:
             groups, item, value = Groups(groups.names, groups.codes[rows]), item.gather(rows), value[rows]
         self._check_positions(groups, value)
-        rows_query = query.gather(groups.codes)
-        repeats = self._check_repeats(pl.DataFrame({"query": rows_query, "item": item, "value": value}))
+        repeats = check_unique(groups, item, value, self._ordering.order)
         if repeats.any():
-            _warn_repeats(repeats, rows_query, item)
+            _warn_repeats(repeats, groups.names.gather(groups.codes), item)
         return Run(
-            query,
+            groups.names.alias("query"),
             groups.offsets,
             item.alias("item"),
             value if self._ordering.order == "score" else None,
@@ -247,43 +247,47 @@ class RunBuilder:
     def _compact(self, depth: int) -> None:
         """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
         frame = pl.concat(self._batches, rechunk=True)
-        if frame["query"].n_unique() < len(frame["query"].rle()):
-            frame = self._cut(frame, depth)
+        groups = group(frame["query"])
+        if (np.diff(groups.codes) < 0).any():
+            frame = self._cut(groups, frame, depth)
         self._batches = [frame]
         self._rows = frame.height
         self._compact_at = max(self._compact_at, 2 * self._rows)
 
-    def _cut(self, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
+    def _cut(self, groups: Groups, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
         """Keep the first ``depth`` positions of each query, and what is tied with the last of them."""
-        groups, rows = self._order(frame)
-        codes = groups.codes if rows is None else groups.codes[rows]
-        begins = np.flatnonzero(np.diff(codes, prepend=-1))
-        counts = np.diff(np.append(begins, len(codes)))
-        position = np.arange(len(codes)) - np.repeat(begins, counts)
-        keep = position < depth
+        rows = self._order(groups, frame)
+        offsets = groups.offsets
+        begins, counts = offsets[:-1], np.diff(offsets)
+        kept = np.minimum(counts, depth)
         if self._ordering.order == "score":
             value = frame["value"].to_numpy()
             keys = self._ordering.keys(value if rows is None else value[rows])
-            last = np.repeat(begins + np.minimum(counts, depth) - 1, counts)
-            keep |= keys == keys[last]
-        return frame[np.flatnonzero(keep) if rows is None else rows[keep]]
+            longer = np.flatnonzero(kept < counts)
+            while len(longer):
+                last = begins[longer] + kept[longer] - 1
+                longer = longer[keys[last] == keys[last + 1]]
+                kept[longer] += 1
+                longer = longer[kept[longer] < counts[longer]]
+        ends = np.cumsum(kept)
+        at = np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
+        return frame[at if rows is None else rows[at]]
 
-    def _order(self, frame: pl.DataFrame) -> tuple[Groups, Ints | None]:
-        """Group rows by query; the rows in order, or None where they already are."""
-        groups = group(frame["query"])
+    def _order(self, groups: Groups, frame: pl.DataFrame) -> Ints | None:
+        """Rows by query and position; None where they stand so already."""
         codes = groups.codes
         keys = self._ordering.keys(frame["value"].to_numpy())
         same_query = codes[1:] == codes[:-1]
         grouped = bool((codes[1:] >= codes[:-1]).all())
         wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
         if grouped and not wrong.any():
-            return groups, None
+            return None
         if not grouped:
-            return groups, self._sort(frame["item"], keys, codes, np.arange(len(codes)))
+            return self._sort(frame["item"], keys, codes, np.arange(len(codes)))
         rows = np.arange(len(codes))
         loose = np.isin(codes, codes[1:][wrong])
         rows[loose] = self._sort(frame["item"], keys, codes, np.flatnonzero(loose))
-        return groups, rows
+        return rows
 
     def _misordered_ties(self, item: pl.Series, keys: Floats, same_query: Bools) -> Bools:
         tied = same_query & (keys[1:] == keys[:-1])
@@ -304,22 +308,6 @@ class RunBuilder:
                 [False, False, self._ordering.names_descend, False],
             )
         return pl.DataFrame(columns).sort(by, descending=descending)["row"].to_numpy()
-
-    def _check_repeats(self, frame: pl.DataFrame) -> Bools:
-        """Mark items that return in their query; refuse an item with two scores."""
-        repeated = repeated_rows(group(frame["query"]).codes, frame["item"])
-        if repeated.any():
-            first = pl.col("value").first().over("query", "item")
-            clash = frame.select((first != pl.col("value")).alias("clash"), first.alias("first"))
-            if clash["clash"].any():
-                row = int(clash["clash"].arg_max() or 0)
-                query, item, value = frame.row(row)
-                raise DataError(
-                    f"query {query!r}: item {item!r} has two {self._ordering.order}s, {clash['first'][row]:g} and"
-                    f" {value:g}; keep one",
-                    row=row,
-                )
-        return repeated
 
     def _check_positions(self, groups: Groups, value: Floats) -> None:
         shared = (groups.codes[1:] == groups.codes[:-1]) & (value[1:] == value[:-1])
