@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankdev.errors import DataError
@@ -15,6 +16,7 @@ from rankdev.references.references import References
 from rankdev.runs import Run
 
 BLOCK_CELLS = 4_000_000
+Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +111,32 @@ class Matcher:
         return np.flatnonzero(wanted)
 
     @cached_property
-    def _keys(self) -> pl.DataFrame:
-        keys = _hash_keys(self.references.codes, self.references.item_ids)
-        return pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
+    def _sorted_keys(self) -> tuple[Keys, Ints]:
+        """Keys of the reference items in order, and the place of each."""
+        keys = self._keys(self.references.codes, self.references.item_ids)
+        order = np.argsort(keys)
+        return keys[order], order
+
+    @cached_property
+    def _keys_differ(self) -> bool:
+        keys, _ = self._sorted_keys
+        return bool((keys[1:] != keys[:-1]).all())
+
+    def _keys(self, query: Ints, item: pl.Series) -> Keys:
+        """Number each (query, item): the query in the upper bits, so that one query's keys lie together."""
+        bits = len(self.references).bit_length()
+        return (query.astype(np.uint64) << np.uint64(64 - bits)) | (item.hash().to_numpy() >> np.uint64(bits))
 
     def _join(self, query: Ints, item: pl.Series) -> Ints:
         """Index of each (query, item) among the references' columns; -1 where there is none."""
-        keys = pl.DataFrame({"key": _hash_keys(query, item)})
-        if self._keys["key"].n_unique() == self._keys.height:
-            place = keys.join(self._keys, on="key", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy()
-            found = np.flatnonzero(place >= 0)
-            same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
-            if same_item and (query[found] == self.references.codes[place[found]]).all():
-                return place
-        return self._join_on_names(query, item)
+        known, places = self._sorted_keys
+        keys = self._keys(query, item)
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        found = np.flatnonzero(known[at] == keys)
+        place = np.full(len(keys), -1)
+        place[found] = places[at[found]]
+        same = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
+        return place if same and self._keys_differ else self._join_on_names(query, item)
 
     def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
         """The same without hashes, for the day when two of them collide."""
@@ -154,8 +168,3 @@ def _tie_groups(run: Run) -> Ints:
     new = np.ones(len(keys), np.int64)
     new[1:] = (keys[1:] != keys[:-1]) | (run.positions[1:] == 0)
     return np.cumsum(new)
-
-
-def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:
-    mixed = item.hash().to_numpy() ^ (query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    return pl.Series(mixed)
