@@ -225,6 +225,8 @@ class RunBuilder:
         """Put everything in order."""
         frame = pl.concat(self._batches, rechunk=True) if self._batches else _EMPTY
         self._batches.clear()
+        if self._depth is not None:
+            frame = self._cut(group(frame["query"]), frame, self._depth)
         groups = group(frame["query"])
         item, value = frame["item"], frame["value"].to_numpy()
         rows = self._order(groups, frame)
@@ -247,9 +249,7 @@ class RunBuilder:
     def _compact(self, depth: int) -> None:
         """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
         frame = pl.concat(self._batches, rechunk=True)
-        groups = group(frame["query"])
-        if (np.diff(groups.codes) < 0).any():
-            frame = self._cut(groups, frame, depth)
+        frame = self._cut(group(frame["query"]), frame, depth)
         self._batches = [frame]
         self._rows = frame.height
         self._compact_at = max(self._compact_at, 2 * self._rows)
@@ -264,7 +264,7 @@ class RunBuilder:
             value = frame["value"].to_numpy()
             keys = self._ordering.keys(value if rows is None else value[rows])
             longer = np.flatnonzero(kept < counts)
-            while len(longer):
+            while len(longer):  # a step for each further row of the longest tie
                 last = begins[longer] + kept[longer] - 1
                 longer = longer[keys[last] == keys[last + 1]]
                 kept[longer] += 1
