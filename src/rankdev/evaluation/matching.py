@@ -113,7 +113,7 @@ class Matcher:
     @cached_property
     def _sorted_keys(self) -> tuple[Keys, Ints]:
         """Keys of the reference items in order, and the place of each."""
-        keys = self._keys(self.references.codes, self.references.item_ids)
+        keys = _hash_keys(self.references.codes, self.references.item_ids).to_numpy()
         order = np.argsort(keys)
         return keys[order], order
 
@@ -122,21 +122,17 @@ class Matcher:
         keys, _ = self._sorted_keys
         return bool((keys[1:] != keys[:-1]).all())
 
-    def _keys(self, query: Ints, item: pl.Series) -> Keys:
-        """Number each (query, item): the query in the upper bits, so that one query's keys lie together."""
-        bits = len(self.references).bit_length()
-        return (query.astype(np.uint64) << np.uint64(64 - bits)) | (item.hash().to_numpy() >> np.uint64(bits))
-
     def _join(self, query: Ints, item: pl.Series) -> Ints:
         """Index of each (query, item) among the references' columns; -1 where there is none."""
         known, places = self._sorted_keys
-        keys = self._keys(query, item)
+        keys = _hash_keys(query, item).to_numpy()
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         found = np.flatnonzero(known[at] == keys)
         place = np.full(len(keys), -1)
         place[found] = places[at[found]]
-        same = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
-        return place if same and self._keys_differ else self._join_on_names(query, item)
+        same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
+        same_query = (query[found] == self.references.codes[place[found]]).all()
+        return place if same_item and same_query and self._keys_differ else self._join_on_names(query, item)
 
     def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
         """The same without hashes, for the day when two of them collide."""
@@ -168,3 +164,8 @@ def _tie_groups(run: Run) -> Ints:
     new = np.ones(len(keys), np.int64)
     new[1:] = (keys[1:] != keys[:-1]) | (run.positions[1:] == 0)
     return np.cumsum(new)
+
+
+def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:
+    """Number each (query, item), the query first, so that the keys of one query lie together."""
+    return pl.Series((query.astype(np.uint64) << np.uint64(40)) ^ (item.hash().to_numpy() >> np.uint64(24)))
