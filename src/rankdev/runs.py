@@ -22,7 +22,7 @@ from rankdev.frames import (
     text_series,
     to_pandas,
 )
-from rankdev.references.columns import Floats, Groups, Ints, check_once, group, item_series, repeated_rows
+from rankdev.references.columns import Floats, Groups, Ints, check_once, check_unique, group, item_series, repeated_rows
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -223,35 +223,32 @@ class RunBuilder:
     def add(self, query: pl.Series, item: pl.Series, value: Floats) -> None:
         """Add rows; ``value`` is the score, or the rank where the order goes by rank."""
         batch = pl.DataFrame({"query": query, "item": item, "value": value})
-        self._check_repeats(batch)
+        groups = group(query)
+        check_unique(groups, item, value, self._ordering.order)
         if self._depth is not None:
-            batch = self._cut(batch, self._depth)
+            batch = self._cut(groups, batch, self._depth)
         self._batches.append(batch)
         self._rows += batch.height
         if self._depth is not None and self._rows > self._compact_at:
-            # queries whose rows lie apart in the source were cut in each batch alone: cut them over all batches
-            self._batches = [self._cut(pl.concat(self._batches, rechunk=True), self._depth)]
-            self._rows = self._batches[0].height
-            self._compact_at = max(self._compact_at, 2 * self._rows)
+            self._compact(self._depth)
 
     def finish(self) -> Run:
         """Put everything in order."""
-        frame = pl.concat(self._batches) if self._batches else _EMPTY
+        frame = pl.concat(self._batches, rechunk=True) if self._batches else _EMPTY
         self._batches.clear()
-        groups, rows = self._order(frame)
-        codes, query, item, value = groups.codes, groups.names.alias("query"), frame["item"], frame["value"].to_numpy()
+        if self._depth is not None:
+            frame = self._cut(group(frame["query"]), frame, self._depth)
+        groups = group(frame["query"])
+        item, value = frame["item"], frame["value"].to_numpy()
+        rows = self._order(groups, frame)
         if rows is not None:
-            codes, item, value = codes[rows], item.gather(rows), value[rows]
-        if self._depth is not None and not (keep := self._first(codes, value, self._depth)).all():
-            codes, item, value = codes[keep], item.filter(pl.Series(keep)), value[keep]
-        groups = Groups(query, codes)
+            groups, item, value = Groups(groups.names, groups.codes[rows]), item.gather(rows), value[rows]
         self._check_positions(groups, value)
-        rows_query = query.gather(codes)
-        repeats = self._check_repeats(pl.DataFrame({"query": rows_query, "item": item, "value": value}))
+        repeats = check_unique(groups, item, value, self._ordering.order)
         if repeats.any():
-            _warn_repeats(repeats, rows_query, item)
+            _warn_repeats(repeats, groups.names.gather(groups.codes), item)
         return Run(
-            query,
+            groups.names.alias("query"),
             groups.offsets,
             item.alias("item"),
             value if self._ordering.order == "score" else None,
@@ -260,38 +257,48 @@ class RunBuilder:
             self._depth,
         )
 
-    def _cut(self, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
-        groups, rows = self._order(frame)
-        codes, value = groups.codes, frame["value"].to_numpy()
-        if rows is None:
-            return frame.filter(pl.Series(self._first(codes, value, depth)))
-        return frame[rows[self._first(codes[rows], value[rows], depth)]]
+    def _compact(self, depth: int) -> None:
+        """Cut again over all batches: queries whose rows lie apart in the source were cut in each batch alone."""
+        frame = pl.concat(self._batches, rechunk=True)
+        frame = self._cut(group(frame["query"]), frame, depth)
+        self._batches = [frame]
+        self._rows = frame.height
+        self._compact_at = max(self._compact_at, 2 * self._rows)
 
-    def _first(self, codes: Ints, value: Floats, depth: int) -> Bools:
-        """Mark the first ``depth`` of the ordered rows of each query, and what is tied with the last of them."""
-        begins = np.flatnonzero(np.diff(codes, prepend=-1))
-        counts = np.diff(np.append(begins, len(codes)))
-        keep = np.arange(len(codes)) - np.repeat(begins, counts) < depth
+    def _cut(self, groups: Groups, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
+        """Keep the first ``depth`` positions of each query, and what is tied with the last of them."""
+        rows = self._order(groups, frame)
+        offsets = groups.offsets
+        begins, counts = offsets[:-1], np.diff(offsets)
+        kept = np.minimum(counts, depth)
         if self._ordering.order == "score":
-            keys = self._ordering.keys(value)
-            keep |= keys == np.repeat(keys[begins + np.minimum(counts, depth) - 1], counts)
-        return keep
+            value = frame["value"].to_numpy()
+            keys = self._ordering.keys(value if rows is None else value[rows])
+            longer = np.flatnonzero(kept < counts)
+            while len(longer):  # a step for each further row of the longest tie
+                last = begins[longer] + kept[longer] - 1
+                longer = longer[keys[last] == keys[last + 1]]
+                kept[longer] += 1
+                longer = longer[kept[longer] < counts[longer]]
+        ends = np.cumsum(kept)
+        at = np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
+        return frame[at if rows is None else rows[at]]
 
-    def _order(self, frame: pl.DataFrame) -> tuple[Groups, Ints | None]:
-        """Group rows by query; the rows in order, or None where they already are."""
-        groups = group(frame["query"])
+    def _order(self, groups: Groups, frame: pl.DataFrame) -> Ints | None:
+        """Rows by query and position; None where they stand so already."""
         codes = groups.codes
         keys = self._ordering.keys(frame["value"].to_numpy())
         same_query = codes[1:] == codes[:-1]
-        rows = np.arange(len(codes))
-        if not (codes[1:] >= codes[:-1]).all():
-            return groups, self._sort(frame["item"], keys, codes, rows)
+        grouped = bool((codes[1:] >= codes[:-1]).all())
         wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(frame["item"], keys, same_query))
-        if not wrong.any():
-            return groups, None
+        if grouped and not wrong.any():
+            return None
+        if not grouped:
+            return self._sort(frame["item"], keys, codes, np.arange(len(codes)))
+        rows = np.arange(len(codes))
         loose = np.isin(codes, codes[1:][wrong])
         rows[loose] = self._sort(frame["item"], keys, codes, np.flatnonzero(loose))
-        return groups, rows
+        return rows
 
     def _misordered_ties(self, item: pl.Series, keys: Floats, same_query: Bools) -> Bools:
         tied = same_query & (keys[1:] == keys[:-1])
@@ -309,22 +316,6 @@ class RunBuilder:
         columns["row"] = rows
         descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
         return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
-
-    def _check_repeats(self, frame: pl.DataFrame) -> Bools:
-        """Mark items that return in their query; refuse an item with two scores."""
-        repeated = repeated_rows(group(frame["query"]).codes, frame["item"])
-        if repeated.any():
-            first = pl.col("value").first().over("query", "item")
-            clash = frame.select((first != pl.col("value")).alias("clash"), first.alias("first"))
-            if clash["clash"].any():
-                row = int(clash["clash"].arg_max() or 0)
-                query, item, value = frame.row(row)
-                raise DataError(
-                    f"query {shown(query)}: item {shown(item)} has two {self._ordering.order}s,"
-                    f" {clash['first'][row]:.15g} and {value:.15g}; keep one",
-                    row=row,
-                )
-        return repeated
 
     def _check_positions(self, groups: Groups, value: Floats) -> None:
         shared = (groups.codes[1:] == groups.codes[:-1]) & (value[1:] == value[:-1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankdev.errors import DataError
@@ -15,6 +16,7 @@ from rankdev.references.references import References
 from rankdev.runs import Run
 
 BLOCK_CELLS = 4_000_000
+Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +111,28 @@ class Matcher:
         return np.flatnonzero(wanted)
 
     @cached_property
-    def _keys(self) -> pl.DataFrame:
-        keys = _hash_keys(self.references.codes, self.references.item_ids)
-        return pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
+    def _sorted_keys(self) -> tuple[Keys, Ints]:
+        """Keys of the reference items in order, and the place of each."""
+        keys = _hash_keys(self.references.codes, self.references.item_ids).to_numpy()
+        order = np.argsort(keys)
+        return keys[order], order
+
+    @cached_property
+    def _keys_differ(self) -> bool:
+        keys, _ = self._sorted_keys
+        return bool((keys[1:] != keys[:-1]).all())
 
     def _join(self, query: Ints, item: pl.Series) -> Ints:
         """Index of each (query, item) among the references' columns; -1 where there is none."""
-        keys = pl.DataFrame({"key": _hash_keys(query, item)})
-        if self._keys["key"].n_unique() == self._keys.height:
-            place = keys.join(self._keys, on="key", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy()
-            found = np.flatnonzero(place >= 0)
-            same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
-            if same_item and (query[found] == self.references.codes[place[found]]).all():
-                return place
-        return self._join_on_names(query, item)
+        known, places = self._sorted_keys
+        keys = _hash_keys(query, item).to_numpy()
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        found = np.flatnonzero(known[at] == keys)
+        place = np.full(len(keys), -1)
+        place[found] = places[at[found]]
+        same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
+        same_query = (query[found] == self.references.codes[place[found]]).all()
+        return place if same_item and same_query and self._keys_differ else self._join_on_names(query, item)
 
     def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
         """The same without hashes, for the day when two of them collide."""
@@ -157,5 +167,5 @@ def _tie_groups(run: Run) -> Ints:
 
 
 def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:
-    mixed = item.hash().to_numpy() ^ (query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    return pl.Series(mixed)
+    """Number each (query, item), the query first, so that the keys of one query lie together."""
+    return pl.Series((query.astype(np.uint64) << np.uint64(40)) ^ (item.hash().to_numpy() >> np.uint64(24)))

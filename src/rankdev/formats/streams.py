@@ -11,19 +11,21 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Literal, Self, TypeVar
 
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.frames import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = str | os.PathLike[str]
+T = TypeVar("T")
 
 HEAD_BYTES = 1 << 16
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
 _GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
@@ -66,12 +68,13 @@ class Source:
         """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
         head, self._head = self._head, b""
         while True:
-            piece = head + self._guarded(lambda: self._stream.read(BATCH_BYTES))
+            parts = [head, self._guarded(lambda: self._stream.read(BATCH_BYTES))]
             head = b""
+            if not parts[1].endswith(b"\n"):
+                parts.append(self._guarded(self._stream.readline))
+            piece = b"".join(parts)
             if not piece:
                 return
-            if not piece.endswith(b"\n"):
-                piece += self._guarded(self._stream.readline)
             if self._progress is not None:
                 at = self._raw.tell() if self._raw.seekable() else self._reported + len(piece)
                 self._progress(at - self._reported)
@@ -152,6 +155,15 @@ def kind_of(head: bytes, suffix: str = "") -> Kind:
     if suffix not in (".csv", ".tsv") and _JSON_BEGINS.match(head):
         return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
     return _delimited(line, suffix)
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Make the next item in a thread while the last one is used."""
+    with ThreadPoolExecutor(1) as thread:
+        upcoming = thread.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = thread.submit(next, items, None)
+            yield item
 
 
 def plain_suffix(path: PathLike) -> str:

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import add
 from typing import NoReturn
 
 import polars as pl
@@ -45,16 +47,18 @@ def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Batch]:
     """Give batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for text in source.batches():
+        frame = _columns(text, layout, number)
+        if frame is not None:
+            yield frame, partial(add, first_line)
+            first_line += frame.height
+            continue
         if text.strip():
-            yield _parse(source.name, text, first_line, layout, number)
+            yield _mended(source.name, text, first_line, layout, number)
         first_line += text.count(b"\n")
 
 
-def _parse(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Batch:
-    frame = _columns(text, layout, number)
-    if frame is not None:
-        return frame, lambda row: first_line + row
-    # not plain single spaces throughout: bring the white space in order, or find the line that is wrong
+def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Batch:
+    """Read what is not plain single spaces throughout: bring the white space in order, or find the wrong line."""
     frame = _columns(_single_spaced(text), layout, number)
     if frame is None:
         _complain(name, text, first_line, layout, number)
@@ -70,7 +74,7 @@ def _single_spaced(text: bytes) -> bytes:
 
 
 def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
-    """Read single-spaced lines; None where a line is anything else."""
+    """Read single-spaced lines, each a row; None where a line is anything else."""
     extra = len(layout.columns)
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
     wanted = [layout.columns.index(column) for column in ("query", "item", number)]
@@ -88,7 +92,7 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
         )
     except (pl.exceptions.PolarsError, ValueError):
         return None
-    columns = frame.select("query", "item", number)
+    columns = frame.select("query", "item", number).rechunk()
     whole = frame["extra"].null_count() == frame.height > 0 and not any(series.null_count() for series in columns)
     return columns if whole and frame[number].is_finite().all() else None
 

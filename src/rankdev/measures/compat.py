@@ -42,7 +42,7 @@ class Compat(Measure):
         """Score every query."""
         depth = self.depth or self.cutoff or 1
         weights = self.p ** np.arange(depth) / np.arange(1, depth + 1)
-        agreed = np.maximum(match.position, match.ideal_places())  # both lists hold the item from here on
+        agreed = np.maximum(match.position, match.ideal_places)  # both lists hold the item from here on
         seen = (agreed < depth) & (match.position < (self.cutoff or depth))
         # an item that both lists hold from depth a adds 1 to the overlap at a, a + 1, …: weigh it by the sum from a on
         from_here = np.cumsum(weights[::-1])[::-1]

@@ -103,6 +103,7 @@ class Match:
         owner = np.repeat(np.arange(self.queries), self.ideals.sizes)
         return np.bincount(owner, self.native_grades >= at_least, self.queries).astype(np.int64)
 
+    @cached_property
     def ideal_places(self) -> Ints:
         """Position (from 0) of each hit in the ideal list that agrees best with the run.
 

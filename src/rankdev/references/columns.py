@@ -39,8 +39,8 @@ def group(query: pl.Series) -> Groups:
 
     if not len(query):
         return Groups(query, np.zeros(0, np.int64))
-    block = query.rle_id().to_numpy().astype(np.int64)
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    starts = np.flatnonzero(query.ne_missing(query.shift()).to_numpy())
+    block = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(query)))
     heads = query.gather(starts)
     names = heads.unique(maintain_order=True)
     if len(names) == len(heads):

@@ -180,8 +180,8 @@ class References(Mapping[str, Reference]):
 
     @classmethod
     def _from_graded(cls, groups: Groups, item: pl.Series, grade: Floats, keep: Any) -> References:
-        rows = np.lexsort((-grade, groups.codes))
-        rows = rows[keep[rows]]
+        rows = np.flatnonzero(keep)
+        rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
         used = np.bincount(groups.codes[rows], minlength=len(groups.names)) > 0
         skipped = int((~used).sum())
         if not used.any():
