@@ -97,8 +97,8 @@ def plan(
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
     """
-    check_number("power", power, alpha, 1)
     check_number("alpha", alpha, 0, 1)
+    check_number("power", power, alpha, 1)
     check_number("seed", seed, 0, whole=True)
     apart = _pilot(as_scores(scores, [measure]).select(systems=[a, b]))
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
