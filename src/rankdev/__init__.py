@@ -25,6 +25,7 @@ _HOME = {
     "read_references": "rankdev.formats",
     "read_run": "rankdev.formats",
     "score": "rankdev.evaluation.single",
+    "simulate": "rankdev.studies.simulation",
     "write_references": "rankdev.formats",
     "write_run": "rankdev.formats",
 }
