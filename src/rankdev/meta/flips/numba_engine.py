@@ -183,7 +183,7 @@ def _compare(sums: Any, observed: Any, block: Any, tolerance: Any, count: Any) -
 
 
 @njit(cache=True, nogil=True)
-def _count_extremes(  # noqa: PLR0917 - compiled code takes no keywords
+def _count_extremes(
     columns: Any,
     used: Any,
     picks: Any,
