@@ -33,8 +33,8 @@ def draw_examples(examples: Sequence[Example], labels: Mapping[str, str]) -> Fig
     A bar is filled as far as the first explanation gives credit; the others' credits are short lines in their
     colours. ``labels`` gives the heading of each measure.
     """
-    figure = new_figure(15, 0.6 + 1.05 * len(examples))
-    panels = figure.subplots(len(examples), 2, squeeze=False, width_ratios=[1, 2.3])
+    figure = new_figure(17, 0.6 + 1.05 * len(examples))
+    panels = figure.subplots(len(examples), 2, squeeze=False, width_ratios=[1, 1.9])
     for (left, right), example in zip(panels, examples, strict=True):
         _draw_positions(left, example)
         _draw_scores(right, example)
@@ -47,16 +47,16 @@ def _draw_positions(axes: Any, example: Example) -> None:
     for entry in example.explanations[first].positions:
         at = entry.position
         axes.bar(at, entry.weight, width=0.8, color="white", edgecolor="#555555", linewidth=0.8)
-        axes.bar(at, entry.weight * entry.credit, width=0.8, color=colour_of(first), alpha=0.85)
+        axes.bar(at, entry.weight * entry.credit, width=0.8, color=colour_of(first))
         for measure in others:
             other = example.explanations[measure].positions[at - 1]
             level = other.weight * other.credit
             axes.plot([at - 0.4, at + 0.4], [level, level], color=colour_of(measure), linewidth=2.2)
         label = "empty" if entry.item is None else entry.item if entry.rank else "0"
         axes.text(at, -0.08, label, ha="center", va="top", color="black" if entry.rank else OUTSIDE, fontsize=9)
-    axes.set(xlim=(-1.9, 5.6), ylim=(-0.32, 1.08))
-    axes.text(-1.85, 0.95, example.name, ha="left", va="top", fontsize=11, fontweight="bold")
-    axes.text(-1.85, 0.55, example.reference, ha="left", va="top", fontsize=8)
+    axes.set(xlim=(-2.9, 5.6), ylim=(-0.32, 1.08))
+    axes.text(-2.85, 0.95, example.name, ha="left", va="top", fontsize=11, fontweight="bold")
+    axes.text(-2.85, 0.55, example.reference, ha="left", va="top", fontsize=8)
     axes.axis("off")
 
 
@@ -66,7 +66,7 @@ def _draw_scores(axes: Any, example: Example) -> None:
         if value is None:
             axes.text(i, 0.3, "–", ha="center", va="center", color=OUTSIDE, fontsize=10)
             continue
-        axes.bar(i, 0.5 * abs(value), bottom=0.42, width=0.7, color=colour, alpha=0.85 if value >= 0 else 0.25)
+        axes.bar(i, 0.5 * abs(value), bottom=0.42, width=0.7, color=colour, alpha=1 if value >= 0 else 0.25)
         axes.plot([i - 0.35, i + 0.35], [0.92, 0.92], color="#cccccc", linewidth=0.8)
         axes.text(i, 0.3, f"{value:.4f}", ha="center", va="top", color="black", fontsize=9)
     axes.set(xlim=(-0.6, len(example.scores) - 0.4), ylim=(-0.05, 1.08))
@@ -74,6 +74,7 @@ def _draw_scores(axes: Any, example: Example) -> None:
 
 
 def _draw_headings(panels: Any, labels: Mapping[str, str], first: str) -> None:
-    panels[0].set_title(f"weight of a position, filled as far as {labels[first]} gives credit", fontsize=9, loc="left")
+    what = f"height: weight of the position; filled: credit of {labels[first]}; lines: the other RDQ"
+    panels[0].set_title(what, fontsize=9, loc="left")
     for i, (measure, label) in enumerate(labels.items()):
-        panels[1].text(i, 1.18, label, ha="center", va="bottom", color=colour_of(measure), fontsize=10, weight="bold")
+        panels[1].text(i, 1.18, label, ha="center", va="bottom", color=colour_of(measure), fontsize=9, weight="bold")
