@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.formats.streams import writing
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".pdf", ".svg")
 
 
-def new_figure(width: float, height: float, **options: Any) -> Figure:
+def new_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
     """Make an empty figure, in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "a figure") from None
-    return Figure(figsize=(width, height), layout="constrained", **options)
+    return Figure(figsize=(width, height), layout=layout)
 
 
 def check_figure_name(path: str | Path) -> None:

@@ -33,8 +33,9 @@ def draw_examples(examples: Sequence[Example], labels: Mapping[str, str]) -> Fig
     A bar is filled as far as the first explanation gives credit; the others' credits are short lines in their
     colours. ``labels`` gives the heading of each measure.
     """
-    figure = new_figure(17, 0.6 + 1.05 * len(examples))
+    figure = new_figure(17, 0.6 + 1.05 * len(examples), layout=None)
     panels = figure.subplots(len(examples), 2, squeeze=False, width_ratios=[1, 1.9])
+    figure.subplots_adjust(left=0.01, right=0.995, bottom=0.005, top=0.965, wspace=0.02, hspace=0.12)
     for (left, right), example in zip(panels, examples, strict=True):
         _draw_positions(left, example)
         _draw_scores(right, example)
