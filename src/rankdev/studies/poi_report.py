@@ -14,9 +14,10 @@ from rankdev.studies.poi import Poi, system_grid
 Statement = tuple[str, str, str, bool]
 
 WHY = (
-    "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks, and how far apart"
-    " the systems are was set by one published number, the pairs that every measure tells apart (46 of 66). Levels"
-    " therefore say little; orders of measures say how they react to rankers of this kind."
+    "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
+    " systems are is the nearest of four tried sets of factors to the paper's pair counts (46, 60, 64 and 2 of 66);"
+    " the other parameters were not varied. Levels therefore say little; orders of measures say how they react to"
+    " rankers of this kind. docs/studies.md lists the four sets."
 )
 
 
