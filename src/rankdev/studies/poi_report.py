@@ -15,9 +15,9 @@ Statement = tuple[str, str, str, bool]
 
 WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
-    " systems are is the nearest of four tried sets of factors to the paper's pair counts (46, 60, 64 and 2 of 66);"
-    " the other parameters were not varied. Levels therefore say little; orders of measures say how they react to"
-    " rankers of this kind. docs/studies.md lists the four sets."
+    " systems are was chosen from four tried sets of factors for being near the paper's pair counts; the other"
+    " parameters were not varied. Levels therefore say little; orders of measures say how they react to rankers of"
+    " this kind. docs/studies.md lists the four sets."
 )
 
 
