@@ -34,6 +34,7 @@ def test_records_are_one_row_a_cell():
     frame = facts(TABLE.records())
     assert frame.columns == ["part", "measure", "statistic", "value", "published"]
     assert frame.row(1) == ("Table 9", "a", "n80", 100.0, 50.0)
+    assert frame.row(3) == ("Table 9", "b", "n80", None, 75.0)  # not reached
     assert frame.row(4) == ("Table 9", "c", "p50", None, None)
 
 

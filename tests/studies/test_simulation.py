@@ -94,6 +94,7 @@ def test_saved_data_come_back(tmp_path):
     [
         ({"queries": 0}, "queries must be a whole number of at least 1; got 0"),
         ({"queries": 10, "nose": 1}, "simulate() has no parameter 'nose'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"recall": 1.1}, "recall must be from 0 to 1; got 1.1"),
         ({"noise": -1}, "noise must be at least 0; got -1"),
         ({"buckets": [(3, 1, 1)]}, "buckets must be"),

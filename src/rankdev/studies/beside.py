@@ -82,7 +82,8 @@ class Comparison:
 def fact(
     part: str, measure: str, statistic: str, value: float | None, published: float | None = None
 ) -> dict[str, Any]:
-    """Make one record of a study."""
+    """Make one record of a study; a number of queries that was not reached is null, since JSON has no infinity."""
+    value = None if value is not None and math.isinf(value) else value
     return {"part": part, "measure": measure, "statistic": statistic, "value": value, "published": published}
 
 

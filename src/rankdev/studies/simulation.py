@@ -113,6 +113,8 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
     """
     if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
         raise UsageError(f"queries must be a whole number of at least 1; got {queries!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed must be a whole number of at least 0; got {seed!r}")
     known = Shape.__dataclass_fields__
     unknown = [name for name in shape if name not in known]
     if unknown:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,6 @@ class Reranking:
 
     cache: Cache
     reranker: Reranker
-    advance: Callable[[int], None] = field(default=lambda queries: None)
 
     def run(self, year: str, queries: Mapping[str, str], candidates: Candidates) -> Run:
         """Give the reranked run."""
@@ -74,7 +73,6 @@ class Reranking:
             block = names[start : start + BLOCK]
             path = self._block(year, start // BLOCK, {query: queries[query] for query in block}, candidates)
             rows += [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-            self.advance(len(block))
         return Run.from_table(pl.DataFrame(rows))
 
     def _block(self, year: str, number: int, queries: Mapping[str, str], candidates: Candidates) -> Path:
