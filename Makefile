@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean
+.PHONY: setup demo test test-trec-dl check bench lock clean
 
 setup: .venv/.done
 
@@ -18,6 +18,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+test-trec-dl: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-trec-dl.txt
+	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks

@@ -31,6 +31,7 @@ _HOME = {
     "score": "rankdev.evaluation.single",
     "sensitivity": "rankdev.meta.sensitivity",
     "significance": "rankdev.meta.significance",
+    "simulate": "rankdev.studies.simulation",
     "stability": "rankdev.meta.stability",
     "write_references": "rankdev.formats",
     "write_run": "rankdev.formats",

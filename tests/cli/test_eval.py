@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.cli.options import named_runs, system_name
+from rankdev.cli.options import named_runs
 from rankdev.errors import UsageError
+from rankdev.formats.names import system_name
 
 RUNS = ("nearest.run", "popular.run", "blended.run")
 

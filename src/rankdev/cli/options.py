@@ -13,7 +13,6 @@ import click
 
 from rankdev.errors import MissingExtraError, UsageError
 
-_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet"}
 PROGRESS_BYTES = 50_000_000
 
 
@@ -86,6 +85,8 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
 
 def named_runs(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Name each run by --name or by its file."""
+    from rankdev.formats.names import system_name
+
     if names and len(names) != len(paths):
         raise UsageError(f"{len(names)} --name for {len(paths)} runs; give one for each, in order, or none")
     if list(paths).count("-") > 1:
@@ -96,16 +97,6 @@ def named_runs(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); tell them apart with --name")
         runs[name] = path
     return runs
-
-
-def system_name(path: str) -> str:
-    """Name a system after its file, without endings such as .run, .txt and .gz."""
-    if path == "-":
-        return "stdin"
-    name = Path(path).name or path
-    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
-        name = Path(name).stem
-    return name
 
 
 def deliver(report: Any, form: str | None, output: str | None) -> None:

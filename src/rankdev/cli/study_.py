@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from rankdev.cli.options import deliver, output_options
+from rankdev.cli.progress import working
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.studies.trec_dl.pipeline import Pipeline
 
 
 @click.group("study", short_help="Rerun the paper's experiments.")
@@ -13,9 +21,116 @@ def command() -> None:
 
 
 @command.command()
+@click.option("--figure", metavar="FILE", help="Draw each example position by position here: .png, .pdf or .svg.")
 @output_options
-def controlled(form: str | None, output: str | None) -> None:
+def controlled(figure: str | None, form: str | None, output: str | None) -> None:
     """Table 1: 13 controlled examples under 11 measures."""
-    from rankdev.studies.controlled import controlled_report, run_controlled
+    from rankdev.studies.controlled import controlled_figure, controlled_report, run_controlled
 
-    deliver(controlled_report(run_controlled()), form, output)
+    study = run_controlled()
+    if figure is not None:
+        controlled_figure(study, figure)
+    deliver(controlled_report(study), form, output)
+
+
+@command.command()
+@click.option("--references", metavar="FILE", help="Your references, in any format that rankdev eval takes.")
+@click.option("--runs", metavar="DIR", help="Their runs, one file a system; names like model-setting form a grid.")
+@click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@click.option("--figures", metavar="DIR", help="Write figure1.png (sensitivity), power.png and stability.png there.")
+@output_options
+def poi(
+    references: str | None,
+    runs: str | None,
+    quick: bool,
+    seed: int,
+    figures: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Tables 2 and 3, Figure 1 and the pair counts: points of interest.
+
+    Without --references and --runs on simulated data of the published shape.
+    """
+    from rankdev.formats.names import runs_in
+    from rankdev.studies.poi import run_poi
+    from rankdev.studies.poi_report import poi_report
+
+    systems = None if runs is None else runs_in(runs)
+    with working("points of interest") as progress:
+        study = run_poi(references, systems, quick=quick, seed=seed, progress=progress)
+    if figures is not None:
+        from rankdev.studies.poi_figures import save_poi_figures
+
+        save_poi_figures(study, figures)
+    deliver(poi_report(study), form, output)
+
+
+@command.command("trec-dl")
+@click.option(
+    "--year", "years", multiple=True, metavar="YEAR", help="Default: the years of the files, or 2019 to 2022."
+)
+@click.option("--qrels", multiple=True, metavar="YEAR=FILE", help="Judgments; otherwise through ir_datasets.")
+@click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, one file a system; otherwise reranked here.")
+@click.option("--queries", multiple=True, metavar="YEAR=FILE", help="Query texts; otherwise through ir_datasets.")
+@click.option("--texts", multiple=True, metavar="[YEAR=]FILE", help="Texts for BM25; otherwise Pyserini's index.")
+@click.option("--model", "models", multiple=True, help="A cross-encoder, name or folder; default: the paper's four.")
+@click.option("--device", help="Where cross-encoders run, such as cuda or cpu; default: a GPU where there is one.")
+@click.option("--cache", metavar="DIR", help="Where finished steps are kept; default: the user's cache folder.")
+@click.option("--tiers", is_flag=True, help="Only the tier statistics of the judgments; needs no runs.")
+@click.option("--quick", is_flag=True, help="Fewer subsamples and flips.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@click.option("--figures", metavar="DIR", help="Write figure2.png (agreement) there.")
+@output_options
+def trec_dl(
+    tiers: bool, quick: bool, seed: int, figures: str | None, form: str | None, output: str | None, **files: Any
+) -> None:
+    """Table 4, Figure 2 and tier statistics: TREC Deep Learning.
+
+    Files replace steps, year by year: --qrels 2019=qrels.txt --runs 2019=runs/. Steps without a file are done with
+    ir_datasets, BM25 and cross-encoders, and kept, so that an interrupted study goes on where it stopped.
+    """
+    from rankdev.studies.trec_dl.figures import save_trec_dl_figures
+    from rankdev.studies.trec_dl.report import trec_dl_report
+    from rankdev.studies.trec_dl.study import TrecDl, all_tiers, run_trec_dl
+
+    pipeline, years = _pipeline(**files)
+    if tiers:
+        study = TrecDl(all_tiers({year: pipeline.judgments(year) for year in years}))
+    else:
+        collections = {year: pipeline.collect(year) for year in years}
+        with working("TREC Deep Learning") as progress:
+            study = run_trec_dl(collections, quick=quick, seed=seed, progress=progress)
+    if figures is not None:
+        save_trec_dl_figures(study, figures)
+    deliver(trec_dl_report(study), form, output)
+
+
+def _pipeline(
+    years: tuple[str, ...], models: tuple[str, ...], device: str | None, cache: str | None, **files: tuple[str, ...]
+) -> tuple[Pipeline, list[str]]:
+    """Read YEAR=FILE options; the years are those asked for, or those of the files, or the paper's."""
+    from rankdev.studies.trec_dl.pipeline import YEARS, Pipeline
+
+    by_year = {name: dict(_by_year(f"--{name}", entry) for entry in entries) for name, entries in files.items()}
+    given = sorted({year for entries in by_year.values() for year in entries if year})
+    options: dict[str, Any] = {
+        **by_year,
+        "device": device,
+        "say": lambda line: click.echo(f"rankdev: {line}", err=True),
+    }
+    if models:
+        options["models"] = models
+    if cache is not None:
+        options["cache"] = Path(cache)
+    return Pipeline(**options), list(years or given or YEARS)
+
+
+def _by_year(option: str, entry: str) -> tuple[str, str]:
+    year, mark, path = entry.partition("=")
+    if mark and year and path:
+        return year, path
+    if option == "--texts" and not mark:
+        return "", entry
+    raise UsageError(f"{option} {entry}: expected YEAR=FILE, such as {option} 2019=FILE")

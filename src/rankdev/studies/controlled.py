@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rankdev as rd
-from rankdev.measures import RDQ
+from rankdev.measures import RDQ, Measure
+from rankdev.references.reference import Reference
+from rankdev.reporting.canvas import check_figure_name, save_figure
+from rankdev.reporting.example_plot import Example, draw_examples
 from rankdev.reporting.tables import Report
 
 if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 4
+DRAWN = ("RDQ@5", "RDQ(alpha=4)@5", "RDQ(penalty=m1)@5")
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class Controlled:
 
     experiments: tuple[str, ...]
     cells: tuple[Cell, ...]
+    examples: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """One row a cell: experiment, label (the paper's), measure, value, published, agrees."""
@@ -58,7 +64,8 @@ def run_controlled() -> Controlled:
         for example in table["experiments"]
         for (label, text), published in zip(table["measures"].items(), example["published"], strict=True)
     ]
-    return Controlled(tuple(example["experiment"] for example in table["experiments"]), tuple(cells))
+    examples = tuple(table["experiments"])
+    return Controlled(tuple(example["experiment"] for example in examples), tuple(cells), examples)
 
 
 def controlled_report(study: Controlled) -> Report:
@@ -81,9 +88,37 @@ def controlled_report(study: Controlled) -> Report:
     return Report(study.to_polars(), display, "Table 1: controlled examples", (verdict, *wrong))
 
 
-def _score(example: dict[str, Any], text: str) -> float | None:
+def controlled_figure(study: Controlled, path: str | Path) -> None:
+    """Draw every example position by position, with its scores."""
+    check_figure_name(path)
+    labels = {cell.measure: cell.label for cell in study.cells}
+    pictures = []
+    for example in study.examples:
+        explanations = {
+            text: rd.explain(example["reference"], example["ranking"], measure=_measure(example, text))
+            for text in DRAWN
+        }
+        scores = {cell.measure: cell.value for cell in study.cells if cell.experiment == example["experiment"]}
+        pictures.append(Example(example["experiment"], _in_words(example), explanations, scores))
+    save_figure(draw_examples(pictures, labels), path)
+
+
+def _in_words(example: dict[str, Any]) -> str:
+    """Write the reference as tiers, long ones shortened, and weights that are not the default."""
+    tiers = Reference.of(example["reference"]).tiers
+    names = [" = ".join(tier) for tier in tiers]
+    shown = names if len(names) <= 6 else [*names[:2], "…", names[-1]]
+    weights = f"\nweights {', '.join(f'{weight:g}' for weight in example['weights'])}" if "weights" in example else ""
+    return f"{' > '.join(shown)}{weights}"
+
+
+def _measure(example: dict[str, Any], text: str) -> Measure:
     measure = rd.parse(text)
     if "weights" in example and isinstance(measure, RDQ):
-        measure = replace(measure, weights=tuple(example["weights"]))
-    value = rd.score(example["reference"], example["ranking"], measure)
+        return replace(measure, weights=tuple(example["weights"]))
+    return measure
+
+
+def _score(example: dict[str, Any], text: str) -> float | None:
+    value = rd.score(example["reference"], example["ranking"], _measure(example, text))
     return None if math.isnan(value) else value

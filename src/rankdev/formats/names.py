@@ -1,0 +1,39 @@
+"""Systems named after their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankdev.errors import UsageError
+
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+
+
+def system_name(path: str) -> str:
+    """Name a system after its file, without endings such as .run, .txt and .gz.
+
+    >>> system_name("runs/bm25.run.gz")
+    'bm25'
+    """
+    if path == "-":
+        return "stdin"
+    name = Path(path).name or path
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def runs_in(folder: str | Path) -> dict[str, str]:
+    """Give the files of a folder by the name of their system, in order of name; hidden files are not runs."""
+    if not Path(folder).is_dir():
+        raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file a system")
+    runs: dict[str, str] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            name = system_name(str(path))
+            if name in runs:
+                raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); rename one file")
+            runs[name] = str(path)
+    if not runs:
+        raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file a system")
+    return runs

@@ -1,0 +1,215 @@
+"""A made-up test collection: references and the runs of related rankers, for studying measures.
+
+The default shape is that of the paper's points-of-interest data. Every parameter says something about the data or
+about the rankers, and none about a measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.errors import UsageError
+from rankdev.references.columns import Floats, Ints
+from rankdev.references.references import References
+from rankdev.runs import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    import polars as pl
+
+BUCKETS = ((1, 3, 100), (4, 10, 762), (11, 20, 2397), (21, 60, 1741))
+MODELS = {"v72": 1.0, "v74": 1.04, "v75": 0.92, "v81": 0.97}
+SETTINGS = {"mp3": 1.2, "mp4": 1.07, "mp5": 1.0}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the data and the rankers are like.
+
+    Candidates have a true worth drawn from a normal distribution with deviation 1. Reference items lie ``margin``
+    above the others and are ranked by worth; neighbours share a rank with probability ``ties``. A ranker sees each
+    candidate's worth with an error of deviation ``noise`` × its model's and its setting's factor × the query's
+    difficulty, a log-normal factor of log-deviation ``difficulty`` that is the same for all rankers. Of the error's
+    variance the share ``shared`` is common to all rankers, and half of the rest is common to rankers of the same
+    model and of the same setting (a quarter each). ``buckets`` gives the reference sizes as (from, to, weight).
+    """
+
+    buckets: Sequence[tuple[int, int, float]] = BUCKETS
+    models: Mapping[str, float] = field(default_factory=lambda: dict(MODELS))
+    settings: Mapping[str, float] = field(default_factory=lambda: dict(SETTINGS))
+    distractors: int = 30
+    recall: float = 0.9
+    ties: float = 0.03
+    margin: float = 1.0
+    noise: float = 1.0
+    difficulty: float = 0.5
+    shared: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, high in (("recall", 1), ("ties", 1), ("shared", 1), ("noise", np.inf), ("difficulty", np.inf)):
+            value = getattr(self, name)
+            if not 0 <= value <= high:
+                raise UsageError(f"{name} must be {'at least 0' if high == np.inf else 'from 0 to 1'}; got {value!r}")
+        if self.distractors < 0:
+            raise UsageError(f"distractors must be at least 0; got {self.distractors!r}")
+        if not self.buckets or any(not 1 <= low <= high or weight < 0 for low, high, weight in self.buckets):
+            raise UsageError(f"buckets must be (from, to, weight) with 1 ≤ from ≤ to; got {self.buckets!r}")
+        if not self.models or not self.settings:
+            raise UsageError("there must be at least one model and one setting")
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """References and the runs of all rankers, named model-setting."""
+
+    references: References = field(repr=False)
+    runs: Mapping[str, Run] = field(repr=False)
+    shape: Shape
+    seed: int
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a returned item: system, query, item, rank, score."""
+        import polars as pl
+
+        parts = [run.to_polars().insert_column(0, pl.lit(name).alias("system")) for name, run in self.runs.items()]
+        return pl.concat(parts)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame."""
+        from rankdev.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``."""
+        from pathlib import Path
+
+        from rankdev.formats import write_references, write_run
+
+        target = Path(folder)
+        (target / "runs").mkdir(parents=True, exist_ok=True)
+        write_references(self.references, target / "references.jsonl")
+        for name, run in self.runs.items():
+            write_run(run, target / "runs" / f"{name}.run", tag=name)
+
+
+def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
+    """Make references and runs of related rankers; the keywords are the fields of :class:`Shape`.
+
+    Every ranker orders the same candidates of a query: the reference items that the first stage found, each with
+    probability ``recall``, and ``distractors`` items that are not in the reference. The same seed gives the same data.
+
+    >>> made = simulate(200, seed=1)
+    >>> made.references
+    References(200 queries, 4612 items)
+    >>> list(made.runs)[:3]
+    ['v72-mp3', 'v72-mp4', 'v72-mp5']
+    """
+    if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
+        raise UsageError(f"queries must be a whole number of at least 1; got {queries!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed must be a whole number of at least 0; got {seed!r}")
+    known = Shape.__dataclass_fields__
+    unknown = [name for name in shape if name not in known]
+    if unknown:
+        raise UsageError(f"simulate() has no parameter {unknown[0]!r}; it has {', '.join(known)}")
+    plan = Shape(**shape)
+    sizes = _sizes(plan, queries, _generator(seed, 0))
+    pool = _pool(plan, sizes, _generator(seed, 1))
+    return Simulation(_references(plan, pool, _generator(seed, 2)), _runs(plan, pool, seed), plan, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """All items, query by query and best first; the first ``sizes[query]`` of a query are its reference."""
+
+    sizes: Ints
+    names: pl.Series
+    query: Ints
+    place: Ints
+    items: pl.Series
+    worth: Floats
+    found: Ints  # rows of the items that the first stage found, higher ids of a query first
+
+
+def _generator(seed: int, *stream: int) -> np.random.Generator:
+    """Give each part of the data its own stream, so that more rankers do not change the data."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *stream])))
+
+
+def _sizes(plan: Shape, queries: int, rng: np.random.Generator) -> Ints:
+    """Draw reference sizes, uniform within a bucket; buckets get their share by largest remainder."""
+    weights = np.array([weight for _, _, weight in plan.buckets], float)
+    exact = queries * weights / weights.sum()
+    counts = np.floor(exact).astype(np.int64)
+    counts[np.argsort(counts - exact, kind="stable")[: queries - counts.sum()]] += 1
+    parts = [
+        rng.integers(low, high, count, endpoint=True)
+        for (low, high, _), count in zip(plan.buckets, counts, strict=True)
+    ]
+    return rng.permutation(np.concatenate(parts))
+
+
+def _pool(plan: Shape, sizes: Ints, rng: np.random.Generator) -> _Pool:
+    counts = sizes + plan.distractors
+    query = np.repeat(np.arange(len(sizes)), counts)
+    place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    worth = rng.standard_normal(len(query))
+    relevant = place < sizes[query]
+    worth[relevant] += plan.margin
+    worth = worth[np.lexsort((-worth, ~relevant, query))]
+    found = np.flatnonzero(~relevant | (rng.random(len(query)) < plan.recall))
+    labels = rng.permutation(len(query))  # names say nothing about worth
+    found = found[np.lexsort((-labels[found], query[found]))]
+    return _Pool(sizes, _named("q", np.arange(len(sizes))), query, place, _named("p", labels), worth, found)
+
+
+def _named(letter: str, numbers: Ints) -> pl.Series:
+    import polars as pl
+
+    return letter + pl.Series(numbers).cast(pl.String).str.zfill(len(str(len(numbers))))
+
+
+def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> References:
+    relevant = np.flatnonzero(pool.place < pool.sizes[pool.query])
+    new_tier = (rng.random(len(relevant)) >= plan.ties) | (pool.place[relevant] == 0)
+    tiers = np.cumsum(new_tier)
+    offsets = np.concatenate([[0], np.cumsum(pool.sizes)])
+    ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
+    return References(pool.names, offsets, pool.items.gather(relevant), ranks)
+
+
+def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
+    rows = pool.found
+    offsets = np.searchsorted(pool.query[rows], np.arange(len(pool.sizes) + 1))
+    difficulty = np.exp(plan.difficulty * _generator(seed, 3).standard_normal(len(pool.sizes)))[pool.query[rows]]
+    common = _generator(seed, 4).standard_normal(len(rows))
+    by_model = [_generator(seed, 5, i).standard_normal(len(rows)) for i in range(len(plan.models))]
+    by_setting = [_generator(seed, 6, i).standard_normal(len(rows)) for i in range(len(plan.settings))]
+    own = 1 - plan.shared
+    runs = {}
+    for i, (model, model_factor) in enumerate(plan.models.items()):
+        for j, (setting, setting_factor) in enumerate(plan.settings.items()):
+            alone = _generator(seed, 7, i, j).standard_normal(len(rows))
+            error = np.sqrt(plan.shared) * common + np.sqrt(own / 4) * (by_model[i] + by_setting[j])
+            error += np.sqrt(own / 2) * alone
+            score = pool.worth[rows] + plan.noise * model_factor * setting_factor * difficulty * error
+            runs[f"{model}-{setting}"] = _ordered(pool, rows, offsets, score)
+    return runs
+
+
+def _ordered(pool: _Pool, rows: Ints, offsets: Ints, score: Floats) -> Run:
+    """Put the candidates of every query in order, as trec_eval would: in single precision, higher id first."""
+    single = score.astype(np.float32).astype(np.float64)
+    counts = np.diff(offsets)
+    filled = np.arange(counts.max()) < counts[:, None]
+    table = np.full(filled.shape, np.inf)
+    table[filled] = -single
+    order = (np.argsort(table, axis=1, kind="stable") + offsets[:-1, None])[filled]
+    return Run(pool.names, offsets, pool.items.gather(rows[order]), single[order])

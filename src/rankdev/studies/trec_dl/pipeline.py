@@ -1,0 +1,119 @@
+"""The pipeline of a year: judgments, queries, BM25 candidates, reranked runs; each step kept or replaced by files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rankdev.errors import DataError, UsageError
+from rankdev.formats import read_references, read_run
+from rankdev.formats.names import runs_in
+from rankdev.references.references import References
+from rankdev.runs import Run
+from rankdev.studies.trec_dl.cache import Cache, default_folder, fingerprint
+from rankdev.studies.trec_dl.judged import DATASET, MissingStepError, load_judgments, load_queries
+from rankdev.studies.trec_dl.reranking import MODELS, Reranker, Reranking
+from rankdev.studies.trec_dl.retrieval import Candidates, search_lucene, search_texts
+from rankdev.studies.trec_dl.texts import read_texts, write_texts
+
+YEARS = ("2019", "2020", "2021", "2022")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One year: what is right, and what each system returned."""
+
+    references: References
+    runs: Mapping[str, Run]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Where each step comes from: files by year, or the libraries. ``texts`` may name one file for all years ("")."""
+
+    qrels: Mapping[str, str] = field(default_factory=dict)
+    queries: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[str, str] = field(default_factory=dict)
+    models: Sequence[str] = MODELS
+    dataset: str = DATASET
+    device: str | None = None
+    cache: Path = field(default_factory=default_folder)
+    say: Callable[[str], None] = lambda line: None
+
+    def __post_init__(self) -> None:
+        names = [Reranker(model).name for model in self.models]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(
+                    f"two models are called {name!r}; rename one folder, since systems need different names"
+                )
+
+    def collect(self, year: str) -> Collection:
+        """Do every step of a year that no file replaces."""
+        references = self.judgments(year)
+        if year in self.runs:
+            return Collection(references, {name: read_run(path) for name, path in runs_in(self.runs[year]).items()})
+        queries = {query: text for query, text in self.topics(year).items() if query in set(references)}
+        if not queries:
+            raise DataError(f"{year}: the queries and the judgments share no query")
+        return Collection(references, self.reranked(year, queries, self.candidates(year, queries)))
+
+    def judgments(self, year: str) -> References:
+        """Give the references of a year: positive grades as tiers."""
+        if year in self.qrels:
+            return read_references(self.qrels[year])
+        return read_references(self._step(f"{year}/qrels.txt", partial(load_judgments, year, self.dataset)))
+
+    def topics(self, year: str) -> dict[str, str]:
+        """Give the text of each query."""
+        if year in self.queries:
+            return read_texts(self.queries[year])
+        path = self._step(f"{year}/queries.jsonl", lambda: write_texts(load_queries(year, self.dataset)))
+        return read_texts(path)
+
+    def candidates(self, year: str, queries: Mapping[str, str]) -> Candidates:
+        """Give the BM25 candidates, over one's own texts or the Lucene index of the whole collection."""
+        source = self.texts.get(year, self.texts.get(""))
+        inputs = [json.dumps(list(queries.items()))]
+        if source is not None:
+            inputs.append(fingerprint(Path(source).read_bytes()) if Path(source).is_file() else source)
+        path = self.open_cache.step(f"{year}/candidates.json", inputs, lambda: self._search(year, queries, source))
+        return Candidates(**json.loads(path.read_bytes()))
+
+    def reranked(self, year: str, queries: Mapping[str, str], candidates: Candidates) -> dict[str, Run]:
+        """Give the run of each cross-encoder."""
+        runs = {}
+        for i, model in enumerate(self.models, start=1):
+            reranker = Reranker(model, self.device)
+            self.say(f"{year}: {reranker.name} ({i} of {len(self.models)}), {len(queries)} queries")
+            try:
+                runs[reranker.name] = Reranking(self.open_cache, reranker).run(year, queries, candidates)
+            except Exception as error:  # no network, no such model, not enough memory
+                remedy = f"--model FOLDER (for {model}) or --runs {year}=DIR"
+                raise MissingStepError(year, f"reranked run of {reranker.name}", error, remedy) from error
+        return runs
+
+    @property
+    def open_cache(self) -> Cache:
+        """The folder of kept steps."""
+        return Cache(self.cache, self.say)
+
+    def _step(self, name: str, make: Callable[[], bytes]) -> Path:
+        return self.open_cache.step(name, [self.dataset], make)
+
+    def _search(self, year: str, queries: Mapping[str, str], source: str | None) -> bytes:
+        self.say(f"{year}: BM25 over {source or 'the Lucene index'}")
+        try:
+            found = search_lucene(queries) if source is None else search_texts(queries, read_texts(source))
+        except (DataError, UsageError):
+            raise
+        except Exception as error:
+            remedy = f"--texts {year}=FILE (BM25 over your texts) or --runs {year}=DIR"
+            raise MissingStepError(year, "BM25 candidates", error, remedy) from error
+        content: dict[str, Any] = {"scores": found.scores, "texts": found.texts}
+        return json.dumps(content).encode()

@@ -1,0 +1,127 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.formats.names import runs_in
+from rankdev.measures import parse_all
+from rankdev.studies import poi
+from rankdev.studies.beside import published
+from rankdev.studies.poi import Protocol, run_poi, system_grid
+from rankdev.studies.poi_figures import save_poi_figures
+from rankdev.studies.poi_report import poi_report, power_table
+from rankdev.studies.simulation import simulate
+
+TINY = Protocol(300, (25, 50, 100), 10, 60)
+
+
+@pytest.fixture(scope="module")
+def study():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(poi, "QUICK", TINY)
+        return run_poi(quick=True, seed=3)
+
+
+def test_the_published_tables_are_whole_and_name_the_measures_of_the_study():
+    paper = published("poi")
+    labels = [str(measure) for measure in parse_all("paper@5")]
+    for table in ("power", "stability"):
+        assert sorted(paper[table]) == sorted(labels)
+        assert {len(row) for row in paper[table].values()} == {len(paper[f"{table}_columns"])}
+    assert sum(paper["bucket_queries"].values()) == paper["queries"]
+    assert paper["pairs"]["any"] + paper["pairs"]["none"] == paper["pairs"]["pairs"]
+
+
+def test_the_same_seed_gives_the_same_tables(study, monkeypatch):
+    monkeypatch.setattr(poi, "QUICK", TINY)
+    again = run_poi(quick=True, seed=3)
+    assert again.to_polars().equals(study.to_polars())
+    assert not run_poi(quick=True, seed=4).to_polars().equals(study.to_polars())
+
+
+def test_every_cell_of_the_paper_stands_beside_ours(study):
+    frame = study.to_polars()
+    counts = dict(frame.group_by("part").len().iter_rows())
+    assert counts == {"Table 2": 13 * 8, "Table 3": 13 * 5, "Figure 1": 25 + 5, "pairs": 5}
+    assert frame.filter(pl.col("part").is_in(["Table 2", "Table 3", "pairs"]))["published"].null_count() == 0
+
+
+def test_figure_1_and_table_2_agree_where_they_show_the_same_measure(study):
+    frame = study.to_polars().filter(pl.col("statistic") == "p50")
+    for measure in ("RDQ@5", "RDQ(alpha=4)@5"):
+        values = frame.filter(pl.col("measure") == measure)["value"].to_list()
+        assert len(values) == 2
+        assert values[0] == values[1]
+
+
+def test_table_2_is_the_summary_of_the_power_simulation(study):
+    row = power_table(study, published("poi")).ours["AP@5"]
+    values = study.power.power[study.power.measures.index("AP@5"), :, study.power.sizes.index(100)]
+    np.testing.assert_allclose(row[:3], np.percentile(values, [10, 50, 90]))
+
+
+def test_statements_compare_with_the_paper(study):
+    statements = {row[0]: row for row in poi_report(study).reports[-1].display.iter_rows()}
+    assert statements["highest median power"][1] == "RDQ@5 0.353"
+    assert statements["power grows with reference size"][1] == "13 of 13"
+    assert {row[3] for row in statements.values()} <= {"yes", "no"}
+
+
+def test_a_bucket_that_is_too_small_is_left_out_and_said_so(study):
+    assert "bucket ≤3 has 6 queries; larger sizes are left out: 100" in study.notes
+    assert study.to_polars().filter(pl.col("statistic") == "≤3")["value"].null_count() == 13
+
+
+def test_names_that_form_a_grid_are_models_and_settings():
+    assert system_grid(["m-1-x", "m-1-y"]) == (["m-1"], ["x", "y"])
+    assert system_grid(["a-x", "a-y", "b-x"]) is None
+    assert system_grid(["a", "b"]) is None
+
+
+def test_ones_own_data_through_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(poi, "QUICK", TINY)
+    simulate(120, seed=1, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0}).save(tmp_path)
+    files = ["--references", str(tmp_path / "references.jsonl"), "--runs", str(tmp_path / "runs")]
+    done = CliRunner().invoke(cli, ["study", "poi", "--quick", *files])
+    assert done.exit_code == 0
+    assert "data: given: 120 queries, 2 systems, seed 0" in done.stdout
+    assert "Why simulated" not in done.stdout
+
+
+def test_too_few_queries_are_refused():
+    made = simulate(60, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0})
+    with pytest.raises(rd.DataError, match="needs at least as many; the references have 60"):
+        run_poi(made.references, made.runs)
+
+
+def test_a_folder_without_runs_is_refused(tmp_path):
+    with pytest.raises(rd.UsageError, match="there are no files here"):
+        runs_in(tmp_path)
+    with pytest.raises(rd.UsageError, match="there is no such folder"):
+        runs_in(tmp_path / "nowhere")
+    for name in ("a.run", "a.run.gz"):
+        (tmp_path / name).touch()
+    with pytest.raises(rd.UsageError, match="two systems are called 'a'"):
+        runs_in(tmp_path)
+
+
+def test_figures_are_written(study, tmp_path):
+    paths = save_poi_figures(study, tmp_path / "new")
+    assert [path.name for path in paths] == ["figure1.png", "power.png", "stability.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+
+
+def test_references_without_runs_are_refused():
+    with pytest.raises(rd.UsageError, match="belong together"):
+        run_poi({"q": ["d"]}, None)
+
+
+def test_quick_runs_from_the_command_line(monkeypatch):
+    monkeypatch.setattr(poi, "QUICK", TINY)
+    done = CliRunner().invoke(cli, ["study", "poi", "--quick", "--format", "json", "--seed", "3"])
+    assert done.exit_code == 0
+    assert {record["part"] for record in json.loads(done.stdout)} == {"Table 2", "Table 3", "Figure 1", "pairs"}
