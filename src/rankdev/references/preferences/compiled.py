@@ -39,21 +39,43 @@ def group(low: Any, high: Any, items: int) -> Any:
 
 
 @njit(cache=True)
+def components(first: Any, second: Any, items: int) -> Any:
+    """Give each item the smallest item that a chain of pairs connects it with."""
+    root = np.arange(items)
+    for k in range(first.size):
+        i, j = first[k], second[k]
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        while root[j] != j:
+            root[j] = root[root[j]]
+            j = root[j]
+        root[max(i, j)] = min(i, j)
+    for i in range(items):
+        root[i] = root[root[i]]
+    return root
+
+
+@njit(cache=True)
 def linearise(first: Any, second: Any, count: Any, score: Any, strength: Any, tie_rate: float) -> Any:
     """Gradient, curvature of each pair, and the curvatures' sum by item."""
     gradient = np.zeros(strength.size)
     diagonal = np.zeros(strength.size)
     curvature = np.empty(first.size)
     for k in range(first.size):
-        i, j = first[k], second[k]
+        i, j, n = first[k], second[k], count[k]
         d = strength[i] - strength[j]
-        small = math.exp(-abs(d))
-        tie = tie_rate * math.sqrt(small)
-        total = 1.0 + small + tie
-        win = 1.0 if d >= 0 else small
-        mean = (win + 0.5 * tie) / total
-        h = count[k] * max((win + 0.25 * tie) / total - mean * mean, 0.0)
-        g = score[k] - count[k] * mean
+        if tie_rate == 0.0:
+            mean = 1.0 / (1.0 + math.exp(-d))
+            h = n * mean * (1.0 - mean)
+        else:
+            small = math.exp(-abs(d))
+            win = 1.0 if d >= 0 else small
+            tie = tie_rate * math.sqrt(small)
+            share = 1.0 / (1.0 + small + tie)
+            mean = (win + 0.5 * tie) * share
+            h = n * max((win + 0.25 * tie) * share - mean * mean, 0.0)
+        g = score[k] - n * mean
         gradient[i] += g
         gradient[j] -= g
         diagonal[i] += h
@@ -63,11 +85,31 @@ def linearise(first: Any, second: Any, count: Any, score: Any, strength: Any, ti
 
 
 @njit(cache=True)
-def spread(first: Any, second: Any, curvature: Any, x: Any) -> Any:
-    """Sum curvature × x of the opponents of each item; x may have several columns."""
+def _spread_one(first: Any, second: Any, curvature: Any, x: Any) -> Any:
+    result = np.zeros_like(x)
+    row, total = 0, 0.0  # pairs come by their first item, whose sum so stays in a register
+    for k in range(first.size):
+        i, j, h = first[k], second[k], curvature[k]
+        if i != row:
+            result[row] += total
+            row, total = i, 0.0
+        total += h * x[j]
+        result[j] += h * x[i]
+    result[row] += total
+    return result
+
+
+@njit(cache=True)
+def _spread_many(first: Any, second: Any, curvature: Any, x: Any) -> Any:
     result = np.zeros_like(x)
     for k in range(first.size):
         i, j, h = first[k], second[k], curvature[k]
-        result[i] += h * x[j]
-        result[j] += h * x[i]
+        for column in range(x.shape[1]):
+            result[i, column] += h * x[j, column]
+            result[j, column] += h * x[i, column]
     return result
+
+
+def spread(first: Any, second: Any, curvature: Any, x: Any) -> Any:
+    """Sum curvature × x of the opponents of each item; x may have several columns."""
+    return (_spread_one if x.ndim == 1 else _spread_many)(first, second, curvature, x)

@@ -69,11 +69,10 @@ def diagnose(preferences: Preferences) -> Diagnostics:
     of_judgment = preferences.item_query[preferences.winner]
     pairs = preferences.pairs
     of_pair = preferences.item_query[pairs.first]
-    groups = np.unique(np.stack([preferences.item_query, preferences.groups]), axis=1)[0]
     values: dict[str, npt.NDArray[Any]] = {
         "comparisons": np.bincount(of_judgment, minlength=queries),
         "items": np.diff(preferences.starts),
-        "groups": np.bincount(groups, minlength=queries),
+        "groups": preferences.group_counts,
         "in_cycles": _in_cycles(preferences),
         "agreement": _agreement(preferences, of_pair),
         **_workers(preferences, of_judgment),

@@ -25,10 +25,11 @@ COMPILE_FROM = 20_000  # below, loading compiled code costs more than it saves
 class Pairs:
     """Compared pairs ``first < second``: ``count`` judgments, ``score`` = wins of first + half the ties.
 
-    ``of`` is the pair of each judgment.
+    ``starts`` says where each query's items begin (and the last one's end); ``of`` is the pair of each
+    judgment.
     """
 
-    items: int
+    starts: npt.NDArray[np.int64] = field(repr=False)
     first: Ints = field(repr=False)
     second: Ints = field(repr=False)
     count: Floats = field(repr=False)
@@ -36,9 +37,19 @@ class Pairs:
     ties: Floats = field(repr=False)
     of: Ints = field(repr=False)
 
+    @property
+    def items(self) -> int:
+        """How many items there are in all queries."""
+        return int(self.starts[-1])
+
     def weighted(self, preferences: Preferences, weight: Floats) -> Pairs:
         """Count again, each judgment with a weight of its own."""
         return _tally(preferences, self.first, self.second, self.of, weight)
+
+    def components(self) -> npt.NDArray[np.int64]:
+        """Number each item by the smallest item that a chain of pairs connects it with."""
+        roots: npt.NDArray[np.int64] = _engine(len(self.first)).components(self.first, self.second, self.items)
+        return roots
 
     def linearise(self, strength: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Give what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
@@ -72,7 +83,7 @@ def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight
         count, gain, ties = np.bincount(of, weight, n), gain * weight, ties * weight
     score = np.bincount(of, gain, n)
     tied = np.bincount(of, ties, n) if preferences.tie.any() else np.zeros(n)
-    return Pairs(len(preferences.items), first, second, count, score, tied, of)
+    return Pairs(preferences.starts, first, second, count, score, tied, of)
 
 
 def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
@@ -94,6 +105,17 @@ class _Plain:
     def group(low: Ints, high: Ints, items: int) -> tuple[Ints, Ints, Ints]:
         keys, of = np.unique(low.astype(np.int64) * items + high, return_inverse=True)
         return (keys // items).astype(np.int32), (keys % items).astype(np.int32), of.astype(np.int32)
+
+    @staticmethod
+    def components(first: Ints, second: Ints, items: int) -> npt.NDArray[np.int64]:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(items, items))
+        _, smallest, label = np.unique(
+            connected_components(edges, directed=False)[1], return_index=True, return_inverse=True
+        )
+        return smallest[label]
 
     @staticmethod
     def linearise(

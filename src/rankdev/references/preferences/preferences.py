@@ -108,17 +108,15 @@ class Preferences:
         return np.searchsorted(self.item_query, np.arange(len(self.queries) + 1))
 
     @cached_property
-    def groups(self) -> Ints:
-        """The group of each item: items of one group are connected by comparisons, groups are not."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
+    def groups(self) -> npt.NDArray[np.int64]:
+        """The group (a number) of each item: comparisons connect the items of a group, but not groups."""
+        return self.pairs.components()
 
-        n = len(self.items)
-        edges = coo_array(
-            (np.ones(len(self.pairs.first), np.int8), (self.pairs.first, self.pairs.second)), shape=(n, n)
-        )
-        labels: Ints = connected_components(edges, directed=False)[1]
-        return labels
+    @cached_property
+    def group_counts(self) -> npt.NDArray[np.int64]:
+        """How many groups each query has; 1 where all its items are connected."""
+        _, representative = np.unique(self.groups, return_index=True)
+        return np.bincount(self.item_query[representative], minlength=len(self.queries))
 
     def disconnected(self) -> dict[str, list[list[str]]]:
         """Name the groups of every query whose items were not all compared, even indirectly, largest first.
@@ -126,9 +124,8 @@ class Preferences:
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
         {'q': [['x', 'y'], ['v', 'w']]}
         """
-        parts = np.unique(np.stack([self.item_query, self.groups]), axis=1)[0]
         found: dict[str, list[list[str]]] = {}
-        for query in np.flatnonzero(np.bincount(parts, minlength=len(self.queries)) > 1):
+        for query in np.flatnonzero(self.group_counts > 1):
             start, stop = self.starts[query], self.starts[query + 1]
             named: dict[int, list[str]] = {}
             for item, label in zip(self.items[start:stop], self.groups[start:stop].tolist(), strict=True):
