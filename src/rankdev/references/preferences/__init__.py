@@ -2,5 +2,6 @@
 
 from rankdev.references.preferences.preferences import Preferences
 from rankdev.references.preferences.strengths import Strengths, strengths
+from rankdev.references.preferences.tiers import Tiers, tiers
 
-__all__ = ["Preferences", "Strengths", "strengths"]
+__all__ = ["Preferences", "Strengths", "Tiers", "strengths", "tiers"]

@@ -1,0 +1,139 @@
+"""Likelihood-ratio tests of θ_i = θ_j: the constrained refits of many pairs of one query, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.references.preferences.pairs import moments
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+EXACT = 1e-6  # a refit ends when another step would change the statistic by less
+CELLS = 2_000_000  # compared pairs × tested pairs held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One query's penalised likelihood: its compared pairs, its ridge, and its best strengths."""
+
+    first: Ints
+    second: Ints
+    count: Floats
+    score: Floats
+    best: Floats
+    ridge: float
+    tie_rate: float = 0.0
+
+    def loss(self, strength: Floats) -> Floats:
+        """Penalised negative log-likelihood of each column of strengths, up to a constant."""
+        d = strength[self.first] - strength[self.second]
+        total = np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d)))
+        if self.tie_rate:
+            total = np.logaddexp(total, np.log(self.tie_rate))
+        fit = self.count @ total - (self.score - self.count / 2) @ d
+        return np.asarray(fit + self.ridge / 2 * (strength**2).sum(axis=0))
+
+    @cached_property
+    def incidence(self) -> Any:
+        """Items × compared pairs: 1 for the first of a pair, −1 for the second."""
+        from scipy.sparse import csr_array
+
+        edges = np.arange(len(self.first))
+        ones = np.ones(len(edges))
+        places = (np.concatenate([self.first, self.second]), np.concatenate([edges, edges]))
+        return csr_array((np.concatenate([ones, -ones]), places), shape=(len(self.best), len(edges)))
+
+
+def likelihood_ratios(problem: Problem, factor: Floats | None, i: Ints, j: Ints) -> Floats:
+    """Twice the likelihood lost by θ_i = θ_j, for every pair (i, j) asked.
+
+    ``factor`` F approximates the inverse information as F Fᵀ and makes the refits quick; without it the
+    information's diagonal does.
+    """
+    chunk = max(1, CELLS // max(len(problem.first), len(problem.best)))
+    parts = [
+        _chunk(problem, factor, i[at : at + chunk], j[at : at + chunk]) for at in range(0, len(i), chunk)
+    ]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _chunk(problem: Problem, factor: Floats | None, i: Ints, j: Ints) -> Floats:
+    precondition = _precondition(problem, factor, i, j)
+    pick = np.arange(len(i))
+    away = np.zeros((len(problem.best), len(i)))
+    away[i, pick], away[j, pick] = 1.0, -1.0
+    # meet halfway, each item going further the less is known about it
+    reach = precondition(away, False)
+    gap = problem.best[i] - problem.best[j]
+    x = problem.best[:, None] - reach * (gap / (reach[i, pick] - reach[j, pick]))
+    for _ in range(50):
+        x, left = _newton_step(problem, precondition, x)
+        if left < EXACT:
+            break
+    lost = problem.loss(x) - problem.loss(problem.best[:, None])
+    return np.asarray(np.maximum(2 * lost, 0.0))
+
+
+def _newton_step(
+    problem: Problem, precondition: Callable[[Floats, bool], Floats], x: Floats
+) -> tuple[Floats, float]:
+    mean, variance = moments(x[problem.first] - x[problem.second], problem.tie_rate)
+    count = problem.count[:, None]
+    rest = problem.incidence @ (problem.score[:, None] - count * mean) - problem.ridge * x
+    curvature = count * variance
+    step, ahead = np.zeros_like(x), precondition(rest, True)
+    direction, size = ahead, (rest * ahead).sum(axis=0)
+    left, goal = size, np.maximum(size * 1e-3, EXACT / 100)
+    for _ in range(200):
+        going = size > goal
+        if not going.any():
+            break
+        moved = direction[problem.first] - direction[problem.second]
+        image = problem.incidence @ (curvature * moved) + problem.ridge * direction
+        length = np.where(going, size / np.maximum((direction * image).sum(axis=0), 1e-300), 0.0)
+        step += length * direction
+        rest -= length * image
+        ahead = precondition(rest, True)
+        grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
+        direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
+        size = np.where(going, grown, size)
+    change = step.max(axis=0) - step.min(axis=0)
+    safe = np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
+    return x + safe * step, float(left.max())
+
+
+def _precondition(
+    problem: Problem, factor: Floats | None, i: Ints, j: Ints
+) -> Callable[[Floats, bool], Floats]:
+    """Give C·r, and for a direction C·r with the part taken out that would separate i from j."""
+    if factor is None:
+        _, variance = moments(problem.best[problem.first] - problem.best[problem.second], problem.tie_rate)
+        curvature, n = problem.count * variance, len(problem.best)
+        inverse = 1 / (
+            np.bincount(problem.first, curvature, n) + np.bincount(problem.second, curvature, n) + problem.ridge
+        )
+    pick = np.arange(len(i))
+
+    def apply(r: Floats) -> Floats:
+        if factor is None:
+            return np.asarray(inverse[:, None] * r)
+        # the covariance is centred; the constant direction, which the ridge holds, is put back
+        return np.asarray(factor @ (factor.T @ r) + r.mean(axis=0) / max(problem.ridge, 1e-6))
+
+    away = np.zeros((len(problem.best), len(i)))
+    away[i, pick], away[j, pick] = 1.0, -1.0
+    reach = apply(away)
+    span = reach[i, pick] - reach[j, pick]
+
+    def precondition(r: Floats, together: bool) -> Floats:
+        ahead = apply(r)
+        return ahead - reach * ((ahead[i, pick] - ahead[j, pick]) / span) if together else ahead
+
+    return precondition
