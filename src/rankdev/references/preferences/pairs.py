@@ -92,6 +92,9 @@ def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
     With ``tie_rate`` 0 this is Bradley–Terry, else Davidson's model, where a tie has the odds
     tie_rate · √(π_i π_j).
     """
+    if tie_rate == 0:
+        lead = np.tanh(d / 2)
+        return 0.5 + 0.5 * lead, 0.25 - 0.25 * lead * lead
     small = np.exp(-np.abs(d))
     tie = tie_rate * np.sqrt(small)
     total = 1.0 + small + tie

@@ -10,7 +10,7 @@ from rankdev.references.preferences.pairs import Pairs
 
 Floats = npt.NDArray[np.float64]
 
-EXACT_UP_TO = 200  # items of one query; above, no array of items × items is ever made
+EXACT_UP_TO = 300  # items of one query; above, no array of items × items is ever made
 DRAWS = 64  # for longer lists; standard errors are then right to about 1/√(2 · 64) = 9%
 
 
