@@ -43,7 +43,7 @@ def maximise(
     for iteration in range(1, limit + 1):
         gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
         slope, bend = _penalty(strength, ridge, virtual_node)
-        gradient -= slope
+        gradient = gradient - slope
         # solving more exactly than the quadratic model holds is wasted
         slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
         step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-3)))

@@ -69,6 +69,13 @@ class Strengths:
         """Items by query and falling strength; equal strengths keep the order of the data."""
         return np.lexsort((-self.values, self.preferences.item_query))
 
+    def ordered_items(self) -> dict[str, list[str]]:
+        """Give the items of each query, strongest first."""
+        names = [self.preferences.items[k] for k in self.order]
+        starts = self.pairs.starts
+        queries = enumerate(self.preferences.queries)
+        return {query: names[starts[k] : starts[k + 1]] for k, query in queries}
+
     def to_polars(self) -> pl.DataFrame:
         """One row an item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
         import polars as pl
@@ -140,7 +147,7 @@ def fit_weighted(
 ) -> Strengths:
     """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments."""
     pairs = preferences.pairs if weight is None else preferences.pairs.weighted(preferences, weight)
-    workers, tie_rate, curvature = None, 0.0, None
+    workers, tie_rate = None, 0.0
     if method == "rank-centrality":
         values, iterations, converged = rank_centrality(pairs, ridge)
         fit = Fit(values, np.zeros(0), np.zeros(0), iterations, converged)
@@ -209,16 +216,6 @@ def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
         if abs(change) < 1e-8:
             break
     return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start), float(np.exp(log_rate))
-
-
-def log_likelihood(pairs: Pairs, strength: Floats, tie_rate: float = 0.0) -> Floats:
-    """Log-likelihood of each pair's judgments."""
-    d = strength[pairs.first] - strength[pairs.second]
-    total = np.logaddexp(d / 2, -d / 2)
-    if tie_rate > 0:
-        total = np.logaddexp(total, np.log(tie_rate))
-        return (pairs.score - pairs.count / 2) * d - pairs.count * total + pairs.ties * np.log(tie_rate)
-    return (pairs.score - pairs.count / 2) * d - pairs.count * total
 
 
 def _check(preferences: Preferences, method: str, ridge: float, ties: str, disconnected: str) -> None:

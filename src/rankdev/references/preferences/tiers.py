@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,10 +95,10 @@ def tiers(
         blocks = [slice(starts[query], starts[query + 1]) for query in range(len(queries))]
         close = tuple(bootstrap_separation(draws[:, block], fit.values[block]) for block in blocks)
     cut = partition if rule == "partition" else by_leader
-    named = {
-        query: _name(fit, number, join_deep(cut(close[number], alpha), max_depth))
-        for number, query in enumerate(queries)
-    }
+    named = {}
+    for (query, items), pairs in zip(fit.ordered_items().items(), close, strict=True):
+        edges = [*cut(pairs, alpha)[:max_depth].tolist(), len(items)]
+        named[query] = [items[start:stop] for start, stop in pairwise(edges)]
     return Tiers(fit, named, close, alpha, rule, max_depth, resamples, seed)
 
 
@@ -144,17 +145,6 @@ def by_leader(close: Close, alpha: float) -> Ints:
         if (starts[-1], item) not in same:
             starts.append(item)
     return np.array(starts, np.int64)
-
-
-def join_deep(starts: Ints, max_depth: int | None) -> Ints:
-    """Join what lies below ``max_depth`` tiers to the tier there."""
-    return starts if max_depth is None else starts[:max_depth]
-
-
-def _name(fit: Strengths, query: int, starts: Ints) -> list[list[str]]:
-    begin, end = fit.pairs.starts[query], fit.pairs.starts[query + 1]
-    order = begin + np.argsort(-fit.values[begin:end], kind="stable")
-    return [[fit.preferences.items[k] for k in part] for part in np.split(order, starts[1:])]
 
 
 def _check(alpha: float, rule: str, max_depth: int | None, refit: str) -> None:
