@@ -9,11 +9,24 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Scores": "rankdev.evaluation.scores",
+    "DataError": "rankdev.errors",
+    "MeasureError": "rankdev.errors",
     "RankdevError": "rankdev.errors",
     "RankdevWarning": "rankdev.errors",
-    "DataError": "rankdev.errors",
+    "Reference": "rankdev.references.reference",
+    "References": "rankdev.references.references",
+    "Run": "rankdev.runs",
+    "Scores": "rankdev.evaluation.scores",
     "UsageError": "rankdev.errors",
+    "evaluate": "rankdev.evaluation.scoring",
+    "explain": "rankdev.evaluation.single",
+    "parse": "rankdev.measures",
+    "rdq": "rankdev.evaluation.single",
+    "read_references": "rankdev.formats",
+    "read_run": "rankdev.formats",
+    "score": "rankdev.evaluation.single",
+    "write_references": "rankdev.formats",
+    "write_run": "rankdev.formats",
 }
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 
 class RankdevError(Exception):
@@ -11,11 +12,15 @@ class RankdevError(Exception):
 
 
 class DataError(RankdevError, ValueError):
-    """The data are wrong: a file, a line, a query or an item that cannot be used."""
+    """The data are wrong: a query, an item or a row (from 0) that cannot be used."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class FileFormatError(DataError):
-    """A file that cannot be read as what it should be; knows the file and the line."""
+    """A file that cannot be read as what it should be; knows the file and the line (from 1)."""
 
     def __init__(self, path: object, message: str, line: int | None = None) -> None:
         self.path = str(path)
@@ -53,6 +58,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     >>> suggestion("RPB", ["RBP", "RDQ"])
     '; did you mean RBP?'
     """
-    names = {name.lower(): name for name in known}
+    names = {name.lower(): name for name in islice(known, 1000)}
     close = get_close_matches(word.lower(), names, n=1, cutoff=0.5)
     return f"; did you mean {names[close[0]]}?" if close else ""

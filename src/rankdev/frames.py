@@ -11,13 +11,36 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+ALIASES = {
+    "query_id": "query",
+    "query-id": "query",
+    "qid": "query",
+    "doc_id": "item",
+    "docid": "item",
+    "docno": "item",
+    "corpus-id": "item",
+    "relevance": "grade",
+    "label": "grade",
+}
+
+
 def is_table(value: object) -> bool:
     """Tell whether ``value`` is a table: a polars or pandas frame, or anything that exports Arrow."""
     return hasattr(value, "columns") or hasattr(value, "__arrow_c_stream__")
 
 
+def known_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Call columns as rankdev does where ir_measures, PyTerrier or BEIR have another name for them."""
+    names = {name: ALIASES[name] for name in frame.columns if ALIASES.get(name, name) not in frame.columns}
+    return frame.rename(names)
+
+
 def as_frame(table: Any) -> pl.DataFrame:
     """Turn a polars, pandas or Arrow table into a polars frame."""
+    return known_names(_as_polars(table))
+
+
+def _as_polars(table: Any) -> pl.DataFrame:
     import polars as pl
 
     if isinstance(table, pl.LazyFrame):
@@ -35,33 +58,39 @@ def _plain(values: Any) -> Any:
     return values.tolist() if values.dtype == object else values
 
 
+def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Give column ``name``, or say which columns there are."""
+    if name not in frame.columns:
+        found = ", ".join(frame.columns)
+        raise DataError(f"{what}: column {name!r} is missing; found {found or 'no columns'}")
+    return frame[name]
+
+
 def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Give column ``name`` as text; identifiers may be numbers in the source, never missing."""
     import polars as pl
 
-    if name not in frame.columns:
-        found = ", ".join(frame.columns)
-        raise DataError(f"{what}: column {name!r} is missing; found {found or 'no columns'}")
-    column = frame[name].cast(pl.String)
-    if column.null_count():
-        row = column.is_null().arg_max()
-        raise DataError(f"{what}: row {row} has no {name}; every row needs one")
-    return column
+    values = column(frame, name, what)
+    if values.dtype.is_float() or values.dtype.is_nested():
+        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers")
+    text = values.cast(pl.String)
+    missing = text.is_null() | (text == "").fill_null(False)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise DataError(f"{what}: row {row} has no {name}; every row needs one", row)
+    return text
 
 
 def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Give column ``name`` as finite numbers."""
     import polars as pl
 
-    if name not in frame.columns:
-        found = ", ".join(frame.columns)
-        raise DataError(f"{what}: column {name!r} is missing; found {found or 'no columns'}")
-    column = frame[name]
-    numbers = column.cast(pl.Float64, strict=False)
+    values = column(frame, name, what)
+    numbers = values.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise DataError(f"{what}: row {row} has {column[row]!r} as {name}; expected a finite number")
+        raise DataError(f"{what}: row {row} has {values[row]!r} as {name}; expected a finite number", row)
     return numbers
 
 

@@ -1,1 +1,81 @@
-"""."""
+"""The command line: one file a command, loaded on use."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+import click
+
+from rankdev import __version__
+from rankdev.errors import RankdevError, RankdevWarning, suggestion
+
+COMMANDS = {
+    "eval": "Score runs against references.",
+    "explain": "Show position by position where one query's score was lost.",
+    "measures": "List the measures and their parameters.",
+    "refs": "Build references from grades or lists.",
+    "study": "Rerun the paper's experiments beside its published numbers.",
+    "demo": "Walk through everything on built-in data.",
+    "completion": "Print the shell completion script.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's file only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"rankdev.cli.{cmd_name}_").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS:
+            ctx.fail(f"unknown command {args[0]!r}{suggestion(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rankdev")
+def cli() -> None:
+    """Evaluate rankings against ordered references."""
+
+
+def main() -> None:
+    """Run the command; every error a user can cause is one line on standard error."""
+    warnings.showwarning = _show_warning
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("rankdev: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except RankdevError as error:
+        click.echo(f"rankdev: {error}", err=True)
+        sys.exit(error.exit_status)
+    except OSError as error:
+        click.echo(f"rankdev: {error}", err=True)
+        sys.exit(1)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
+    if issubclass(category, RankdevWarning):
+        click.echo(f"rankdev: warning: {message}", err=True)

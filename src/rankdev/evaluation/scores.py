@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +55,7 @@ class Scores:
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
-            raise DataError(
-                f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}"
-            )
+            raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
 
     @classmethod
     def from_table(cls, table: Any, reference_sizes: Any = None) -> Scores:
@@ -83,9 +82,7 @@ class Scores:
         infinite = value.is_infinite().fill_null(False)
         if infinite.any() or value.null_count() > frame["value"].null_count():
             row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
-            raise DataError(
-                f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number"
-            )
+            raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
         names = [axis.unique(maintain_order=True) for axis in axes]
         codes = [_codes(axis, known) for axis, known in zip(axes, names, strict=True)]
         shape = tuple(len(known) for known in names)
@@ -100,11 +97,7 @@ class Scores:
         values = np.full(shape, np.nan)
         values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
         systems, queries, measures = (tuple(known.to_list()) for known in names)
-        sizes = (
-            None
-            if reference_sizes is None
-            else np.array([reference_sizes[query] for query in queries], np.int64)
-        )
+        sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
         return cls(systems, queries, measures, values, sizes)
 
     @cached_property
@@ -124,14 +117,14 @@ class Scores:
 
     def of(self, measure: str) -> Floats:
         """Values of one measure, ``[system, query]``."""
-        return self.values[:, :, self._index(measure, self.measures, "measure")]
+        return self.values[:, :, self._measure(measure)]
 
     def select(
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name, and some queries, by index or mask."""
         rows = [self._index(name, self.systems, "system") for name in systems or self.systems]
-        columns = [self._index(name, self.measures, "measure") for name in measures or self.measures]
+        columns = [self._measure(name) for name in measures or self.measures]
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
             tuple(self.systems[i] for i in rows),
@@ -151,9 +144,7 @@ class Scores:
         query = pl.Series(list(self.queries), dtype=pl.String)
         return pl.DataFrame(
             {
-                "system": pl.Series(list(self.systems)).gather(
-                    np.repeat(np.arange(systems), measures * queries)
-                ),
+                "system": pl.Series(list(self.systems)).gather(np.repeat(np.arange(systems), measures * queries)),
                 "query": query.gather(np.tile(np.arange(queries), systems * measures)),
                 "measure": pl.Series(list(self.measures)).gather(
                     np.tile(np.repeat(np.arange(measures), queries), systems)
@@ -168,6 +159,15 @@ class Scores:
 
         return to_pandas(self.to_polars())
 
+    def _measure(self, text: str) -> int:
+        """Find a measure by its label, or by any text that means the same."""
+        from rankdev.measures import parse
+
+        if text not in self.measures:
+            with suppress(MeasureError):
+                text = str(parse(text))
+        return self._index(text, self.measures, "measure")
+
     @staticmethod
     def _index(name: str, known: tuple[str, ...], what: str) -> int:
         try:
@@ -180,8 +180,4 @@ def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:
     import polars as pl
 
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
-    return (
-        pl.DataFrame({"name": values})
-        .join(lookup, on="name", how="left", maintain_order="left")["code"]
-        .to_numpy()
-    )
+    return pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()

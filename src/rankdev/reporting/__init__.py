@@ -1,1 +1,1 @@
-"""."""
+"""Something a person looks at: tables, pictures, files. No arithmetic."""

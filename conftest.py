@@ -1,0 +1,56 @@
+"""Run the examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from pathlib import Path
+
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+ROOT = Path(__file__).parent
+HOME = Path.cwd()
+
+
+def run_console(example: Example) -> str | None:
+    """Run each `$` line in a shell; what it prints must be what stands under it."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    expected: list[str] = []
+    printed: list[str] = []
+    for line in example.parsed.splitlines():
+        if not line.startswith("$ "):
+            expected.append(line.rstrip())
+            continue
+        done = subprocess.run(line[2:], shell=True, capture_output=True, text=True, env=environment, check=False)
+        printed += [row.rstrip() for row in (done.stdout + done.stderr).splitlines()]
+    wanted, found = "\n".join(filter(None, expected)), "\n".join(filter(None, printed))
+    return None if wanted == found else f"expected:\n{wanted}\n\nprinted:\n{found}"
+
+
+def in_demo_folder(namespace: dict[str, object]) -> None:
+    """Examples find the files of `rankdev demo --save` where they run."""
+    folder = tempfile.mkdtemp()
+    shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
+    namespace["folder"] = folder
+    os.chdir(folder)
+
+
+def back_home(namespace: dict[str, object]) -> None:
+    """Leave the folder and take it away."""
+    os.chdir(HOME)
+    shutil.rmtree(str(namespace["folder"]), ignore_errors=True)
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE | ELLIPSIS),
+        CodeBlockParser("console", run_console),
+        SkipParser(),
+    ],
+    patterns=["README.md", "docs/*.md"],
+    setup=in_demo_folder,
+    teardown=back_home,
+).pytest()

@@ -1,0 +1,66 @@
+"""rankdev demo: the main jobs on built-in data."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import click
+
+from rankdev.errors import UsageError
+
+INTRODUCTION = """\
+Ten searches for places in a harbour town. places.jsonl says which places are right for each search and in which
+order; ties share a rank. Three rankers answered: nearest, popular and blended. Every command below is real; to try
+them yourself, run `rankdev demo --save DIR` and go there."""
+
+STEPS = [
+    (
+        "Which ranker is best?",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m 'nDCG(gains=binary)@5' -m AP@5",
+    ),
+    (
+        "Why does blended not get everything right for bookshops?",
+        "rankdev explain places.jsonl blended.run --query bookshops -m RDQ@5",
+    ),
+    (
+        "What does nearest lose for the hotel?",
+        "rankdev explain places.jsonl nearest.run --query hotel-astoria -m RDQ@5",
+    ),
+]
+
+
+@click.command("demo", short_help="Walk through everything on built-in data.")
+@click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
+def command(save: str | None) -> None:
+    """Score and explain three rankers on built-in data."""
+    with as_file(files("rankdev").joinpath("data/demo")) as folder:
+        if save is not None:
+            _save(folder, Path(save))
+            return
+        os.chdir(folder)
+        click.echo(INTRODUCTION)
+        for question, line in STEPS:
+            click.secho(f"\n{question}", bold=True)
+            click.secho(f"$ {line}\n", dim=True)
+            sys.stdout.flush()
+            _run(shlex.split(line)[1:])
+
+
+def _run(arguments: list[str]) -> None:
+    from rankdev.cli import cli
+
+    cli.main(arguments, prog_name="rankdev", standalone_mode=False)
+
+
+def _save(folder: Path, target: Path) -> None:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for source in sorted(folder.iterdir()):
+            (target / source.name).write_bytes(source.read_bytes())
+            click.echo(target / source.name)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot write here ({error.strerror}); choose another folder") from None

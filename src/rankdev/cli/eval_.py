@@ -1,0 +1,47 @@
+"""rankdev eval: score runs against references."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankdev.cli.options import deliver, measure_option, named_runs, order_options, output_options, reading_progress
+
+if TYPE_CHECKING:
+    from rankdev.runs import Order, Ties
+
+
+@click.command("eval", short_help="Score runs against references.")
+@click.argument("references")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@measure_option(["RDQ@10"])
+@click.option("-q", "--per-query", is_flag=True, help="Add each query's values.")
+@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@order_options
+@output_options
+def command(
+    references: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    names: tuple[str, ...],
+    order: Order,
+    ties: Ties,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Score each RUN against REFERENCES, per query and on average.
+
+    REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
+    Parquet. Both may be .gz or .zst; - is standard input.
+    """
+    from rankdev.evaluation.scoring import evaluate, remarks
+    from rankdev.reporting.scores import scores_report
+
+    systems = named_runs(runs, names)
+    with reading_progress(runs) as progress:
+        scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
+    for line in remarks(scores, ties):
+        click.echo(f"rankdev: note: {line}", err=True)
+    deliver(scores_report(scores, per_query=per_query), form, output)

@@ -1,0 +1,126 @@
+"""Options that several commands share, and what they do with them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rankdev.errors import UsageError
+
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+PROGRESS_BYTES = 50_000_000
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --format and -o."""
+    from rankdev.reporting.tables import FORMATS
+
+    command = click.option("-o", "--output", metavar="FILE", help="Write here instead of to the terminal.")(command)
+    return click.option(
+        "--format", "form", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else a table."
+    )(command)
+
+
+def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --order and --ties."""
+    ties = click.option(
+        "--ties",
+        type=click.Choice(["trec_eval", "ascending", "given"]),
+        default="trec_eval",
+        show_default=True,
+        help="Equal scores: as trec_eval does (single precision, higher id first), lower id first, or as given.",
+    )
+    order = click.option(
+        "--order",
+        type=click.Choice(["score", "rank"]),
+        default="score",
+        show_default=True,
+        help="Order runs by their score or by their rank column.",
+    )
+    return order(ties(command))
+
+
+def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
+    """Add -m."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        default=default,
+        show_default=True,
+        metavar="TEXT",
+        shell_complete=_complete_measure,
+        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; again for more.",
+        **kwargs,
+    )
+
+
+def named_runs(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Name each run by --name or by its file."""
+    if names and len(names) != len(paths):
+        raise UsageError(f"{len(names)} --name for {len(paths)} runs; give one for each, in order, or none")
+    if list(paths).count("-") > 1:
+        raise UsageError("standard input (-) can be only one of the runs")
+    runs: dict[str, str] = {}
+    for path, name in zip(paths, names or map(system_name, paths), strict=True):
+        if name in runs:
+            raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); tell them apart with --name")
+        runs[name] = path
+    return runs
+
+
+def system_name(path: str) -> str:
+    """Name a system after its file, without endings such as .run, .txt and .gz."""
+    if path == "-":
+        return "stdin"
+    name = Path(path).name or path
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def deliver(report: Any, form: str | None, output: str | None) -> None:
+    """Print a report or write it to a file, in the format asked for."""
+    from rankdev.formats.streams import writing
+    from rankdev.reporting.tables import choose_format
+
+    chosen = choose_format(form, output)
+    if output is not None:
+        content = report.encode(chosen)
+        with writing(output) as stream:
+            stream.write(content)
+    elif chosen == "table":
+        report.print_table(sys.stdout)
+    elif chosen == "parquet" and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal; give a file with -o")
+    else:
+        sys.stdout.buffer.write(report.encode(chosen))
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def reading_progress(paths: Sequence[str]) -> Iterator[Callable[[str, int], None] | None]:
+    """Show a bar on a terminal while large files are read."""
+    size = sum(Path(path).stat().st_size for path in paths if path != "-" and Path(path).is_file())
+    if not sys.stderr.isatty() or size < PROGRESS_BYTES:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=size)
+        yield lambda system, read: bar.update(task, advance=read, description=system)
+
+
+def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from rankdev.measures import PAPER, REGISTRY
+
+    known = [*(f"{name}@10" for name in REGISTRY), *(f"{text}@10" for text in PAPER), "paper@5", "paper@10"]
+    return sorted({text for text in known if text.startswith(incomplete)})

@@ -1,0 +1,161 @@
+"""One join per run: which reference item stands at which position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from rankdev.errors import DataError
+from rankdev.measures.match import Ideals, Ints, Match
+from rankdev.references.references import References
+from rankdev.runs import Run
+
+BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRun:
+    """A run joined with the references, one entry a retrieved reference item, sorted by query and position."""
+
+    references: References
+    query: Ints
+    position: Ints
+    place: Ints
+    lengths: Ints
+    missing: int
+    unreferenced: int
+    tied: int
+
+    def blocks(self) -> Iterator[tuple[slice, Match]]:
+        """Cut into blocks of queries whose dense tables stay small."""
+        offsets, grades = self.references.offsets, self.references.grades
+        count = max(1, BLOCK_CELLS // max(1, int(self.lengths.max(initial=1))))
+        for begin in range(0, len(self.lengths), count):
+            end = min(begin + count, len(self.lengths))
+            rows = slice(offsets[begin], offsets[end])
+            hits = slice(*np.searchsorted(self.query, [begin, end]))
+            ideals = Ideals(
+                offsets[begin : end + 1] - offsets[begin],
+                self.references.ranks[rows],
+                None if grades is None else grades[rows],
+            )
+            match = Match(
+                ideals,
+                self.query[hits] - begin,
+                self.position[hits],
+                self.place[hits] - offsets[begin],
+                self.lengths[begin:end],
+            )
+            yield slice(begin, end), match
+
+
+@dataclass(frozen=True, eq=False)
+class Matcher:
+    """Joins runs with one set of references."""
+
+    references: References
+
+    def match(self, run: Run, depth: int | None) -> MatchedRun:
+        """Join on (query, item): first occurrences in the first ``depth`` positions."""
+        known = self._known_queries(run)
+        lengths = np.zeros(len(self.references), np.int64)
+        lengths[known[known >= 0]] = run.lengths[known >= 0]
+        if depth is not None:
+            lengths = np.minimum(lengths, depth)
+        ties = _tie_groups(run)
+        rows = self._candidates(run, known, ties, depth)
+        query = known[run.codes[rows]]
+        place = self._join(query, run.item_ids.gather(rows))
+        position = run.positions[rows]
+        tied = self._tied_queries(query, place, ties[rows])
+        hits = np.flatnonzero((place >= 0) & (position < (depth or np.inf)))
+        hits = hits[np.argsort(query[hits], kind="stable")]
+        return MatchedRun(
+            self.references,
+            query[hits],
+            position[hits],
+            place[hits],
+            lengths,
+            missing=len(self.references) - int((known >= 0).sum()),
+            unreferenced=int((known < 0).sum()),
+            tied=tied,
+        )
+
+    def _known_queries(self, run: Run) -> Ints:
+        """Index of each of the run's queries among the references; -1 where there is none."""
+        lookup = pl.DataFrame({"query": self.references.queries, "code": np.arange(len(self.references))})
+        codes = pl.DataFrame({"query": run.queries}).join(lookup, on="query", how="left", maintain_order="left")["code"]
+        known = codes.fill_null(-1).to_numpy()
+        if not (known >= 0).any():
+            mine = run.queries[0] if len(run) else "none"
+            raise DataError(
+                f"the run shares no query with the references: the run has {mine!r} …,"
+                f" the references have {self.references.queries[0]!r} …"
+            )
+        return known
+
+    def _candidates(self, run: Run, known: Ints, ties: Ints, depth: int | None) -> Ints:
+        """Rows that can matter: referenced, not repeated, and no deeper than a tie that begins within the depth."""
+        wanted = (known >= 0)[run.codes]
+        if run.repeats is not None:
+            wanted &= ~run.repeats
+        if depth is not None:
+            first_row = np.searchsorted(ties, ties)  # ties are numbered in order, so this is where each begins
+            wanted &= run.positions[first_row] < depth
+        return np.flatnonzero(wanted)
+
+    @cached_property
+    def _keys(self) -> pl.DataFrame:
+        keys = _hash_keys(self.references.codes, self.references.item_ids)
+        return pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
+
+    def _join(self, query: Ints, item: pl.Series) -> Ints:
+        """Index of each (query, item) among the references' columns; -1 where there is none."""
+        keys = pl.DataFrame({"key": _hash_keys(query, item)})
+        if self._keys["key"].n_unique() == self._keys.height:
+            place = keys.join(self._keys, on="key", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy()
+            found = np.flatnonzero(place >= 0)
+            same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
+            if same_item and (query[found] == self.references.codes[place[found]]).all():
+                return place
+        return self._join_on_names(query, item)
+
+    def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
+        """The same without hashes, for the day when two of them collide."""
+        references = self.references
+        columns = {
+            "query": references.codes,
+            "item": references.item_ids,
+            "place": np.arange(len(references.item_ids)),
+        }
+        rows = pl.DataFrame({"query": query, "item": item})
+        joined = rows.join(pl.DataFrame(columns), on=["query", "item"], how="left", maintain_order="left")
+        return joined["place"].fill_null(-1).to_numpy()
+
+    def _tied_queries(self, query: Ints, place: Ints, ties: Ints) -> int:
+        """Count the queries in which items of different rank share a score."""
+        if not len(ties) or ties[-1] - ties[0] == len(ties) - 1:
+            return 0
+        rank = np.where(place >= 0, self.references.ranks[place], 0)
+        begins = np.flatnonzero(np.diff(ties, prepend=-1))
+        mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
+        return len(np.unique(query[begins][mixed]))
+
+
+def _tie_groups(run: Run) -> Ints:
+    """Number each row's group of equal scores, in order; without scores each row is alone."""
+    if run.scores is None:
+        return np.arange(len(run.item_ids))
+    keys = run.ordering.keys(run.scores)
+    new = np.ones(len(keys), np.int64)
+    new[1:] = (keys[1:] != keys[:-1]) | (run.positions[1:] == 0)
+    return np.cumsum(new)
+
+
+def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:
+    mixed = item.hash().to_numpy() ^ (query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return pl.Series(mixed)

@@ -1,0 +1,109 @@
+"""Files ↔ runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from rankdev.errors import DataError, FileFormatError
+from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
+from rankdev.formats.tables import Table, encode_table, read_json, read_table
+from rankdev.formats.trec import RUN, read_trec, write_trec
+from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
+
+
+def read_run(
+    path: PathLike,
+    *,
+    order: Order = "score",
+    ties: Ties = "trec_eval",
+    depth: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
+
+    With ``depth``, only the first positions of each query are kept, and memory stays small whatever the file's size.
+    """
+    with Source(path, progress) as source:
+        return run_from_source(source, Ordering(order, ties), depth)
+
+
+def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:
+    """Read a run from an open source."""
+    kind = source.kind
+    if kind == "trec":
+        return _read_trec(source, ordering, depth)
+    if kind == "json":
+        return _read_json(source, ordering.ties)
+    return run_from_table(read_table(source, kind), ordering)
+
+
+def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
+    """Make a run of a table that was read from a file."""
+    names = set(table.frame.columns)
+    if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
+        raise FileFormatError(table.name, "this looks like references; they belong before the runs")
+    try:
+        return Run.from_table(table.frame, order=ordering.order, ties=ordering.ties)
+    except DataError as error:
+        table.fail(error)
+
+
+def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
+    """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC."""
+    suffix = plain_suffix(path)
+    if suffix == ".json":
+        content = _json(run)
+    elif suffix in (".csv", ".tsv", ".jsonl", ".parquet"):
+        columns = ["query", "item", "rank" if run.scores is None else "score"]
+        content = encode_table(run.to_polars().select(columns), path)
+    else:
+        content = _trec(run, tag)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def _read_trec(source: Source, ordering: Ordering, depth: int | None) -> Run:
+    builder = RunBuilder(ordering, depth)
+    for frame, line_of in read_trec(source, RUN, ordering.order):
+        try:
+            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
+        except DataError as error:
+            raise FileFormatError(source.name, str(error), None if error.row is None else line_of(error.row)) from None
+    try:
+        return builder.finish()
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+
+
+def _read_json(source: Source, ties: Ties) -> Run:
+    try:
+        return Run.of(read_json(source), ties=ties)
+    except FileFormatError:
+        raise
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+
+
+def _json(run: Run) -> bytes:
+    if run.scores is None:
+        return json.dumps(dict(run.items())).encode()
+    scores = run.scores
+    return json.dumps(
+        {
+            query: dict(zip(items, scores[begin:].tolist(), strict=False))
+            for (query, items), begin in zip(run.items(), run.offsets, strict=False)
+        }
+    ).encode()
+
+
+def _trec(run: Run, tag: str) -> bytes:
+    query = run.queries.gather(run.codes)
+    falling = run.lengths[run.codes] - run.positions
+    score = pl.Series(falling if run.scores is None else run.scores)
+    constant = [pl.Series([word]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
+    columns = [query, constant[0], run.item_ids, pl.Series(run.positions + 1), score, constant[1]]
+    return write_trec(columns, "the run")

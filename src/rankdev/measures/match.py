@@ -1,0 +1,154 @@
+"""What measures see: for each query and position, the rank of the item that stands there. No item ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import MeasureError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Ideals:
+    """The references of a block of queries: query ``i`` owns ``ranks[offsets[i]:offsets[i + 1]]``, sorted."""
+
+    offsets: Ints
+    ranks: Ints
+    grades: Floats | None = None
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of reference items (m)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def tiers(self) -> Ints:
+        """Number of tiers (T)."""
+        return self.ranks[self.offsets[1:] - 1]
+
+    def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
+        """Lay per-item values out as [query, position]; positions past the reference hold anything."""
+        rows = self.offsets[:-1, None] + np.minimum(np.arange(depth), self.sizes[:, None] - 1)
+        return values[rows]
+
+    def ideal_ranks(self, depth: int) -> Ints:
+        """Ideal rank γ* at each position; past the reference the ranks go on by one a position."""
+        position = np.arange(depth)
+        beyond = self.tiers[:, None] + (position + 1 - self.sizes[:, None])
+        return np.where(position < self.sizes[:, None], self.spread(self.ranks, depth), beyond)
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A run matched with its references: one entry a retrieved reference item, sorted by query and position.
+
+    ``query`` counts within the block, ``position`` from 0; ``place`` indexes the item in the references' columns.
+    ``lengths`` counts the items returned for each query.
+    """
+
+    ideals: Ideals
+    query: Ints
+    position: Ints
+    place: Ints
+    lengths: Ints
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return len(self.lengths)
+
+    def depth(self, cutoff: int | None) -> int:
+        """Positions that a measure with this cutoff looks at."""
+        longest = int(self.lengths.max(initial=0))
+        return max(1, longest if cutoff is None else min(cutoff, longest))
+
+    def hits(self, cutoff: int | None, at_least: float | None = None) -> Bools:
+        """Tell, for [query, position], whether a reference item (of a grade of at least …) stands there."""
+        hits = self.dense(self.place, cutoff, -1) >= 0
+        if at_least is None:
+            return hits
+        return np.asarray(hits & (self.grades(cutoff) >= at_least))
+
+    def ranks(self, cutoff: int | None) -> Ints:
+        """Ranks γ at [query, position]; 0 where nothing earns credit."""
+        return self.dense(self.ideals.ranks[self.place], cutoff, 0)
+
+    def grades(self, cutoff: int | None) -> Floats:
+        """Native grades at [query, position]; 0 where there is none."""
+        return self.dense(self.native_grades[self.place], cutoff, 0.0)
+
+    @property
+    def native_grades(self) -> Floats:
+        """Grades of the reference items, or an error that names the way out."""
+        if self.ideals.grades is None:
+            raise MeasureError(
+                "the references have ranks and no grades; ask for grades made from ranks, such as"
+                " nDCG(gains=binary), nDCG(gains=inverse) or nDCG(gains=linear), or give graded references"
+            )
+        return self.ideals.grades
+
+    def relevant(self, at_least: float | None) -> Ints:
+        """Count the reference items of each query (of a grade of at least …)."""
+        if at_least is None:
+            return self.ideals.sizes
+        owner = np.repeat(np.arange(self.queries), self.ideals.sizes)
+        return np.bincount(owner, self.native_grades >= at_least, self.queries).astype(np.int64)
+
+    def ideal_places(self) -> Ints:
+        """Position (from 0) of each hit in the ideal list that agrees best with the run.
+
+        That list is sorted by rank, items of one tier in the order in which the run returns them.
+        """
+        ranks = self.ideals.ranks[self.place]
+        order = np.lexsort((self.position, ranks, self.query))
+        tier = np.stack([self.query[order], ranks[order]])
+        first = np.ones(len(order), bool)
+        first[1:] = (tier[:, 1:] != tier[:, :-1]).any(axis=0)
+        begins = np.flatnonzero(first)
+        nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+        places = np.empty(len(order), np.int64)
+        places[order] = nth
+        return self.tier_starts[self.place] + places
+
+    @cached_property
+    def tier_starts(self) -> Ints:
+        """For each reference item, how many items of its query are in better tiers."""
+        ideals = self.ideals
+        owner = np.repeat(np.arange(self.queries), ideals.sizes)
+        first = (np.diff(owner, prepend=-1) != 0) | (np.diff(ideals.ranks, prepend=0) != 0)
+        begins = np.maximum.accumulate(np.where(first, np.arange(len(owner)), 0))
+        return begins - ideals.offsets[owner]
+
+    @cached_property
+    def tier_sizes(self) -> Ints:
+        """For each reference item, how many items share its rank."""
+        ids = (
+            np.cumsum(
+                self.tier_starts
+                == np.arange(len(self.ideals.ranks)) - np.repeat(self.ideals.offsets[:-1], self.ideals.sizes)
+            )
+            - 1
+        )
+        return np.bincount(ids)[ids]
+
+    def dense(self, values: npt.NDArray[Scalar], cutoff: int | None, empty: float) -> npt.NDArray[Scalar]:
+        """Lay values of the hits out as [query, position up to the cutoff]."""
+        depth = self.depth(cutoff)
+        table = np.full((self.queries, depth), empty, dtype=values.dtype)
+        within = self.position < depth
+        table[self.query[within], self.position[within]] = values[within]
+        return table
+
+
+def total(table: npt.NDArray[np.generic]) -> Floats:
+    """Sum each row from left to right, in the order in which an ideal list is summed, so that 1 is exactly 1."""
+    return np.cumsum(table, axis=1, dtype=np.float64)[:, -1]

@@ -1,0 +1,58 @@
+"""Rank-Deviation Quality: position weight times a credit that falls with the distance from the right place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankdev.measures.base import NON_NEGATIVE, POSITIVE, Measure, parameter
+from rankdev.measures.match import Floats, Ints, Match, total
+from rankdev.measures.weights import PositionWeights, position_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class RDQ(Measure):
+    """RDQ@k = Σ μ(i) · credit(i) ÷ Σ_{i ≤ min(k, m)} μ(i), over first occurrences of reference items."""
+
+    name: ClassVar[str] = "RDQ"
+    summary: ClassVar[str] = "Rank-Deviation Quality against an ordered reference"
+    source: ClassVar[str] = "Zhou, Moschitti and Class, Rank-Deviation Quality"
+
+    penalty: str = parameter("m2", "credit: m2 by distance, m1 by ratio", choices=("m1", "m2"))
+    alpha: float = parameter(1.0, "tolerance to displacement (m2)", number=POSITIVE)
+    lam: float = parameter(0.2, "extra tolerance for lower ranks (m2)", number=NON_NEGATIVE)
+    weights: str | tuple[float, ...] = parameter("vertical", "a preset, or a list")
+    tail: float | None = parameter(None, "weight past a list of weights", number=POSITIVE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.weights, str):
+            object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
+        if self.cutoff is not None:
+            self.position_weights.first(self.cutoff)
+
+    @property
+    def position_weights(self) -> PositionWeights:
+        """Position weights μ."""
+        return position_weights(self.weights, self.tail)
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        ranks = match.ranks(self.cutoff)
+        depth = ranks.shape[1]
+        sizes = match.ideals.sizes
+        credit = np.where(ranks > 0, self.credit(match.ideals.ideal_ranks(depth), ranks, sizes[:, None]), 0.0)
+        counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
+        weights = self.position_weights.first(max(depth, int(counted.max())))
+        best = np.cumsum(weights)[counted - 1]
+        return np.minimum(1.0, total(weights[:depth] * credit) / best)
+
+    def credit(self, ideal: Ints, rank: Ints, size: Ints) -> Floats:
+        """Credit ρ of an item of ``rank`` at a position that belongs to ``ideal``; 1 is none lost."""
+        rank = np.maximum(rank, 1)
+        if self.penalty == "m1":
+            return np.minimum(1.0, ideal / rank)
+        tolerance = np.sqrt(size) * self.alpha * (1 + self.lam * (rank - 1))
+        return np.asarray(np.exp(-np.abs(ideal - rank) / tolerance))

@@ -1,0 +1,121 @@
+"""Do measures order and space the systems alike?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.errors import DataError, UsageError
+from rankdev.evaluation.scores import Floats, Scores
+from rankdev.meta.ordering import tau_b
+from rankdev.meta.panel import as_scores, pairs_of, panels
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
+
+    NaN where a measure gives all systems the same mean.
+    """
+
+    datasets: tuple[str, ...]
+    measures: tuple[str, ...]
+    tau: Floats = field(repr=False)
+    r: Floats = field(repr=False)
+    pooled: bool
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a data set and pair of measures: dataset, a, b, tau, r."""
+        import polars as pl
+
+        pairs = pairs_of(self.measures)
+        upper = (slice(None), *np.triu_indices(len(self.measures), 1))
+        frame = pl.DataFrame(
+            {
+                "dataset": [name for name in self.datasets for _ in pairs],
+                "a": [a for a, _ in pairs] * len(self.datasets),
+                "b": [b for _, b in pairs] * len(self.datasets),
+                "tau": self.tau[upper].ravel(),
+                "r": self.r[upper].ravel(),
+            }
+        )
+        return frame.fill_nan(None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame."""
+        from rankdev.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+
+def agreement(
+    scores: Scores | Mapping[str, Scores | Any] | Any,
+    *,
+    measures: Sequence[str] | None = None,
+    pooled: bool = False,
+) -> Agreement:
+    """Correlate measures over the systems' means, for each data set or for all their queries together.
+
+    >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
+    >>> scores = Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
+    >>> agreement(scores).to_polars().select("a", "b", "tau", "r").row(0)
+    ('P@1', 'P@2', 0.3333333333333333, 0.5)
+    """
+    named = scores if isinstance(scores, Mapping) else {"all": scores}
+    if not named:
+        raise UsageError("agreement needs the scores of at least one data set")
+    parts = {str(name): as_scores(part, measures) for name, part in named.items()}
+    if pooled:
+        parts = {"pooled": _pool(parts)}
+    chosen = next(iter(parts.values())).measures
+    for name, part in parts.items():
+        if set(part.measures) != set(chosen):
+            raise DataError(
+                f"data set {name!r} has other measures than the first; name common ones in measures="
+            )
+    if len(chosen) < 2:
+        raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
+    means = [_means(part.select(measures=chosen)) for part in parts.values()]
+    tau = np.stack([tau_b(mean[:, None], mean[None], tolerance=1e-12) for mean in means])
+    return Agreement(tuple(parts), chosen, tau, np.stack([_pearson(mean) for mean in means]), pooled)
+
+
+def _means(scores: Scores) -> Floats:
+    """Give the systems' means ``[measure, system]`` over the queries that all of them have."""
+    means = np.empty((len(scores.measures), len(scores.systems)))
+    for panel in panels(scores):
+        means[list(panel.places)] = panel.values.mean(axis=0).T
+    return means
+
+
+def _pearson(means: Floats) -> Floats:
+    centred = means - means.mean(axis=1, keepdims=True)
+    centred[np.ptp(means, axis=1) <= 1e-12] = 0.0
+    length = np.sqrt((centred**2).sum(axis=1))
+    with np.errstate(invalid="ignore"):
+        r: Floats = np.clip(centred @ centred.T / np.outer(length, length), -1.0, 1.0)
+    return r
+
+
+def _pool(parts: Mapping[str, Scores]) -> Scores:
+    """Join the queries of all data sets; they need the same systems."""
+    first = next(iter(parts.values()))
+    for name, part in parts.items():
+        if set(part.systems) != set(first.systems):
+            raise DataError(
+                f"data set {name!r} has other systems than the first; pooling needs the same ones"
+            )
+    aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
+    return Scores(
+        first.systems,
+        tuple(f"{name}/{query}" for name, part in parts.items() for query in part.queries),
+        first.measures,
+        np.concatenate([part.values for part in aligned], axis=1),
+    )

@@ -1,0 +1,65 @@
+"""Random bits and subsamples from a counter: any part can be computed alone, on any device.
+
+The generator is SplitMix64: the i-th word of a stream is a bijective hash of ``key + (i + 1) · GOLDEN``. It
+needs only 64-bit additions, multiplications, shifts and exclusive-ors, so NumPy, numba and PyTorch can each
+write it down and agree bit for bit. The keys themselves come from NumPy's Philox, one pair a subsample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+
+GOLDEN = 0x9E3779B97F4A7C15
+FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+SHIFTS = (30, 27, 31)
+
+
+def stream_keys(seed: int, n: int, count: int) -> Words:
+    """Give ``count`` pairs of keys for subsamples of ``n`` queries: one to draw with, one to flip with.
+
+    The first keys stay the same when more are asked for, and other sizes have other keys.
+    """
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n])))
+    return generator.integers(0, 2**64, size=(count, 2), dtype=np.uint64)
+
+
+def hashed(key: Words, counter: Words) -> Words:
+    """Hash counters under a key; both broadcast."""
+    z = key + (counter + np.uint64(1)) * np.uint64(GOLDEN)
+    for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
+        z ^= z >> np.uint64(shift)
+        z *= np.uint64(factor)
+    z ^= z >> np.uint64(SHIFTS[2])
+    return z
+
+
+def flip_words(key: np.uint64, n: int, first: int, count: int) -> Words:
+    """Give the random words of ``count`` permutations from ``first`` on: one row a permutation.
+
+    Bit j of word w decides over query 64 w + j: flipped where it is set.
+    """
+    width = words_for(n)
+    counter = np.arange(first * width, (first + count) * width, dtype=np.uint64)
+    return hashed(np.asarray(key), counter).reshape(count, width)
+
+
+def words_for(n: int) -> int:
+    """Count the 64-bit words that hold one bit a query."""
+    return -(-n // 64)
+
+
+def draw(keys: Words, pool: int, n: int) -> npt.NDArray[np.int64]:
+    """Draw ``n`` of ``pool`` queries without replacement, one ascending row a key.
+
+    Each query gets a random number and the n smallest win. The query's own index stands in the lowest bits,
+    so that no two numbers are equal and the winners can be read off without an argsort.
+    """
+    mask = np.uint64((1 << pool.bit_length()) - 1)
+    queries = np.arange(pool, dtype=np.uint64)
+    tickets = (hashed(keys[:, None], queries) >> np.uint64(1)) & ~mask | queries
+    if n < pool:
+        tickets = np.partition(tickets, n - 1, axis=1)[:, :n]
+    return np.sort((tickets & mask).astype(np.int64), axis=1)

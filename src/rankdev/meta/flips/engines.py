@@ -1,0 +1,91 @@
+"""Choose an engine and spread its work over threads; the numbers do not depend on either."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import MissingExtraError, UsageError, suggestion
+from rankdev.evaluation.scores import Floats
+from rankdev.meta.flips.chance import Words
+from rankdev.meta.flips.fixed import scale_for
+
+ENGINES = ("auto", "numpy", "numba", "torch")
+SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
+
+
+class Engine(Protocol):
+    """Counts extreme flips, ``batch`` subsamples and ``share`` permutations of each at a time."""
+
+    batch: int
+    share: int
+    largest: Floats  # magnitude of each measure
+
+    def extremes(
+        self, n: int, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
+        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
+        ...
+
+
+def open_engine(name: str, values: Floats, work: float) -> Engine:
+    """Give the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
+    if name not in ENGINES:
+        raise UsageError(
+            f"unknown engine {name!r}{suggestion(name, ENGINES)}; expected one of {', '.join(ENGINES)}"
+        )
+    if name == "auto":
+        name = "numba" if work > SMALL and find_spec("numba") else "numpy"
+    if name == "numba":
+        if not find_spec("numba"):
+            raise MissingExtraError("numba", "fast", "engine='numba'")
+        from rankdev.meta.flips.numba_engine import NumbaEngine
+
+        return NumbaEngine(values)
+    if name == "torch":
+        if not find_spec("torch"):
+            raise MissingExtraError("PyTorch", "gpu", "engine='torch'")
+        from rankdev.meta.flips.torch_engine import TorchEngine
+
+        return TorchEngine(values)
+    from rankdev.meta.flips.numpy_engine import NumpyEngine
+
+    return NumpyEngine(values)
+
+
+def count_extremes(
+    engine: Engine, n: int, keys: Words, permutations: int, threads: int | None = None
+) -> npt.NDArray[np.int64]:
+    """Count extreme flips of ``n`` queries for every key: ``[key, pair by lag, measure]``."""
+    scale = scale_for(engine.largest, n)
+
+    def work(share: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+        start, first, size = share
+        return engine.extremes(n, scale, keys[start : start + engine.batch], first, size)
+
+    shares = list(_shares(engine, len(keys), permutations))
+    found: dict[int, npt.NDArray[np.int64]] = {}
+    with ThreadPoolExecutor(min(len(shares), threads or _processors())) as pool:
+        try:
+            for (start, _, _), counts in zip(shares, pool.map(work, shares), strict=True):
+                found[start] = found[start] + counts if start in found else counts
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return np.concatenate(list(found.values()))
+
+
+def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:
+    for start in range(0, keys, engine.batch):
+        for first in range(0, permutations, engine.share):
+            yield start, first, min(engine.share, permutations - first)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

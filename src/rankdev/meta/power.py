@@ -1,0 +1,236 @@
+"""Would fewer queries have told? The share of subsamples of n queries in which a pair is told apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Floats, Scores
+from rankdev.meta.flips import Engine, count_extremes, lag_order, open_engine
+from rankdev.meta.flips.chance import stream_keys
+from rankdev.meta.paired import PValue
+from rankdev.meta.panel import Panel, Progress, as_scores, check_number, panels
+from rankdev.meta.power_result import Bucket, Power
+from rankdev.meta.sizes import PAPER_SIZES, fitting
+
+PAPER_EDGES = (3, 10, 20)
+COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
+
+
+def power(
+    scores: Scores | Any,
+    *,
+    sizes: Sequence[int] = PAPER_SIZES,
+    measures: Sequence[str] | None = None,
+    subsamples: int = 300,
+    permutations: int = 1000,
+    alpha: float = 0.05,
+    p_value: PValue = "plus-one",
+    buckets: bool | Sequence[int] | None = None,
+    bucket_sizes: Sequence[int] = (100,),
+    seed: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Power:
+    """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
+
+    For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
+    with ``permutations`` sign flips; power is the share of subsamples that reject at ``alpha``,
+    uncorrected. ``buckets`` repeats this at ``bucket_sizes`` for queries grouped by reference size:
+    ``True`` for the paper's edges (3, 10, 20), or other upper edges. Interrupting (Ctrl-C) returns the
+    sizes that are done, marked as not complete.
+
+    >>> rng = np.random.default_rng(1)
+    >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+    >>> scores = Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+    >>> power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
+    [0.02, 0.82, 1.0]
+    """
+    for name, value in (("subsamples", subsamples), ("permutations", permutations)):
+        check_number(name, value, 1, whole=True)
+    check_number("alpha", alpha, 0, 1)
+    check_number("seed", seed, 0, whole=True)
+    scores = as_scores(scores, measures)
+    most = most_extremes(permutations, alpha, p_value)
+    groups = panels(scores)
+    remarks: list[str] = []
+    plan = fitting(sizes, groups, remarks)
+    edges = _edges(buckets, scores)
+    parts = [] if edges is None else _buckets(scores, groups, edges)
+    inside = {label: fitting(bucket_sizes, part, remarks, label) for label, part in parts}
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    run = _Simulation(
+        len(scores.systems),
+        len(scores.measures),
+        subsamples,
+        permutations,
+        most,
+        seed,
+        engine,
+        threads,
+        progress,
+    )
+    run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
+    work = run.chunks(groups)
+    everything = run.verdicts(work)
+    curves, done = run.curves(work, plan)
+    found = []
+    for label, part in parts:
+        if run.interrupted:
+            break
+        values, finished = run.curves(run.chunks(part), inside[label])
+        found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
+    if run.interrupted:
+        remarks.append("interrupted: sizes and buckets that were not finished are left out")
+    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
+    return Power(
+        scores.systems,
+        scores.measures,
+        done,
+        curves,
+        everything,
+        tuple(queries[place] for place in range(len(scores.measures))),
+        tuple(found),
+        subsamples,
+        permutations,
+        alpha,
+        p_value,
+        seed,
+        not run.interrupted,
+        tuple(remarks),
+    )
+
+
+def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
+    """Give the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
+
+    >>> most_extremes(1000, 0.05, "plus-one"), most_extremes(1000, 0.05, "paper")  # 50/1001 and 50/1000
+    (49, 50)
+    """
+    if p_value not in ("plus-one", "paper"):
+        raise UsageError(f"unknown p_value {p_value!r}; expected plus-one or paper")
+    plus = 1 if p_value == "plus-one" else 0
+    return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
+
+
+def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:
+    if buckets is None or buckets is False:
+        return None
+    if scores.reference_sizes is None:
+        raise DataError(
+            "buckets need the reference size of each query; use the scores that evaluate() returns"
+        )
+    edges = PAPER_EDGES if buckets is True else tuple(buckets)
+    if not edges or list(edges) != sorted(set(edges)):
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
+    return edges
+
+
+def _buckets(scores: Scores, groups: list[Panel], edges: tuple[int, ...]) -> list[tuple[str, list[Panel]]]:
+    labels = [
+        f"≤{edges[0]}",
+        *(f"({a},{b}]" for a, b in pairwise(edges)),
+        f">{edges[-1]}",
+    ]
+    assert scores.reference_sizes is not None
+    place = np.searchsorted(edges, scores.reference_sizes, side="left")
+    return [(label, _inside(groups, place == i)) for i, label in enumerate(labels)]
+
+
+def _inside(groups: list[Panel], wanted: np.ndarray) -> list[Panel]:
+    """Cut panels to the wanted queries; panels without any are left out."""
+    cut = []
+    for panel in groups:
+        keep = wanted[panel.queries]
+        if keep.any():
+            cut.append(Panel(panel.measures, panel.places, panel.queries[keep], panel.values[keep]))
+    return cut
+
+
+@dataclass
+class _Simulation:
+    """One run of the protocol: what all its parts share, and how far it has come."""
+
+    systems: int
+    measures: int
+    subsamples: int
+    permutations: int
+    most: int
+    seed: int
+    engine: str
+    threads: int | None
+    progress: Progress | None
+    interrupted: bool = False
+    done: float = 0.0
+    total: float = 0.0
+
+    @property
+    def pairs(self) -> int:
+        return self.systems * (self.systems - 1) // 2
+
+    def announce(self, parts: list[tuple[list[Panel], tuple[int, ...]]]) -> None:
+        """Report the cost before the work starts: additions in all, and tests in words."""
+        columns = sum(len(panel.measures) * size for group, plan in parts for panel in group for size in plan)
+        tests = sum(len(panel.measures) * len(plan) for group, plan in parts for panel in group)
+        self.total = float(columns) * self.systems * self.subsamples * self.permutations
+        self._report(0.0, f"{tests * self.pairs * self.subsamples:,} tests, {self.total:.1e} additions")
+
+    def chunks(self, groups: list[Panel]) -> list[tuple[Panel, Engine]]:
+        """Cut panels into few measures at a time, each with its engine."""
+        step = max(1, COLUMNS // self.systems)
+        cut = []
+        for panel in groups:
+            work = float(panel.values.size) * self.subsamples * self.permutations
+            for start in range(0, len(panel.measures), step):
+                stop = start + step
+                values = panel.values[:, :, start:stop]
+                chunk = Panel(panel.measures[start:stop], panel.places[start:stop], panel.queries, values)
+                cut.append((chunk, open_engine(self.engine, values, work)))
+        return cut
+
+    def verdicts(self, work: list[tuple[Panel, Engine]]) -> np.ndarray:
+        """Tell which pairs reject on all queries: ``[measure, pair]``."""
+        rejected = np.zeros((self.measures, self.pairs), bool)
+        for chunk, engine in work:
+            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1) > 0
+        return rejected
+
+    def curves(
+        self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...]
+    ) -> tuple[Floats, tuple[int, ...]]:
+        """Give power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
+        values = np.full((self.measures, self.pairs, len(sizes)), np.nan)
+        for i, n in enumerate(sizes):
+            try:
+                for chunk, engine in work:
+                    if n <= len(chunk.queries):
+                        share = self._rejections(engine, n, self.subsamples) / self.subsamples
+                        values[list(chunk.places), :, i] = share
+                    cost = float(n) * len(chunk.measures) * self.systems
+                    self._report(cost * self.subsamples * self.permutations, f"n = {n}")
+            except KeyboardInterrupt:
+                if not i:
+                    raise
+                self.interrupted = True
+                return values[:, :, :i], sizes[:i]
+        return values, sizes
+
+    def _rejections(self, engine: Engine, n: int, subsamples: int) -> np.ndarray:
+        """Count the subsamples that reject: ``[measure, pair]``."""
+        keys = stream_keys(self.seed, n, subsamples)
+        counts = count_extremes(engine, n, keys, self.permutations, self.threads)
+        rejected: np.ndarray = (counts <= self.most).sum(axis=0)
+        return rejected[lag_order(self.systems)].T
+
+    def _report(self, cost: float, note: str) -> None:
+        self.done += cost
+        if self.progress is not None:
+            self.progress(self.done, self.total, note)

@@ -1,0 +1,141 @@
+"""What the power simulation found, and the summaries the paper draws from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Floats
+from rankdev.meta.panel import pairs_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """Power within the queries of one range of reference sizes: ``power[measure, pair, size]``."""
+
+    label: str
+    queries: int
+    sizes: tuple[int, ...]
+    power: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """Power of every measure, pair of systems and number of queries.
+
+    ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
+    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure.
+    """
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    sizes: tuple[int, ...]
+    power: Floats = field(repr=False)
+    rejected: npt.NDArray[np.bool_] = field(repr=False)
+    queries: tuple[int, ...]
+    buckets: tuple[Bucket, ...]
+    subsamples: int
+    permutations: int
+    alpha: float
+    p_value: Literal["plus-one", "paper"]
+    seed: int
+    complete: bool
+    remarks: tuple[str, ...]
+
+    @property
+    def error(self) -> Floats:
+        """Monte-Carlo standard error of each power: ``[measure, pair, size]``."""
+        return np.sqrt(self.power * (1 - self.power) / self.subsamples)
+
+    def to_polars(self, errors: bool = False) -> pl.DataFrame:
+        """One row a measure, pair and size: measure, a, b, n, power; with ``errors`` also error."""
+        import polars as pl
+
+        pairs = pairs_of(self.systems)
+        axes = np.indices(self.power.shape).reshape(3, -1)
+        names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
+        columns = {
+            name: pl.Series(labels, dtype=pl.String).gather(axes[0 if name == "measure" else 1])
+            for name, labels in names.items()
+        }
+        frame = pl.DataFrame(
+            {**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()}
+        )
+        if errors:
+            frame = frame.with_columns(pl.Series("error", self.error.ravel()))
+        return frame.fill_nan(None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame."""
+        from rankdev.frames import to_pandas
+
+        return to_pandas(self.to_polars())
+
+    def summary(self, n: int | None = None) -> pl.DataFrame:
+        """Sum up over pairs: measure, the percentiles p10, p50, p90 of power at n, and the median N80.
+
+        N80 is the first size with a power of at least .8, infinite where no size reaches it. Without ``n``
+        the percentiles are those at 100 queries, or at the largest size below.
+        """
+        import polars as pl
+
+        size = self._size(n)
+        levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
+        columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
+        return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    def n80(self) -> Floats:
+        """Median over pairs of the first size with a power of at least .8, per measure."""
+        reached = self.power >= 0.8
+        first = np.where(reached.any(axis=2), np.array(self.sizes)[reached.argmax(axis=2)], np.inf)
+        ranked, pairs = np.sort(first, axis=1), first.shape[1]
+        middle: Floats = (ranked[:, (pairs - 1) // 2] + ranked[:, pairs // 2]) / 2
+        return middle
+
+    def bucket_summary(self, n: int | None = None) -> pl.DataFrame:
+        """Median power over pairs within each range of reference sizes: measure, bucket, queries, n, p50."""
+        import polars as pl
+
+        rows = []
+        for bucket in self.buckets:
+            for size in bucket.sizes if n is None else [n]:
+                known = size in bucket.sizes
+                for m, measure in enumerate(self.measures):
+                    column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
+                    rows.append((measure, bucket.label, bucket.queries, size, float(np.median(column))))
+        schema = {
+            "measure": pl.String,
+            "bucket": pl.String,
+            "queries": pl.Int64,
+            "n": pl.Int64,
+            "p50": pl.Float64,
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+
+    def verdicts(self) -> dict[str, int]:
+        """Count the pairs told apart on all queries by all, most (over half), any or none of the measures."""
+        votes = self.rejected.sum(axis=0)
+        measures = len(self.measures)
+        return {
+            "pairs": len(votes),
+            "all": int((votes == measures).sum()),
+            "most": int((votes > measures / 2).sum()),
+            "any": int((votes > 0).sum()),
+            "none": int((votes == 0).sum()),
+        }
+
+    def _size(self, n: int | None) -> int:
+        if n is None:
+            return max(i for i, size in enumerate(self.sizes) if size <= 100 or i == 0)
+        if n not in self.sizes:
+            known = ", ".join(map(str, self.sizes))
+            raise UsageError(f"power was not simulated at {n} queries; the sizes are {known}")
+        return self.sizes.index(n)

@@ -1,0 +1,35 @@
+"""Numbers of queries to simulate: the paper's grid, and what fits into a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankdev.errors import DataError
+from rankdev.meta.panel import Panel, check_number
+
+PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
+
+
+def fitting(
+    sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = ""
+) -> tuple[int, ...]:
+    """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
+    for size in sizes:
+        check_number("sizes", size, 2, whole=True)
+    where = f"bucket {label}" if label else "the pool"
+    pool = max((len(panel.queries) for panel in groups), default=0)
+    kept = tuple(sorted({int(size) for size in sizes if size <= pool}))
+    if not kept and not label:
+        raise DataError(
+            f"{where} has {pool} queries, fewer than the smallest size {min(sizes, default=0)};"
+            " give smaller sizes, such as sizes=[5, 10]"
+        )
+    if len(kept) < len(set(sizes)):
+        dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
+        remarks.append(f"{where} has {pool} queries; larger sizes are left out: {dropped}")
+    for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
+        remarks.append(
+            f"{where} has exactly {size} queries: every subsample of {size} is all of them,"
+            " and only the random flips of a test vary"
+        )
+    return kept

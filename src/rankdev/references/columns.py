@@ -1,0 +1,122 @@
+"""Columns of (query, item, rank or grade) → the checked, sorted columns that References keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows grouped by query: ``names`` in order of appearance, and each row's ``codes`` into them."""
+
+    names: pl.Series
+    codes: Ints
+
+    @property
+    def offsets(self) -> Ints:
+        """Where each query's rows begin and end once the rows are sorted by code."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=len(self.names)))])
+
+
+def group(query: pl.Series) -> Groups:
+    """Number the queries in order of appearance; cheap where equal queries stand together."""
+    import polars as pl
+
+    if not len(query):
+        return Groups(query, np.zeros(0, np.int64))
+    block = query.rle_id().to_numpy().astype(np.int64)
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    heads = query.gather(starts)
+    names = heads.unique(maintain_order=True)
+    if len(names) == len(heads):
+        return Groups(names, block)
+    lookup = pl.DataFrame({"query": names, "code": np.arange(len(names))})
+    codes = pl.DataFrame({"query": heads}).join(lookup, on="query", how="left", maintain_order="left")["code"]
+    return Groups(names, codes.to_numpy()[block])
+
+
+def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
+    """Mark rows whose (query, item) stood in an earlier row."""
+    import polars as pl
+
+    keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    ordered = np.sort(keys)
+    suspects = ordered[1:][ordered[1:] == ordered[:-1]]
+    repeated = np.zeros(len(item), bool)
+    if len(suspects):  # equal hashes are only a suspicion: compare the names themselves
+        rows = np.flatnonzero(np.isin(keys, suspects))
+        pairs = pl.DataFrame({"code": codes[rows], "item": item.gather(rows)})
+        repeated[rows] = ~pairs.select(pl.struct("code", "item").is_first_distinct()).to_series().to_numpy()
+    return repeated
+
+
+def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> None:
+    """Refuse ranks that are not whole, do not start at 1 or have gaps; ``rows`` sorts them by query and rank."""
+    fractional = np.flatnonzero(rank != np.floor(rank))
+    if len(fractional):
+        row = int(fractional[0])
+        raise DataError(f"{_item_at(groups, item, row)} has the rank {rank[row]:g}; ranks are whole numbers", row=row)
+    codes, ordered = groups.codes[rows], rank[rows]
+    first = np.diff(codes, prepend=-1) != 0
+    low = np.flatnonzero(first & (ordered != 1))
+    if len(low):
+        row = int(rows[low[0]])
+        raise DataError(
+            f"query {groups.names[int(groups.codes[row])]!r}: ranks start at {rank[row]:g}; they must start at 1",
+            row=row,
+        )
+    gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
+    if len(gaps):
+        row = int(rows[gaps[0]])
+        before = ordered[gaps[0] - 1]
+        raise DataError(
+            f"query {groups.names[int(groups.codes[row])]!r}: rank {before:g} is followed by {rank[row]:g};"
+            f" ranks must be consecutive",
+            row=row,
+        )
+
+
+def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> npt.NDArray[np.bool_]:
+    """Mark repeated rows that say the same; refuse an item to which two rows give different values."""
+    repeated = repeated_rows(groups.codes, item)
+    rows = np.flatnonzero(repeated)
+    if len(rows):
+        import polars as pl
+
+        frame = pl.DataFrame({"code": groups.codes, "item": item, "value": value})
+        spread = frame.with_columns(pl.col("value").first().over("code", "item").alias("first"))
+        clash = np.flatnonzero((spread["first"] != spread["value"]).to_numpy())
+        if len(clash):
+            row = int(clash[0])
+            raise DataError(
+                f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:g} and {value[row]:g}; keep one",
+                row=row,
+            )
+    return repeated
+
+
+def tier_ranks(codes: Ints, grade: Floats) -> Floats:
+    """Ranks of rows sorted by query and falling grade: one tier for each distinct grade."""
+    if not len(codes):
+        return np.zeros(0)
+    new_query = np.diff(codes, prepend=-1) != 0
+    new_tier = new_query | (np.diff(grade, prepend=np.inf) != 0)
+    count = np.cumsum(new_tier)
+    starts = np.maximum.accumulate(np.where(new_query, count, 0))
+    return (count - starts + 1).astype(np.float64)
+
+
+def _item_at(groups: Groups, item: pl.Series, row: int) -> str:
+    return f"query {groups.names[int(groups.codes[row])]!r}: item {item[row]!r}"

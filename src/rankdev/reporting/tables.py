@@ -1,0 +1,137 @@
+"""Results as text: terminal tables, JSON, CSV, LaTeX; and Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+    from rich.table import Table
+
+Format = Literal["table", "json", "csv", "latex", "parquet"]
+FORMATS: tuple[Format, ...] = ("table", "json", "csv", "latex", "parquet")
+_SUFFIXES: Mapping[str, Format] = {".json": "json", ".csv": "csv", ".tex": "latex", ".parquet": "parquet"}
+_NOT_AVAILABLE = "–"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One result in two shapes: ``records``, a row a fact, for machines; ``display`` for people.
+
+    ``best`` marks cells of the display, (row, column) pairs; ``digits`` is the number of decimals shown.
+    """
+
+    records: pl.DataFrame
+    display: pl.DataFrame
+    title: str = ""
+    notes: Sequence[str] = ()
+    best: frozenset[tuple[int, str]] = field(default_factory=frozenset)
+    digits: int = 4
+
+    def encode(self, form: Format) -> bytes:
+        """Give the report as the bytes of a file."""
+        if form == "json":
+            return (json.dumps(self.records.to_dicts(), ensure_ascii=False, indent=1) + "\n").encode()
+        if form == "csv":
+            return self.records.write_csv().encode()
+        if form == "latex":
+            return self._latex().encode()
+        if form == "parquet":
+            buffer = io.BytesIO()
+            self.records.write_parquet(buffer)
+            return buffer.getvalue()
+        buffer_text = io.StringIO()
+        self.print_table(buffer_text)
+        return buffer_text.getvalue().encode()
+
+    def print_table(self, stream: IO[str]) -> None:
+        """Print for a person; on a terminal the best values stand out."""
+        table = self._table()
+        printer = console(stream, max(80, _natural_width(table)))
+        printer.print(table)
+        for note in self.notes:
+            printer.print(note, markup=False)
+
+    def _table(self) -> Table:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=self.title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        for name, dtype in self.display.schema.items():
+            table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        starred = {name for _, name in self.best}
+        for i, row in enumerate(self.display.iter_rows(named=True)):
+            cells = []
+            for name, value in row.items():
+                marked = (i, name) in self.best
+                text = self._cell(value) + ("*" if marked else " " if name in starred else "")
+                cells.append(Text(text, style="bold green" if marked else ""))
+            table.add_row(*cells)
+        return table
+
+    def _latex(self) -> str:
+        alignment = "".join("r" if dtype.is_numeric() else "l" for dtype in self.display.dtypes)
+        lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
+        lines += [" & ".join(_escaped(name) for name in self.display.columns) + " \\\\", "\\midrule"]
+        for i, row in enumerate(self.display.iter_rows(named=True)):
+            cells = [
+                f"\\textbf{{{_escaped(self._cell(value))}}}" if (i, name) in self.best else _escaped(self._cell(value))
+                for name, value in row.items()
+            ]
+            lines.append(" & ".join(cells) + " \\\\")
+        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+    def _cell(self, value: Any) -> str:
+        if value is None:
+            return _NOT_AVAILABLE
+        return f"{value:.{self.digits}f}" if isinstance(value, float) else str(value)
+
+
+def console(stream: IO[str], piped_width: int) -> Console:
+    """Print to a terminal at its width, or to a pipe or file at a width where nothing is folded."""
+    from rich.console import Console
+
+    terminal = Console(file=stream, highlight=False)
+    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, width=piped_width)
+
+
+def _natural_width(table: Table) -> int:
+    from rich.console import Console
+
+    return int(Console(width=100_000).measure(table).maximum)
+
+
+def choose_format(form: str | None, output: str | None) -> Format:
+    """Take the format that was asked for, or the one that the output's name says, or a table."""
+    if form is None:
+        ending = "" if output is None else output[output.rfind(".") :].lower()
+        return _SUFFIXES.get(ending, "table")
+    for known in FORMATS:
+        if form == known:
+            return known
+    raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
+
+
+def best_cells(display: pl.DataFrame, columns: Sequence[str]) -> frozenset[tuple[int, str]]:
+    """Mark the highest value of each column, as far as the shown decimals tell them apart."""
+    if display.height < 2:
+        return frozenset()
+    cells = set()
+    for name in columns:
+        shown = display[name].round(4)
+        top = shown.max()
+        cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
+    return frozenset(cells)
+
+
+def _escaped(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", _NOT_AVAILABLE: "--"}
+    return "".join(special.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)

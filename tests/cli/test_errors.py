@@ -1,0 +1,78 @@
+"""Every error a user can cause: one line, the right exit status, and nothing half-written."""
+
+import pytest
+
+GOOD = "museums Q0 art-hall 1 1.5 tag\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"museums Q0 art-hall 1 high tag\n", "bad.run:1: the score is 'high'; expected a finite number"),
+        (GOOD.encode() + b"museums Q0 zoo 1 nan tag\n", "bad.run:2: the score is 'nan'; expected a finite number"),
+        (b"museums 0 art-hall 1\n", "bad.run:1: 4 columns; expected 6"),
+        (b"", "bad.run: the file is empty"),
+        (b"\x00\x01\x02\x03", "bad.run: this is a binary file"),
+        (GOOD.encode() + b"museums Q0 \xff 1 1 tag\n", "bad.run:2: this line is not UTF-8"),
+        (
+            GOOD.encode() + b"museums Q0 art-hall 2 1.0 t\n",
+            "bad.run:2: query 'museums': item 'art-hall' has two scores",
+        ),
+        (b"nowhere Q0 a 1 1 t\n", "bad.run: the run shares no query with the references"),
+        (b'{"query": "museums", "tiers": [["art-hall"]]}\n', "bad.run: this looks like references"),
+    ],
+)
+def test_a_bad_run_is_one_line_and_status_1(rankdev, folder, content, message):
+    (folder / "bad.run").write_bytes(content)
+    done = rankdev("eval", "places.jsonl", "bad.run", "-o", "out.json")
+    assert done.status == 1
+    assert done.err.startswith(f"rankdev: {message}")
+    assert done.err.count("\n") == 1
+    assert not (folder / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-m", "RPB@5"), "unknown measure 'RPB'; did you mean RBP?"),
+        (("-m", "RDQ(alfa=1)@5"), "RDQ: unknown parameter 'alfa'"),
+        (("-m", "RDQ@0"), "RDQ: the cutoff is 0; expected a whole number from 1"),
+        (("-m", "RDQ(weights=[1,2])@2"), "weight 2 is 2, more than 1 before it; weights never increase"),
+        (("-m", "RDQ(weights=[1,0])@2"), "weight 2 is 0.0; weights are positive numbers"),
+        (("-m", "RDQ(weights=[1,-1])@2"), "weight 2 is -1.0; weights are positive numbers"),
+        (("-m", "RDQ(weights=[1])@3"), "1 weights do not reach position 3; give more, or a tail"),
+        (("-m", "nDCG@5"), "nDCG@5: the references have ranks and no grades"),
+        (("blended.run",), "two systems are called 'blended'"),
+        (("nothing.run",), "nothing.run: there is no such file"),
+        ((".",), ".: this is a folder; give a file"),
+        (("-o", "no/such/folder/out.csv"), "no/such/folder/out.csv: cannot write here"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_status_2(rankdev, arguments, message):
+    done = rankdev("eval", "places.jsonl", "blended.run", *arguments)
+    assert done.status == 2
+    assert done.err.splitlines()[-1].startswith(f"rankdev: {message}")
+    assert not done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evl",), "unknown command 'evl'; did you mean eval?"),
+        (("eval", "places.jsonl"), "Missing argument"),
+        (("eval", "places.jsonl", "blended.run", "--ties", "coin"), "'coin' is not one of"),
+        (("study", "controled"), "controled"),
+    ],
+)
+def test_click_s_own_errors_are_status_2(rankdev, arguments, message):
+    done = rankdev(*arguments)
+    assert done.status == 2
+    assert message in done.err
+
+
+def test_repeated_items_are_a_warning(rankdev, folder):
+    (folder / "twice.json").write_text('{"museums": ["art-hall", "art-hall"]}')
+    done = rankdev("eval", "places.jsonl", "twice.json")
+    assert done.status == 0
+    assert "rankdev: warning: 1 items are returned twice" in done.err
+    assert "first occurrence counts" in done.err

@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+import rankdev as rd
+
+
+def test_explain_draws_a_bar_a_position_and_splits_the_loss(rankdev):
+    out = rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "-m", "RDQ@5").out
+    explanation = rd.explain(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], k=5)
+    assert f"RDQ@5 = {explanation.score:.4f}" in out
+    assert f"{explanation.retrieval_loss:.4f} by what was returned" in out
+    assert sum("▇" in line or "░" in line for line in out.splitlines()) == 5 + 1  # and the heading
+    assert "not returned: art-hall (rank 2)" in out
+
+
+def test_explain_gives_its_table_as_json(rankdev):
+    records = json.loads(
+        rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "--format", "json").out
+    )
+    assert list(records[0]) == ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
+    score = rd.score(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], "RDQ@10")
+    assert sum(record["lost"] for record in records) == pytest.approx(1 - score)
+
+
+def test_explain_of_an_unknown_query_suggests_one(rankdev):
+    done = rankdev("explain", "places.jsonl", "nearest.run", "--query", "museum")
+    assert done.status == 1
+    assert done.err == "rankdev: places.jsonl: there is no query 'museum'; did you mean museums?\n"
+
+
+def test_explain_of_a_query_that_was_not_answered(rankdev, folder):
+    (folder / "r.run").write_text("sauna Q0 sea-sauna 1 1 t\n")
+    out = rankdev("explain", "places.jsonl", "r.run", "--query", "hotel-astoria").out
+    assert "RDQ@10 = 0.0000" in out
+    assert "missing" in out
+
+
+def test_refs_grades_makes_a_tier_of_each_positive_grade(rankdev, folder):
+    (folder / "qrels").write_text("q 0 a 1\nq 0 b 3\nq 0 c 0\nr 0 a 0\n")
+    done = rankdev("refs", "grades", "qrels", "-o", "refs.jsonl")
+    assert done.status == 0
+    assert "1 of 2 queries have no positive grade and are skipped, such as 'r'" in done.err
+    assert json.loads((folder / "refs.jsonl").read_text()) == {
+        "query": "q",
+        "tiers": [["b"], ["a"]],
+        "grades": [3.0, 1.0],
+    }
+
+
+def test_refs_lists_takes_lists_and_runs(rankdev, folder):
+    (folder / "lists.json").write_text('{"q": ["a", "b"]}')
+    assert json.loads(rankdev("refs", "lists", "lists.json").out) == {"query": "q", "tiers": [["a"], ["b"]]}
+    assert rankdev("refs", "lists", "blended.run", "-o", "refs.csv").status == 0
+    assert rd.read_references("refs.csv")["sauna"].tiers[0] == ["sea-sauna"]
+
+
+def test_refs_lists_refuses_an_item_twice(rankdev, folder):
+    (folder / "lists.json").write_text('{"q": ["a", "a"]}')
+    done = rankdev("refs", "lists", "lists.json", "-o", "refs.jsonl")
+    assert done.status == 1
+    assert "item 'a' has two ranks" in done.err
+    assert not (folder / "refs.jsonl").exists()
+
+
+def test_demo_walks_through_eval_and_explain(rankdev):
+    done = rankdev("demo")
+    assert done.status == 0
+    assert "$ rankdev eval places.jsonl" in done.out
+    assert "$ rankdev explain places.jsonl" in done.out
+    assert "0.8322*" in done.out
+
+
+def test_demo_saves_its_data(rankdev, folder):
+    assert rankdev("demo", "--save", "there").status == 0
+    assert rd.read_references(folder / "there/places.jsonl") == rd.read_references(folder / "places.jsonl")
+
+
+def test_study_controlled_says_that_all_agree(rankdev):
+    done = rankdev("study", "controlled")
+    assert "all 143 cells agree to four decimals" in done.out
+    records = json.loads(rankdev("study", "controlled", "--format", "json").out)
+    assert len(records) == 143
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(rankdev, shell):
+    assert "_RANKDEV_COMPLETE" in rankdev("completion", shell).out
+
+
+def test_measures_lists_every_measure(rankdev):
+    from rankdev.measures import REGISTRY
+
+    out = rankdev("measures").out
+    assert all(f" {name} " in out for name in REGISTRY)
