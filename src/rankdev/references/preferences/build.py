@@ -45,9 +45,7 @@ def tiers_from_preferences(
     return tiers(fit, alpha=alpha, rule=rule, max_depth=max_depth, resamples=resamples, seed=seed)
 
 
-def references_from_preferences(
-    preferences: Any, method: str = "bradley-terry", **options: Any
-) -> References:
+def references_from_preferences(preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
     """Build references whose ranks are the tiers of :func:`tiers_from_preferences`, with its options."""
     from rankdev.references.references import References
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.references.preferences.newton import centred
-from rankdev.references.preferences.pairs import Pairs
+from rankdev.references.preferences.pairs import Pairs, sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,14 +22,14 @@ def rank_centrality(
     """
     forward = (pairs.score + ridge) / (pairs.count + 2 * ridge)  # share that first won: rate second → first
     n = pairs.items
-    leaving = np.bincount(pairs.first, 1 - forward, n) + np.bincount(pairs.second, forward, n)
+    leaving = sums(pairs.first, 1 - forward, n) + sums(pairs.second, forward, n)
     share = np.repeat(1.0 / np.diff(pairs.starts), np.diff(pairs.starts))
     flow = share.copy()  # probability × rate of leaving: the fixed point of the embedded walk
     pace = np.where(leaving > 0, leaving, 1.0)
     for step in range(1, limit + 1):
         at = flow / pace
-        came = np.bincount(pairs.first, at[pairs.second] * forward, n)
-        came += np.bincount(pairs.second, at[pairs.first] * (1 - forward), n)
+        came = sums(pairs.first, at[pairs.second] * forward, n)
+        came += sums(pairs.second, at[pairs.first] * (1 - forward), n)
         after = np.where(leaving > 0, 0.5 * (flow + came), flow)  # lazy, so that it cannot oscillate
         change = np.abs(after - flow).max(initial=0.0) / flow.max(initial=1e-300)
         flow = after

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError
+from rankdev.frames import number_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,20 +17,11 @@ if TYPE_CHECKING:
 QUERY = ("query", "topic", "qid", "query_id")
 WORKER = ("worker", "annotator", "assessor", "judge")
 ITEMS = (("a", "b"), ("a1", "a2"), ("arg1", "arg2"), ("item1", "item2"), ("left", "right"))
-OUTCOME = ("winner", "preferred", "label")
+OUTCOME = ("winner", "preferred", "label", "grade")  # as_frame calls a label a grade
 FIRST, SECOND = ("a", "a1", "1", "left", "first"), ("b", "a2", "2", "right", "second")
 TIE = ("tie", "equal", "tied", "both", "=", "0", "same")
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
-
-
-class RowError(DataError):
-    """A row that cannot be used; readers turn the row into a line of their file."""
-
-    def __init__(self, row: int, message: str) -> None:
-        self.row = row
-        self.message = message
-        super().__init__(f"preferences: row {row}: {message}")
 
 
 def columns_of(frame: pl.DataFrame) -> pl.DataFrame:
@@ -39,7 +31,7 @@ def columns_of(frame: pl.DataFrame) -> pl.DataFrame:
     named = {name.lower(): name for name in frame.columns}
     query = next((named[name] for name in QUERY if name in named), None)
     if query is None:
-        raise DataError(f"preferences: no query column; expected {EXPECTED}; found {_list(frame.columns)}")
+        raise DataError(f"no query column; expected {EXPECTED}; found {_list(frame.columns)}")
     columns = {"query": _text(frame, query)}
     if "winner" in named and "loser" in named:
         columns |= {
@@ -54,8 +46,6 @@ def columns_of(frame: pl.DataFrame) -> pl.DataFrame:
             columns["worker"] = _text(frame, named[name])
             break
     if "weight" in named:
-        from rankdev.frames import number_column
-
         columns["weight"] = number_column(frame, named["weight"], "preferences")
     return pl.DataFrame(columns)
 
@@ -68,9 +58,7 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     width = len(listed[0]) if listed else 3
     for number, row in enumerate(listed):
         if len(row) != width or width not in (3, 4):
-            raise RowError(
-                number, f"expected (query, winner, loser) or (…, worker), all alike; got {row!r}"
-            )
+            raise DataError(f"expected (query, winner, loser) or (…, worker), all alike; got {row!r}", number)
     names = ["query", "winner", "loser", "worker"][:width]
     values = {name: [str(row[k]) for row in listed] for k, name in enumerate(names)}
     return pl.DataFrame(values, schema=dict.fromkeys(names, pl.String)).with_columns(tie=pl.lit(False))
@@ -80,10 +68,10 @@ def encode(frame: pl.DataFrame, items: Mapping[str, Iterable[str]] | None) -> di
     """Number queries, items and workers; refuse what cannot be a comparison."""
     known = [(str(query), str(item)) for query, names in (items or {}).items() for item in names]
     if not len(frame) and not known:
-        raise DataError("preferences: no comparisons; at least one is needed")
+        raise DataError("no comparisons; at least one is needed")
     same = (frame["winner"] == frame["loser"]).arg_max() if len(frame) else None
     if same is not None and frame["winner"][same] == frame["loser"][same]:
-        raise RowError(same, f"item {frame['winner'][same]!r} is compared with itself")
+        raise DataError(f"item {frame['winner'][same]!r} is compared with itself", same)
     queries, query = _codes([*(q for q, _ in known)], frame["query"])
     names, pair = _codes([*(i for _, i in known)], frame["winner"], frame["loser"])
     size, rows, given = len(names), len(frame), len(known)
@@ -93,7 +81,7 @@ def encode(frame: pl.DataFrame, items: Mapping[str, Iterable[str]] | None) -> di
     if items is not None and len(distinct) > len(np.unique(keys[:given])):
         row = int(np.argmax(~np.isin(keys[given:], keys[:given])))
         name = names[int(keys[given + row] % size)]
-        raise RowError(row % rows, f"item {name!r} is not among the items given for its query")
+        raise DataError(f"item {name!r} is not among the items given for its query", row % rows)
     weight = frame["weight"].to_numpy() if "weight" in frame.columns else None
     workers, worker = _codes([], frame["worker"]) if "worker" in frame.columns else ((), None)
     return {
@@ -125,7 +113,7 @@ def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, pl.Series
     sides = next((pair for pair in ITEMS if pair[0] in named and pair[1] in named), None)
     outcome = next((named[name] for name in OUTCOME if name in named), None)
     if sides is None or outcome is None:
-        raise DataError(f"preferences: expected {EXPECTED}; found {_list(frame.columns)}")
+        raise DataError(f"expected {EXPECTED}; found {_list(frame.columns)}")
     table = pl.DataFrame(
         {"a": _text(frame, named[sides[0]]), "b": _text(frame, named[sides[1]]), "o": _text(frame, outcome)}
     )
@@ -146,7 +134,7 @@ def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, pl.Series
     if table["said"].null_count():
         row = int(table["said"].is_null().arg_max() or 0)
         a, b, given = table.row(row)[:3]
-        raise RowError(row, f"the winner {given!r} is neither {a!r} nor {b!r} nor a word for a tie")
+        raise DataError(f"the winner {given!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
     swap = pl.col("said") == 2
     return table.select(
         winner=pl.when(swap).then("b").otherwise("a"),
@@ -161,7 +149,7 @@ def _text(frame: pl.DataFrame, name: str) -> pl.Series:
     column = frame[name].cast(pl.String)
     empty = column.is_null() | (column == "").fill_null(True)
     if empty.any():
-        raise RowError(int(empty.arg_max() or 0), f"no {name}; every row needs one")
+        raise DataError(f"no {name}; every row needs one", int(empty.arg_max() or 0))
     return column
 
 
@@ -172,7 +160,7 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
     if flags.null_count():
         row = int(flags.is_null().arg_max() or 0)
-        raise RowError(row, f"{frame[name][row]!r} as tie; expected true or false")
+        raise DataError(f"{frame[name][row]!r} as tie; expected true or false", row)
     return flags
 
 

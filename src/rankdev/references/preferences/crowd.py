@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError
 from rankdev.references.preferences.newton import Fit, maximise
-from rankdev.references.preferences.pairs import Pairs, moments
+from rankdev.references.preferences.pairs import Pairs, moments, sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,22 +103,20 @@ def crowd_bt(
     """
     votes = _votes(preferences, pairs, weight)
     start, workers = maximise(pairs, ridge, virtual_node=True).strength, len(preferences.workers)
-    quality, fit = np.full(workers, 0.8), None
-    total = np.bincount(votes.worker, votes.weight, workers) + prior[0] + prior[1] - 2
-    for iteration in range(1, limit + 1):
+    quality, iteration, change = np.full(workers, 0.8), 0, np.inf
+    total = sums(votes.worker, votes.weight, workers) + prior[0] + prior[1] - 2
+    while change >= tolerance and iteration < limit:
+        iteration += 1
         agree = _agreement_chance(pairs, votes, start)
         said = quality[votes.worker] * agree
         meant = said / (said + (1 - quality[votes.worker]) * (1 - agree))
-        meant_sum = np.bincount(votes.worker, votes.weight * meant, workers) + prior[0] - 1
+        meant_sum = sums(votes.worker, votes.weight * meant, workers) + prior[0] - 1
         better = np.clip(meant_sum / np.maximum(total, 1e-12), 1e-6, 1 - 1e-6)
         fit = maximise(_recount(pairs, votes, meant), ridge, virtual_node=True, start=start, tolerance=1e-5)
         change = max(np.abs(fit.strength - start).max(), np.abs(better - quality).max())
         start, quality = fit.strength, better
-        if change < tolerance:
-            break
     information = _information(pairs, votes, start, quality)
-    done = change < tolerance
-    return Fit(start, information, fit.penalty if fit else start, iteration, done), quality
+    return Fit(start, information, fit.penalty, iteration, change < tolerance), quality
 
 
 def worker_quality(
@@ -137,7 +135,7 @@ def worker_quality(
     posterior = np.empty((len(GRID), workers))
     for k, eta in enumerate(GRID):
         chance = np.log(eta * agree + (1 - eta) * (1 - agree))
-        posterior[k] = np.bincount(votes.worker, votes.weight * chance, workers)
+        posterior[k] = sums(votes.worker, votes.weight * chance, workers)
         posterior[k] += (a - 1) * np.log(eta) + (b - 1) * np.log(1 - eta)
     mass = np.cumsum(np.exp(posterior - posterior.max(axis=0)), axis=0)
     mass /= mass[-1]
@@ -169,7 +167,7 @@ def _agreement_chance(pairs: Pairs, votes: _Votes, strength: Floats) -> Floats:
 
 def _recount(pairs: Pairs, votes: _Votes, meant: Floats) -> Pairs:
     for_first = votes.weight * np.where(votes.forward, meant, 1 - meant)
-    score = np.bincount(votes.pair, for_first, len(pairs.first))
+    score = sums(votes.pair, for_first, len(pairs.first))
     return Pairs(pairs.starts, pairs.first, pairs.second, pairs.count, score, pairs.ties, pairs.of)
 
 
@@ -180,4 +178,4 @@ def _information(pairs: Pairs, votes: _Votes, strength: Floats, quality: Floats)
     eta = quality[votes.worker]
     said = eta * agree + (1 - eta) * (1 - agree)
     each = (2 * eta - 1) ** 2 * variance[votes.pair] ** 2 / np.maximum(said * (1 - said), 1e-12)
-    return np.bincount(votes.pair, votes.weight * each, len(pairs.first))
+    return sums(votes.pair, votes.weight * each, len(pairs.first))

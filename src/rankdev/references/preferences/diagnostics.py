@@ -97,15 +97,11 @@ def _in_cycles(preferences: Preferences) -> npt.NDArray[np.int64]:
 def _agreement(preferences: Preferences, of_pair: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     pairs, queries = preferences.pairs, len(preferences.queries)
     n = np.bincount(pairs.of, minlength=len(pairs.first)).astype(float)
-    won = np.bincount(
-        pairs.of, (preferences.winner < preferences.loser) & ~preferences.tie, minlength=len(pairs.first)
-    )
+    won = np.bincount(pairs.of, (preferences.winner < preferences.loser) & ~preferences.tie, minlength=len(pairs.first))
     tied = np.bincount(pairs.of, preferences.tie, minlength=len(pairs.first))
     agreeing = sum((k * (k - 1) for k in (won, tied, n - won - tied)), np.zeros(len(n)))
     possible = np.bincount(of_pair, n * (n - 1), queries)
-    return np.where(
-        possible > 0, np.bincount(of_pair, agreeing, queries) / np.maximum(possible, 1), np.nan
-    )
+    return np.where(possible > 0, np.bincount(of_pair, agreeing, queries) / np.maximum(possible, 1), np.nan)
 
 
 def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
@@ -116,9 +112,7 @@ def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[st
     once = np.bincount(worker, minlength=len(preferences.workers)) == 1
     told = np.where(preferences.tie, 0, np.where(preferences.winner < preferences.loser, 1, 2))
     who = np.unique(np.stack([of_judgment, worker]), axis=1)
-    distinct, repeats = np.unique(
-        np.stack([worker, preferences.pairs.of, told]), axis=1, return_counts=True
-    )
+    distinct, repeats = np.unique(np.stack([worker, preferences.pairs.of, told]), axis=1, return_counts=True)
     topics, said = np.unique(distinct[:2], axis=1, return_counts=True)
     of_pair = preferences.item_query[preferences.pairs.first]
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.references.preferences.pairs import Pairs
+from rankdev.references.preferences.pairs import Pairs, sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,7 +40,9 @@ def maximise(
     ``tolerance``.
     """
     strength = _first_guess(pairs) if start is None else start
-    for iteration in range(1, limit + 1):
+    iteration, change = 0, np.inf
+    while change > tolerance and iteration < limit:
+        iteration += 1
         gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
         slope, bend = _penalty(strength, ridge, virtual_node)
         gradient = gradient - slope
@@ -49,8 +51,6 @@ def maximise(
         step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-3)))
         step, change = _damped(pairs, step)
         strength = strength + step
-        if change <= tolerance:
-            break
     return Fit(strength, curvature, bend, iteration, change <= tolerance)
 
 
@@ -80,8 +80,8 @@ def solve(
 
 def _first_guess(pairs: Pairs) -> Floats:
     n = pairs.items
-    won = np.bincount(pairs.first, pairs.score, n) + np.bincount(pairs.second, pairs.count - pairs.score, n)
-    played = np.bincount(pairs.first, pairs.count, n) + np.bincount(pairs.second, pairs.count, n)
+    won = sums(pairs.first, pairs.score, n) + sums(pairs.second, pairs.count - pairs.score, n)
+    played = sums(pairs.first, pairs.count, n) + sums(pairs.second, pairs.count, n)
     guess: Floats = np.log((won + 0.5) / (played - won + 0.5))
     return centred(guess, pairs.starts)
 

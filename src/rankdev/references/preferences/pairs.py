@@ -80,10 +80,15 @@ def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight
     if weight is None:
         count = np.bincount(of, minlength=n).astype(np.float64)
     else:
-        count, gain, ties = np.bincount(of, weight, n), gain * weight, ties * weight
-    score = np.bincount(of, gain, n)
-    tied = np.bincount(of, ties, n) if preferences.tie.any() else np.zeros(n)
+        count, gain, ties = sums(of, weight, n), gain * weight, ties * weight
+    score = sums(of, gain, n)
+    tied = sums(of, ties, n) if preferences.tie.any() else np.zeros(n)
     return Pairs(preferences.starts, first, second, count, score, tied, of)
+
+
+def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
+    """Sum values by index; float also where there are none."""
+    return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
@@ -126,14 +131,14 @@ class _Plain:
     ) -> tuple[Floats, Floats, Floats]:
         mean, variance = moments(strength[first] - strength[second], tie_rate)
         surprise, curvature, n = score - count * mean, count * variance, len(strength)
-        gradient = np.bincount(first, surprise, n) - np.bincount(second, surprise, n)
-        return gradient, curvature, np.bincount(first, curvature, n) + np.bincount(second, curvature, n)
+        gradient = sums(first, surprise, n) - sums(second, surprise, n)
+        return gradient, curvature, sums(first, curvature, n) + sums(second, curvature, n)
 
     @staticmethod
     def spread(first: Ints, second: Ints, curvature: Floats, x: Floats) -> Floats:
         n = len(x)
         if x.ndim == 1:
-            return np.bincount(first, curvature * x[second], n) + np.bincount(second, curvature * x[first], n)
+            return sums(first, curvature * x[second], n) + sums(second, curvature * x[first], n)
         from scipy.sparse import coo_array
 
         matrix = coo_array((curvature, (first, second)), shape=(n, n)).tocsr()

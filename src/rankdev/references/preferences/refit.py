@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.references.preferences.pairs import moments
+from rankdev.references.preferences.pairs import moments, sums
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,44 +50,77 @@ class Problem:
         return csr_array((np.concatenate([ones, -ones]), places), shape=(len(self.best), len(edges)))
 
 
-def likelihood_ratios(problem: Problem, factor: Floats | None, i: Ints, j: Ints) -> Floats:
+def likelihood_ratios(
+    problem: Problem, factor: Floats | None, i: Ints, j: Ints, critical: float | None = None
+) -> Floats:
     """Twice the likelihood lost by θ_i = θ_j, for every pair (i, j) asked.
 
     ``factor`` F approximates the inverse information as F Fᵀ and makes the refits quick; without it the
-    information's diagonal does.
+    information's diagonal does. With ``critical`` a refit ends as soon as it is known on which side of that
+    value the statistic lies; what is returned then is on that side too.
     """
     chunk = max(1, CELLS // max(len(problem.first), len(problem.best)))
+    inverse = _Inverse(problem, factor)
     parts = [
-        _chunk(problem, factor, i[at : at + chunk], j[at : at + chunk]) for at in range(0, len(i), chunk)
+        _chunk(problem, inverse, i[at : at + chunk], j[at : at + chunk], critical) for at in range(0, len(i), chunk)
     ]
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _chunk(problem: Problem, factor: Floats | None, i: Ints, j: Ints) -> Floats:
-    precondition = _precondition(problem, factor, i, j)
+class _Inverse:
+    """An approximate inverse of the information at the best strengths."""
+
+    def __init__(self, problem: Problem, factor: Floats | None) -> None:
+        self.factor, self.ridge = factor, max(problem.ridge, 1e-6)
+        _, variance = moments(problem.best[problem.first] - problem.best[problem.second], problem.tie_rate)
+        curvature, n = problem.count * variance, len(problem.best)
+        self.diagonal = sums(problem.first, curvature, n) + sums(problem.second, curvature, n) + self.ridge
+
+    def __call__(self, r: Floats) -> Floats:
+        if self.factor is None:
+            return np.asarray(r / self.diagonal[:, None])
+        # the covariance is centred; the constant direction, which the ridge holds, is put back
+        return np.asarray(self.factor @ (self.factor.T @ r) + r.mean(axis=0) / self.ridge)
+
+
+def _chunk(problem: Problem, inverse: _Inverse, i: Ints, j: Ints, critical: float | None) -> Floats:
     pick = np.arange(len(i))
     away = np.zeros((len(problem.best), len(i)))
     away[i, pick], away[j, pick] = 1.0, -1.0
     # meet halfway, each item going further the less is known about it
-    reach = precondition(away, False)
-    gap = problem.best[i] - problem.best[j]
-    x = problem.best[:, None] - reach * (gap / (reach[i, pick] - reach[j, pick]))
+    reach = inverse(away)
+    reach /= reach[i, pick] - reach[j, pick]
+    x = problem.best[:, None] - reach * (problem.best[i] - problem.best[j])
+    least = problem.loss(problem.best[:, None])
+    statistic = 2 * (problem.loss(x) - least)  # never too small, since x need not be the best with θ_i = θ_j
+    open_ = pick if critical is None else pick[statistic >= critical]
     for _ in range(50):
-        x, left = _newton_step(problem, precondition, x)
-        if left < ENOUGH:
+        if not len(open_):
             break
-    lost = problem.loss(x) - problem.loss(problem.best[:, None])
-    return np.asarray(np.maximum(2 * lost, 0.0))
+        x[:, open_], left = _newton_step(problem, inverse, i[open_], j[open_], reach[:, open_], x[:, open_])
+        statistic[open_] = 2 * (problem.loss(x[:, open_]) - least)
+        going = left >= ENOUGH
+        if critical is not None:  # a step gains more than all the steps after it
+            going &= (statistic[open_] >= critical) & (statistic[open_] - left < critical)
+        open_ = open_[going]
+    return np.asarray(np.maximum(statistic, 0.0))
 
 
 def _newton_step(
-    problem: Problem, precondition: Callable[[Floats, bool], Floats], x: Floats
-) -> tuple[Floats, float]:
+    problem: Problem, inverse: _Inverse, i: Ints, j: Ints, reach: Floats, x: Floats
+) -> tuple[Floats, Floats]:
+    """Take one Newton step for each column of strengths, θ_i = θ_j kept; say how much it should gain."""
+    pick = np.arange(len(i))
+
+    def ahead_of(r: Floats) -> Floats:
+        ahead = inverse(r)
+        return ahead - reach * (ahead[i, pick] - ahead[j, pick])
+
     mean, variance = moments(x[problem.first] - x[problem.second], problem.tie_rate)
     count = problem.count[:, None]
     rest = problem.incidence @ (problem.score[:, None] - count * mean) - problem.ridge * x
     curvature = count * variance
-    step, ahead = np.zeros_like(x), precondition(rest, True)
+    step, ahead = np.zeros_like(x), ahead_of(rest)
     direction, size = ahead, (rest * ahead).sum(axis=0)
     left, goal = size, np.maximum(size * 1e-3, ENOUGH / 100)
     for _ in range(200):
@@ -100,40 +132,10 @@ def _newton_step(
         length = np.where(going, size / np.maximum((direction * image).sum(axis=0), 1e-300), 0.0)
         step += length * direction
         rest -= length * image
-        ahead = precondition(rest, True)
+        ahead = ahead_of(rest)
         grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
         direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
         size = np.where(going, grown, size)
     change = step.max(axis=0) - step.min(axis=0)
     safe = np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
-    return x + safe * step, float(left.max())
-
-
-def _precondition(
-    problem: Problem, factor: Floats | None, i: Ints, j: Ints
-) -> Callable[[Floats, bool], Floats]:
-    """Give C·r, and for a direction C·r with the part taken out that would separate i from j."""
-    if factor is None:
-        _, variance = moments(problem.best[problem.first] - problem.best[problem.second], problem.tie_rate)
-        curvature, n = problem.count * variance, len(problem.best)
-        inverse = 1 / (
-            np.bincount(problem.first, curvature, n) + np.bincount(problem.second, curvature, n) + problem.ridge
-        )
-    pick = np.arange(len(i))
-
-    def apply(r: Floats) -> Floats:
-        if factor is None:
-            return np.asarray(inverse[:, None] * r)
-        # the covariance is centred; the constant direction, which the ridge holds, is put back
-        return np.asarray(factor @ (factor.T @ r) + r.mean(axis=0) / max(problem.ridge, 1e-6))
-
-    away = np.zeros((len(problem.best), len(i)))
-    away[i, pick], away[j, pick] = 1.0, -1.0
-    reach = apply(away)
-    span = reach[i, pick] - reach[j, pick]
-
-    def precondition(r: Floats, together: bool) -> Floats:
-        ahead = apply(r)
-        return ahead - reach * ((ahead[i, pick] - ahead[j, pick]) / span) if together else ahead
-
-    return precondition
+    return x + safe * step, left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,9 +138,7 @@ def next_pairs(
     for number, query in enumerate(judged.queries):
         block = slice(starts[number], starts[number + 1])
         graded = _grades(judged, query, block, grades) if grades is not None else None
-        queries.append(
-            _Query(fit.values[block], factors[number], strategy, rng, asked[number], graded)
-        )
+        queries.append(_Query(fit.values[block], factors[number], strategy, rng, asked[number], graded))
     rows = [
         (judged.queries[q], judged.items[starts[q] + a], judged.items[starts[q] + b], gain)
         for q, a, b, gain in _pick(queries, budget)
@@ -189,7 +188,7 @@ def _asked(judged: Preferences) -> list[Ints]:
     """How often each pair was asked, by query, as a flat table of first × second for short lists."""
     pairs, starts = judged.pairs, judged.starts
     result = []
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in pairwise(starts):
         n = int(stop - start)
         mine = slice(*np.searchsorted(pairs.first, [start, stop]))
         table = np.zeros(n * n if n * (n - 1) // 2 <= CANDIDATES else 0, np.int64)
@@ -199,9 +198,7 @@ def _asked(judged: Preferences) -> list[Ints]:
     return result
 
 
-def _grades(
-    judged: Preferences, query: str, block: slice, grades: Mapping[str, Mapping[str, float]]
-) -> Floats:
+def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, Mapping[str, float]]) -> Floats:
     known = grades.get(query, {})
     items = judged.items[block]
     for item in items:

@@ -38,28 +38,25 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
 
     Over a difference d the likelihood's curvature changes by at most a factor e^d, so a Wald statistic
     outside [critical · e^−d, critical · min(e^d, 4)] decides as a refit would. In lists too long for an
-    exact covariance, differences up to 1 are left to the Wald test too. ``refit`` = "always" or "never"
-    overrides this.
+    exact covariance, differences up to 1 are left to the Wald test too. ``refit`` = "always" refits every
+    pair that a Wald statistic does not separate 4 times over, to the end, so that its p-values are exact;
+    "never" refits none.
     """
     from scipy.special import chdtrc, chdtri
 
     problem, order, factor = _problem(fit, query)
     critical = float(chdtri(1, alpha))
-    ranked, spread = problem.best[order], factor[order]
-    i, j, wald = _candidates(ranked, spread, CLEARLY * critical if refit != "always" else np.inf)
-    statistic = wald.copy()
-    d = ranked[i] - ranked[j]
-    if refit == "always":
-        doubtful = np.ones(len(i), bool)
-    elif refit == "never":
-        doubtful = np.zeros(len(i), bool)
-    else:
-        doubtful = wald > critical * np.exp(-d)
-        doubtful &= wald < critical * np.minimum(np.exp(d), CLEARLY)
+    i, j, wald = _candidates(problem.best[order], factor[order], CLEARLY * critical)
+    d = problem.best[order[i]] - problem.best[order[j]]
+    doubtful = np.full(len(i), refit == "always")
+    if refit == "auto":
+        doubtful = (wald > critical * np.exp(-d)) & (wald < critical * np.minimum(np.exp(d), CLEARLY))
         if len(order) > EXACT_UP_TO:
             doubtful &= d > 1.0
     exact = factor if len(order) <= EXACT_UP_TO else None
-    statistic[doubtful] = likelihood_ratios(problem, exact, order[i[doubtful]], order[j[doubtful]])
+    limit = None if refit == "always" else critical
+    statistic = wald.copy()
+    statistic[doubtful] = likelihood_ratios(problem, exact, order[i[doubtful]], order[j[doubtful]], limit)
     return Close(len(order), i, j, np.asarray(chdtrc(1, statistic)))
 
 

@@ -85,9 +85,7 @@ class Strengths:
         preferences, order = self.preferences, self.order
         table = pl.DataFrame(
             {
-                "query": pl.Series(list(preferences.queries), dtype=pl.String).gather(
-                    preferences.item_query[order]
-                ),
+                "query": pl.Series(list(preferences.queries), dtype=pl.String).gather(preferences.item_query[order]),
                 "item": pl.Series(list(preferences.items), dtype=pl.String).gather(order),
                 "strength": self.values[order],
                 "low": (self.values - wide)[order],

@@ -89,7 +89,7 @@ def tiers(
     queries, starts = fit.preferences.queries, fit.pairs.starts
     if fit.method == "bradley-terry":
         resamples = 0
-        close = tuple(likelihood_separation(fit, query, alpha, refit) for query in range(len(queries)))
+        close = tuple(_separation(fit, query, alpha, rule, refit) for query in range(len(queries)))
     else:
         draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
         blocks = [slice(starts[query], starts[query + 1]) for query in range(len(queries))]
@@ -100,6 +100,14 @@ def tiers(
         edges = [*cut(pairs, alpha)[:max_depth].tolist(), len(items)]
         named[query] = [items[start:stop] for start, stop in pairwise(edges)]
     return Tiers(fit, named, close, alpha, rule, max_depth, resamples, seed)
+
+
+def _separation(fit: Strengths, query: int, alpha: float, rule: str, refit: str) -> Close:
+    if rule == "partition":
+        return likelihood_separation(fit, query, alpha, refit)
+    # Holm compares p-values with as little as alpha / pairs, and needs them exact
+    size = int(np.diff(fit.pairs.starts)[query])
+    return likelihood_separation(fit, query, alpha / max(1, size * (size - 1) // 2), "always")
 
 
 def partition(close: Close, alpha: float) -> Ints:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.references.preferences.newton import centred, solve
-from rankdev.references.preferences.pairs import Pairs
+from rankdev.references.preferences.pairs import Pairs, sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,9 +33,7 @@ def factors(pairs: Pairs, curvature: Floats, penalty: Floats) -> list[Floats]:
         i, j = pairs.first[mine] - start, pairs.second[mine] - start
         information = np.diag(penalty[start : start + size])
         information[i, j] = information[j, i] = -curvature[mine]
-        information[np.diag_indices(size)] += np.bincount(i, curvature[mine], size) + np.bincount(
-            j, curvature[mine], size
-        )
+        information[np.diag_indices(size)] += sums(i, curvature[mine], size) + sums(j, curvature[mine], size)
         values, vectors = np.linalg.eigh(information)
         # without a penalty the constant direction has no information, and no meaning either
         known = values > 1e-10 * values[-1]
@@ -47,11 +45,11 @@ def factors(pairs: Pairs, curvature: Floats, penalty: Floats) -> list[Floats]:
 def _draws(pairs: Pairs, curvature: Floats, penalty: Floats) -> Floats:
     rng = np.random.Generator(np.random.Philox(0))
     n = pairs.items
-    diagonal = np.bincount(pairs.first, curvature, n) + np.bincount(pairs.second, curvature, n) + penalty
+    diagonal = sums(pairs.first, curvature, n) + sums(pairs.second, curvature, n) + penalty
     columns = []
     for _ in range(DRAWS):
         noise = np.sqrt(curvature) * rng.standard_normal(len(curvature))
-        right = np.bincount(pairs.first, noise, n) - np.bincount(pairs.second, noise, n)
+        right = sums(pairs.first, noise, n) - sums(pairs.second, noise, n)
         columns.append(right + np.sqrt(penalty) * rng.standard_normal(n))
     right = np.stack(columns, axis=1)
     return centred(solve(pairs, curvature, diagonal, right, 1e-4), pairs.starts) / np.sqrt(DRAWS)
