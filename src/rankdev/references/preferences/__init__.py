@@ -10,6 +10,7 @@ from rankdev.references.preferences.diagnostics import Diagnostics
 from rankdev.references.preferences.preferences import Preferences
 from rankdev.references.preferences.selection import NextPairs, next_pairs
 from rankdev.references.preferences.strengths import Strengths, strengths
+from rankdev.references.preferences.summary import Summary, summarise
 from rankdev.references.preferences.tiers import Tiers, tiers
 
 __all__ = [
@@ -17,12 +18,14 @@ __all__ = [
     "NextPairs",
     "Preferences",
     "Strengths",
+    "Summary",
     "Tiers",
     "WorkerQuality",
     "next_pairs",
     "references_from_preferences",
     "resample_references",
     "strengths",
+    "summarise",
     "tiers",
     "tiers_from_preferences",
 ]

@@ -122,7 +122,7 @@ def strengths(
     >>> from rankdev.references.preferences import Preferences
     >>> judged = Preferences.from_rows([("q", "x", "y")] * 3 + [("q", "y", "x")])
     >>> strengths(judged).values.round(2).tolist()
-    [0.47, -0.47]
+    [0.52, -0.52]
     """
     _check(preferences, method, ridge, ties, disconnected)
     preferences = connected(preferences, disconnected)
