@@ -62,8 +62,13 @@ def linearise(first: Any, second: Any, count: Any, score: Any, strength: Any, ti
     gradient = np.zeros(strength.size)
     diagonal = np.zeros(strength.size)
     curvature = np.empty(first.size)
+    row, row_gradient, row_diagonal = 0, 0.0, 0.0  # pairs come by their first item: its sums stay in registers
     for k in range(first.size):
         i, j, n = first[k], second[k], count[k]
+        if i != row:
+            gradient[row] += row_gradient
+            diagonal[row] += row_diagonal
+            row, row_gradient, row_diagonal = i, 0.0, 0.0
         d = strength[i] - strength[j]
         if tie_rate == 0.0:
             mean = 1.0 / (1.0 + math.exp(-d))
@@ -76,18 +81,20 @@ def linearise(first: Any, second: Any, count: Any, score: Any, strength: Any, ti
             mean = (win + 0.5 * tie) * share
             h = n * max((win + 0.25 * tie) * share - mean * mean, 0.0)
         g = score[k] - n * mean
-        gradient[i] += g
+        row_gradient += g
+        row_diagonal += h
         gradient[j] -= g
-        diagonal[i] += h
         diagonal[j] += h
         curvature[k] = h
+    gradient[row] += row_gradient
+    diagonal[row] += row_diagonal
     return gradient, curvature, diagonal
 
 
 @njit(cache=True)
 def _spread_one(first: Any, second: Any, curvature: Any, x: Any) -> Any:
     result = np.zeros_like(x)
-    row, total = 0, 0.0  # pairs come by their first item, whose sum so stays in a register
+    row, total = 0, 0.0
     for k in range(first.size):
         i, j, h = first[k], second[k], curvature[k]
         if i != row:

@@ -30,28 +30,28 @@ def maximise(
     tie_rate: float = 0.0,
     virtual_node: bool = False,
     start: Floats | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-8,
     limit: int = 100,
 ) -> Fit:
     """Fit strengths: maximise Σ log-likelihood − ridge/2 · θ², or with a virtual node as the regulariser.
 
     The virtual node (Crowd-BT's regulariser) is an item of strength 0 that won and lost ``ridge`` times
-    against every item. Stops after a step that changes no difference of strengths by more than
-    ``tolerance``.
+    against every item. Stops after a step whose square, which is what Newton's method leaves to be done, is
+    below ``tolerance``.
     """
     strength = _first_guess(pairs) if start is None else start
     iteration, change = 0, np.inf
-    while change > tolerance and iteration < limit:
+    while change**2 > tolerance and iteration < limit:
         iteration += 1
         gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
         slope, bend = _penalty(strength, ridge, virtual_node)
         gradient = gradient - slope
         # solving more exactly than the quadratic model holds is wasted
         slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
-        step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-3)))
+        step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
         step, change = _damped(pairs, step)
         strength = strength + step
-    return Fit(strength, curvature, bend, iteration, change <= tolerance)
+    return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
 
 
 def solve(
