@@ -102,7 +102,7 @@ def test_nothing_to_compare():
         Preferences.from_rows([])
     with pytest.raises(DataError, match="no comparisons"):
         strengths(Preferences.from_rows(items={"q": ["x"]}))
-    with pytest.raises(DataError, match="expected \\(query, winner, loser\\)"):
+    with pytest.raises(DataError, match=r"expected \(query, winner, loser\)"):
         Preferences.from_rows([("q", "x")])
 
 
@@ -116,7 +116,7 @@ def test_one_item_is_a_reference_of_one():
 def test_disconnected_groups_are_named_split_or_cut():
     rows = [("q", "a", "b"), ("q", "b", "c"), ("q", "x", "y"), ("r", "a", "x")]
     judged = Preferences.from_rows(rows)
-    with pytest.raises(DataError, match="2 groups .*{a, b, c}; {x, y}"):
+    with pytest.raises(DataError, match=r"2 groups .*{a, b, c}; {x, y}"):
         strengths(judged)
     split = strengths(judged, disconnected="split").ordered_items()
     assert split == {"q#1": ["a", "b", "c"], "q#2": ["x", "y"], "r": ["a", "x"]}

@@ -68,7 +68,7 @@ def test_known_maxima(data, strength):
 
 
 def test_without_a_ridge_an_item_that_never_lost_is_refused():
-    with pytest.raises(DataError, match="never lost .* use ridge"):
+    with pytest.raises(DataError, match=r"never lost .* use ridge"):
         strengths(Preferences.from_rows([("q", "x", "y")]), ridge=0)
 
 

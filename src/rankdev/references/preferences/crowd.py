@@ -112,7 +112,7 @@ def crowd_bt(
         meant = said / (said + (1 - quality[votes.worker]) * (1 - agree))
         meant_sum = sums(votes.worker, votes.weight * meant, workers) + prior[0] - 1
         better = np.clip(meant_sum / np.maximum(total, 1e-12), 1e-6, 1 - 1e-6)
-        fit = maximise(_recount(pairs, votes, meant), ridge, virtual_node=True, start=start, tolerance=1e-6)
+        fit = maximise(_recount(pairs, votes, meant), ridge, virtual_node=True, start=start, limit=1)
         change = max(np.abs(fit.strength - start).max(), np.abs(better - quality).max())
         start, quality = fit.strength, better
     information = _information(pairs, votes, start, quality)
