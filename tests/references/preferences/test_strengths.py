@@ -105,9 +105,11 @@ def test_compiled_sums_are_the_plain_ones(seed, items, judgments, tie_rate):
 
 
 def test_the_engine_does_not_change_the_result(monkeypatch):
+    pytest.importorskip("numba")
     winner, loser, _ = random_pairs(40, 2000, np.random.default_rng(3))
     plain = strengths(preferences_of(winner, loser))
     monkeypatch.setattr(pairs, "COMPILE_FROM", 1)
+    assert pairs._engine(1) is not pairs._Plain
     assert_allclose(strengths(preferences_of(winner, loser)).values, plain.values, atol=1e-8)
 
 

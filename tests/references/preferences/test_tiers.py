@@ -145,6 +145,7 @@ def test_depth_joins_the_rest():
     rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
     cut = tiers_from_preferences(rows, max_depth=3).tiers["q"]
     assert cut == [["d0"], ["d1"], ["d2", "d3", "d4", "d5"]]
+    assert summarise(tiers_from_preferences(rows, max_depth=3)).queries[0].undecided == 0  # joined, not undecided
 
 
 def test_tables_and_references_say_the_same():

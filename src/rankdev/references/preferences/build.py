@@ -61,6 +61,7 @@ def resample_references(
     ridge: float = 0.1,
     ties: str = "half",
     disconnected: str = "error",
+    worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
     rule: str = "partition",
     max_depth: int | None = None,
@@ -70,7 +71,14 @@ def resample_references(
     For Crowd-BT and Rank Centrality each draw's order is cut where the tiers of the data are cut, since a
     bootstrap inside every draw would be out of proportion.
     """
-    fit = strengths(as_preferences(preferences), method, ridge=ridge, ties=ties, disconnected=disconnected)
+    fit = strengths(
+        as_preferences(preferences),
+        method,
+        ridge=ridge,
+        ties=ties,
+        disconnected=disconnected,
+        worker_prior=worker_prior,
+    )
     options: dict[str, Any] = {"alpha": alpha, "rule": rule, "max_depth": max_depth}
     sizes = None
     if method != "bradley-terry":

@@ -6,6 +6,7 @@ The plain versions are NumPy; for many pairs and where numba is installed, compi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -146,9 +147,14 @@ class _Plain:
         return result
 
 
-def _engine(size: int) -> Any:
-    if size >= COMPILE_FROM and find_spec("numba"):
-        from rankdev.references.preferences import compiled
+@cache
+def _compiled() -> Any:
+    if not find_spec("numba"):
+        return _Plain
+    from rankdev.references.preferences import compiled
 
-        return compiled
-    return _Plain
+    return compiled
+
+
+def _engine(size: int) -> Any:
+    return _compiled() if size >= COMPILE_FROM else _Plain

@@ -111,7 +111,10 @@ def _open_neighbours(result: Tiers, number: int, sizes: list[int]) -> tuple[int,
     start, stop = fit.pairs.starts[number], fit.pairs.starts[number + 1]
     order = np.argsort(-fit.values[start:stop], kind="stable")
     inside = np.ones(max(len(order) - 1, 0), bool)
-    inside[np.cumsum(sizes[:-1]) - 1 if len(sizes) > 1 else []] = False
+    inside[np.cumsum(sizes[:-1], dtype=np.int64) - 1] = False
+    pairs = result.close[number]
+    unclear = pairs.i[(pairs.j == pairs.i + 1) & (pairs.p >= result.alpha)]
+    inside &= np.isin(np.arange(len(inside)), unclear)
     d = -np.diff(fit.values[start:stop][order])[inside]
     close = d < TOO_CLOSE
     if fit.curvature is None:

@@ -78,7 +78,7 @@ def tiers(
     from the current tier's first at level ``alpha``, Holm-corrected over the query's pairs. Bradley–Terry
     is tested by likelihood ratios; the other methods by ``resamples`` bootstraps clustered by worker.
     Tiers below ``max_depth`` are joined to the tier there. ``refit`` ("auto", "always", "never") says when
-    a pair is refitted; the answers agree where the default does not.
+    the partition refits a pair; "auto" does where the answer could depend on it.
 
     >>> from rankdev.references.preferences import Preferences, strengths
     >>> rows = [("q", "x", "y")] * 12 + [("q", "x", "z")] * 12 + [("q", "y", "z"), ("q", "z", "y")] * 6
