@@ -1,7 +1,7 @@
 """Time Bradley–Terry side by side with evalica: `python -m benchmarks.preferences [--large]`.
 
 Both start from the same numbered judgments (evalica gets lists and its own index, rankdev columns). Prints one
-line a size: seconds and the ratio rankdev / evalica, both measured in this run, best of three.
+line a size: the least seconds of runs taken in turns, and the ratio rankdev / evalica.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,19 +33,26 @@ def ours(items: int, winner: Any, loser: Any) -> Any:
     return strengths(Preferences(("q",), names, np.zeros(items, np.int32), winner, loser, nobody))
 
 
-def theirs(winner: list[int], loser: list[int], outcomes: list[Any]) -> Any:
-    import evalica
-
-    return evalica.bradley_terry(winner, loser, outcomes)
-
-
-def best(times: int, work: Callable[..., Any], *arguments: Any) -> float:
-    spent = []
+def best(times: int, *works: Callable[[], Any]) -> list[float]:
+    """The least seconds of each work, taken in turns so that all see the same load."""
+    least = [float("inf")] * len(works)
     for _ in range(times):
-        start = time.perf_counter()
-        work(*arguments)
-        spent.append(time.perf_counter() - start)
-    return min(spent)
+        for k, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            least[k] = min(least[k], time.perf_counter() - start)
+    return least
+
+
+def many_queries(queries: int, items: int, each: int) -> Preferences:
+    rng = np.random.default_rng(1)
+    a = rng.integers(items, size=(queries, each))
+    b = (a + 1 + rng.integers(items - 1, size=a.shape)) % items
+    base = np.arange(queries)[:, None] * items
+    winner, loser = ((base + side).astype(np.int32).ravel() for side in (a, b))
+    of = np.repeat(np.arange(queries, dtype=np.int32), items)
+    names = tuple(map(str, range(queries * items)))
+    return Preferences(tuple(map(str, range(queries))), names, of, winner, loser, np.zeros(len(winner), bool))
 
 
 def main() -> None:
@@ -52,24 +60,15 @@ def main() -> None:
 
     ours(1000, *judgments(1000, 50_000))  # compile once, outside the clock
     print("items      judgments   rankdev s  evalica s   ratio   goal")
-    for items, count, goal, repeats in ((1000, 100_000, 0.2, 3), (10_000, 1_000_000, 0.02, 1)):
+    for items, count, goal, repeats in ((1000, 100_000, 0.2, 20), (10_000, 1_000_000, 0.02, 1)):
         winner, loser = judgments(items, count)
-        mine = best(3, ours, items, winner, loser)
-        peer = best(repeats, theirs, winner.tolist(), loser.tolist(), [evalica.Winner.X] * count)
+        lists = winner.tolist(), loser.tolist(), [evalica.Winner.X] * count
+        mine, peer = best(repeats, partial(ours, items, winner, loser), partial(evalica.bradley_terry, *lists))
         print(f"{items:<10,} {count:<11,} {mine:<10.4f} {peer:<11.3f} {mine / peer:<7.4f} {goal}")
-    rng = np.random.default_rng(1)
-    rows = np.concatenate([rng.permuted(np.tile(np.arange(20), (1000, 1)), axis=1)[:, :2] for _ in range(100)])
-    base = np.tile(np.arange(1000), 100)[:, None] * 20
-    pair = (rows + base).astype(np.int32)
-    names, query = tuple(map(str, range(20_000))), np.repeat(np.arange(1000, dtype=np.int32), 20)
-    queries = tuple(map(str, range(1000)))
-    fit_all = lambda: strengths(  # noqa: E731
-        Preferences(queries, names, query, pair[:, 0], pair[:, 1], np.zeros(len(pair), bool))
-    )
-    print(f"1,000 queries × 20 items, 100,000 judgments together: {best(3, fit_all):.3f} s")
+    together = best(3, lambda: strengths(many_queries(1000, 20, 100)))[0]
+    print(f"1,000 queries × 20 items × 100 judgments, fitted together: {together:.3f} s")
     if "--large" in sys.argv:
-        winner, loser = judgments(100_000, 10_000_000)
-        mine = best(1, ours, 100_000, winner, loser)
+        mine = best(1, partial(ours, 100_000, *judgments(100_000, 10_000_000)))[0]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"{100_000:<10,} {10_000_000:<11,} {mine:<10.2f} peak memory of the process {peak:.2f} GiB (goal 4)")
 

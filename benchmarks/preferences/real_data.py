@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import kendalltau, spearmanr
 
-from rankdev.evaluation import evaluate
+from rankdev.evaluation import Scores, evaluate
 from rankdev.formats import read_run
 from rankdev.formats.preferences import read_preferences
 from rankdev.meta.doubt import evaluate_with_doubt
@@ -49,7 +49,7 @@ def arguments(folder: Path) -> None:
     print(summarise(tiers(strengths(judged))))
 
 
-def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> None:
+def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> Scores:
     start = time.perf_counter()
     result = tiers(strengths(judged))
     print(f"{name}: tiers in {time.perf_counter() - start:.1f} s")
@@ -59,6 +59,14 @@ def systems(name: str, judged: Preferences, authors: References, runs: dict[str,
     for number, measure in enumerate(ours.measures):
         tau = kendalltau(ours.means[:, number], theirs).statistic
         print(f"  {measure} on our references beside {AUTHORS} on the authors' order: Kendall τ {tau:.3f}")
+    return ours
+
+
+def doubts(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
+    start = time.perf_counter()
+    doubt = evaluate_with_doubt(judged, runs, ["RDQ@10"], resamples=resamples)
+    print(f"doubt, {resamples} resamples, {len(runs)} runs: {time.perf_counter() - start:.1f} s")
+    print(doubt.to_polars(), doubt.beats())
 
 
 def main() -> None:
@@ -75,12 +83,9 @@ def main() -> None:
     model = Preferences.from_table(pl.concat(rounds))
     people = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
     systems("dl21-llm", model, authors, runs)
-    systems("dl21-crowd", people, authors, runs)
-    best = dict(list(runs.items())[:6])
-    start = time.perf_counter()
-    doubt = evaluate_with_doubt(people, best, ["RDQ@10"], resamples=100)
-    print(f"doubt, 100 resamples of dl21-crowd, {len(best)} runs: {time.perf_counter() - start:.1f} s")
-    print(doubt.to_polars(), doubt.beats())
+    scores = systems("dl21-crowd", people, authors, runs)
+    best = np.argsort(-scores.means[:, 0])[:6]
+    doubts(people, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
 
 
 if __name__ == "__main__":
