@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import choix
 import evalica
 import numpy as np
@@ -6,8 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import spearmanr
 
 from rankdev.errors import DataError, UsageError
+from rankdev.formats import read_preferences
 from rankdev.references.preferences import Preferences, pairs, strengths, uncertainty
 from rankdev.references.preferences.centrality import rank_centrality
 
@@ -223,6 +227,18 @@ def test_a_worker_with_one_judgment_is_unclear():
     rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
     fit = strengths(Preferences.from_rows([*rows, ("q", "d000", "d001", "once")]), "crowd-bt")
     assert fit.workers.to_polars().filter(worker="once")["verdict"].to_list() == ["unclear"]
+
+
+def test_real_judgments_give_the_order_supplied_with_them():
+    folder = Path(__file__).parents[3] / "../shared/data/preferences/arguments"
+    if not folder.exists():
+        pytest.skip("needs ../shared/data/preferences/arguments beside the repository")
+    fit = strengths(read_preferences(folder / "pairs_by_worker.tsv.gz"))
+    gold = pl.read_csv(folder / "gold_ranking.tsv", separator="\t")
+    joined = fit.to_polars().join(gold, left_on=["query", "item"], right_on=["topic", "arg_id"])
+    rho = [spearmanr(topic["strength"], -topic["rank_score"]).statistic for _, topic in joined.group_by("query")]
+    assert len(rho) == 31
+    assert np.mean(rho) == pytest.approx(0.9108, abs=0.001)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from rankdev.errors import UsageError
 from rankdev.references.preferences import (
     Preferences,
     resample_references,
+    separation,
     strengths,
     summarise,
     tiers,
     tiers_from_preferences,
+    uncertainty,
 )
 from rankdev.references.preferences.refit import likelihood_ratios
 from rankdev.references.preferences.separation import Close, _problem, likelihood_separation
@@ -91,6 +93,20 @@ def test_what_is_not_refitted_would_have_been_decided_the_same(seed, items, per_
     always = likelihood_separation(fit, 0, 0.05, "always")
     near = {(i, j) for i, j, p in zip(always.i, always.j, always.p, strict=True) if abs(p - 0.05) < 0.002}
     assert same[0] - near == same[1] - near
+
+
+def test_long_lists_are_decided_nearly_as_by_refits(monkeypatch):
+    for scale, judgments in ((1.0, 6000), (3.0, 400)):
+        winner, loser, _ = random_pairs(60, judgments, np.random.default_rng(8), scale)
+        together = []
+        for limit, refit in ((300, "always"), (10, "auto")):
+            monkeypatch.setattr(uncertainty, "EXACT_UP_TO", limit)
+            monkeypatch.setattr(separation, "EXACT_UP_TO", limit)
+            close = likelihood_separation(strengths(preferences_of(winner, loser)), 0, 0.05, refit)
+            table = np.zeros((60, 60), bool)
+            table[close.i, close.j] = close.p >= 0.05
+            together.append(table)
+        assert np.mean((together[0] == together[1])[np.triu_indices(60, 1)]) > 0.95
 
 
 def wrongs(together, starts, n):

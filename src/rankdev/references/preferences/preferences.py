@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -162,16 +162,13 @@ class Preferences:
         order = np.argsort(codes, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        return Preferences(
-            queries,
-            tuple(self.items[i] for i in order),
-            codes[order],
-            place[self.winner].astype(np.int32),
-            place[self.loser].astype(np.int32),
-            self.tie,
-            self.workers,
-            self.worker,
-            self.weight,
+        return replace(
+            self,
+            queries=queries,
+            items=tuple(self.items[i] for i in order),
+            item_query=codes[order],
+            winner=place[self.winner].astype(np.int32),
+            loser=place[self.loser].astype(np.int32),
         )
 
     def select(self, queries: Iterable[str]) -> Preferences:
@@ -183,31 +180,20 @@ class Preferences:
         kept = self._keep(mask[self.item_query])
         codes = np.cumsum(mask) - 1
         names = tuple(query for query in self.queries if query in wanted)
-        return Preferences(
-            names,
-            kept.items,
-            codes[kept.item_query].astype(np.int32),
-            kept.winner,
-            kept.loser,
-            kept.tie,
-            kept.workers,
-            kept.worker,
-            kept.weight,
-        )
+        return replace(kept, queries=names, item_query=codes[kept.item_query].astype(np.int32))
 
     def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
         place = (np.cumsum(mask) - 1).astype(np.int32)
         rows = mask[self.winner] & mask[self.loser]
-        return Preferences(
-            self.queries,
-            tuple(self.items[i] for i in np.flatnonzero(mask)),
-            self.item_query[mask],
-            place[self.winner[rows]],
-            place[self.loser[rows]],
-            self.tie[rows],
-            self.workers,
-            None if self.worker is None else self.worker[rows],
-            None if self.weight is None else self.weight[rows],
+        return replace(
+            self,
+            items=tuple(self.items[i] for i in np.flatnonzero(mask)),
+            item_query=self.item_query[mask],
+            winner=place[self.winner[rows]],
+            loser=place[self.loser[rows]],
+            tie=self.tie[rows],
+            worker=None if self.worker is None else self.worker[rows],
+            weight=None if self.weight is None else self.weight[rows],
         )
 
     def diagnostics(self) -> Diagnostics:
