@@ -77,7 +77,9 @@ def agreement(
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):
-            raise DataError(f"data set {name!r} has other measures than the first; name common ones in measures=")
+            raise DataError(
+                f"data set {name!r} has other measures than the first; name common ones in measures="
+            )
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
     means = [_means(part.select(measures=chosen)) for part in parts.values()]
@@ -107,7 +109,9 @@ def _pool(parts: Mapping[str, Scores]) -> Scores:
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if set(part.systems) != set(first.systems):
-            raise DataError(f"data set {name!r} has other systems than the first; pooling needs the same ones")
+            raise DataError(
+                f"data set {name!r} has other systems than the first; pooling needs the same ones"
+            )
     aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
     return Scores(
         first.systems,

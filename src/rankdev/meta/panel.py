@@ -41,7 +41,9 @@ def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
     Queries that lack a value are left out for that measure, with a warning that counts them.
     """
     if len(scores.systems) < at_least:
-        raise UsageError(f"a comparison needs at least {at_least} systems; got {', '.join(scores.systems) or 'none'}")
+        raise UsageError(
+            f"a comparison needs at least {at_least} systems; got {', '.join(scores.systems) or 'none'}"
+        )
     if np.isinf(scores.values).any():
         system, query, measure = np.argwhere(np.isinf(scores.values))[0]
         raise DataError(
@@ -71,9 +73,13 @@ def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
     gaps = (~known).sum(axis=0)
     for measure, missing in zip(scores.measures, gaps, strict=True):
         if missing == len(scores.queries):
-            raise DataError(f"{measure} has no query with a value for every system; leave the measure or a system out")
+            raise DataError(
+                f"{measure} has no query with a value for every system; leave the measure or a system out"
+            )
     if gaps.any():
-        counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
+        counts = ", ".join(
+            f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap
+        )
         remark = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
         warnings.warn(remark, RankdevWarning, stacklevel=4)
 

@@ -125,7 +125,9 @@ def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, .
     if buckets is None or buckets is False:
         return None
     if scores.reference_sizes is None:
-        raise DataError("buckets need the reference size of each query; use the scores that evaluate() returns")
+        raise DataError(
+            "buckets need the reference size of each query; use the scores that evaluate() returns"
+        )
     edges = PAPER_EDGES if buckets is True else tuple(buckets)
     if not edges or list(edges) != sorted(set(edges)):
         raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
@@ -201,7 +203,9 @@ class _Simulation:
             rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1) > 0
         return rejected
 
-    def curves(self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...]) -> tuple[Floats, tuple[int, ...]]:
+    def curves(
+        self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...]
+    ) -> tuple[Floats, tuple[int, ...]]:
         """Give power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
         values = np.full((self.measures, self.pairs, len(sizes)), np.nan)
         for i, n in enumerate(sizes):

@@ -66,7 +66,9 @@ class Power:
             name: pl.Series(labels, dtype=pl.String).gather(axes[0 if name == "measure" else 1])
             for name, labels in names.items()
         }
-        frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
+        frame = pl.DataFrame(
+            {**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()}
+        )
         if errors:
             frame = frame.with_columns(pl.Series("error", self.error.ravel()))
         return frame.fill_nan(None)

@@ -121,7 +121,9 @@ def grid_measures(
     known = [entry.name for entry in fields(base)]
     for name in grid:
         if name not in known:
-            raise UsageError(f"{measure} has no parameter {name!r}{suggestion(name, known)}; it has {', '.join(known)}")
+            raise UsageError(
+                f"{measure} has no parameter {name!r}{suggestion(name, known)}; it has {', '.join(known)}"
+            )
     if not grid or not all(len(values) for values in grid.values()):
         raise UsageError("grid must name at least one parameter, each with at least one value")
     cells = tuple(product(*grid.values()))

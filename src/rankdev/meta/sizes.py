@@ -10,7 +10,9 @@ from rankdev.meta.panel import Panel, check_number
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 
 
-def fitting(sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "") -> tuple[int, ...]:
+def fitting(
+    sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = ""
+) -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
     for size in sizes:
         check_number("sizes", size, 2, whole=True)

@@ -39,7 +39,9 @@ class Stability:
         """One row a measure and size: measure, n, tau."""
         import polars as pl
 
-        names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
+        names = pl.Series(self.measures, dtype=pl.String).gather(
+            np.repeat(range(len(self.measures)), len(self.sizes))
+        )
         columns = {"measure": names, "n": np.tile(self.sizes, len(self.measures)), "tau": self.tau.ravel()}
         return pl.DataFrame(columns).fill_nan(None)
 
