@@ -60,7 +60,7 @@ def test_without_a_ridge_choix_and_evalica_agree():
 @pytest.mark.parametrize(
     ("data", "strength"),
     [
-        # choix's own cases: two items, the odds are the ratio of wins
+        # two items: the odds are the ratio of wins
         ([(0, 1), (0, 1), (0, 1), (1, 0)], [np.log(3) / 2, -np.log(3) / 2]),
         # a cycle has no better and no worse
         ([(0, 1), (1, 2), (2, 0)], [0, 0, 0]),
