@@ -26,15 +26,11 @@ def main() -> None:
     options.add_argument("--quick", action="store_true", help="a tenth of the subsamples, extrapolated")
     chosen = options.parse_args()
     subsamples = SUBSAMPLES // 10 if chosen.quick else SUBSAMPLES
-    names = [
-        name for name in ("numba", "numpy", "torch") if chosen.engine in (name, "all") and find_spec(name)
-    ]
+    names = [name for name in ("numba", "numpy", "torch") if chosen.engine in (name, "all") and find_spec(name)]
     if not names:
         sys.exit(f"{chosen.engine} is not installed")
     scores = synthetic()
-    print(
-        f"{SYSTEMS} systems, {PAIRS} pairs, {MEASURES} measures, {QUERIES} queries, {len(PAPER_SIZES)} sizes,"
-    )
+    print(f"{SYSTEMS} systems, {PAIRS} pairs, {MEASURES} measures, {QUERIES} queries, {len(PAPER_SIZES)} sizes,")
     print(f"{SUBSAMPLES} subsamples, {PERMUTATIONS} permutations: {tests():,} tests; extrapolations say so")
     print(f"{'':34}{'seconds':>12}{'ratio':>10}")
     for name in names:
@@ -81,8 +77,7 @@ def products() -> float:
 def agree(scores: Scores, names: list[str]) -> None:
     found = {name: protocol(scores, name, 12) for name in dict.fromkeys([*names, "numpy"])}
     same = all(
-        np.array_equal(found["numpy"].power, one.power)
-        and np.array_equal(found["numpy"].rejected, one.rejected)
+        np.array_equal(found["numpy"].power, one.power) and np.array_equal(found["numpy"].rejected, one.rejected)
         for one in found.values()
     )
     print(f"same numbers from {', '.join(found)}: {'yes' if same else 'NO'} (12 subsamples of every size)")

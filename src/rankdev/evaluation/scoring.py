@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankdev.errors import DataError, MeasureError, UsageError
-from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.matching import MatchedRun, Matcher
 from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
@@ -40,25 +43,24 @@ def evaluate(
     wanted = parse_all(measures)
     known = references if isinstance(references, References) else _references(references)
     systems = _systems(runs)
-    depth = deepest(wanted)
     matcher = Matcher(known)
     values = np.zeros((len(systems), len(known), len(wanted)))
-    coverage = []
-    for s, (system, source) in enumerate(systems.items()):
-        watch = None if progress is None else _watch(progress, system)
-        run = _run(source, order, ties, depth, watch)
+
+    def score_system(s: int, system: str, source: Any) -> Coverage:
+        watch = None if progress is None else partial(progress, system)
+        run = _run(source, order, ties, deepest(wanted), watch)
         _check_depth(system, run.depth, wanted)
-        try:
-            matched = matcher.match(run, depth)
-        except DataError as error:
-            where = source if isinstance(source, str | Path) else f"system {system!r}"
-            raise DataError(f"{where}: {error}") from None
+        where = source if isinstance(source, str | Path) else f"system {system!r}"
+        matched = _match(matcher, run, deepest(wanted), where)
         for rows, block in matched.blocks():
             for m, measure in enumerate(wanted):
                 values[s, rows, m] = _score(measure, block)
-        coverage.append(Coverage(system, len(known), matched.missing, matched.unreferenced, matched.tied))
+        return Coverage(system, len(known), matched.missing, matched.unreferenced, matched.tied)
+
+    with ThreadPoolExecutor(min(len(systems), os.cpu_count() or 1)) as pool:
+        coverage = tuple(pool.map(score_system, range(len(systems)), systems.keys(), systems.values()))
     labels = tuple(str(measure) for measure in wanted)
-    return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, tuple(coverage))
+    return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage)
 
 
 def deepest(measures: Iterable[Measure]) -> int | None:
@@ -85,6 +87,13 @@ def remarks(scores: Scores, ties: Ties = "trec_eval") -> list[str]:
         if entry.tied:
             lines.append(f"{entry.system}: equal scores decide in {entry.tied} {of}; ties are broken by {ties!r}")
     return lines
+
+
+def _match(matcher: Matcher, run: Run, depth: int | None, where: str | Path) -> MatchedRun:
+    try:
+        return matcher.match(run, depth)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
 def _score(measure: Measure, block: Any) -> Any:
@@ -115,7 +124,3 @@ def _systems(runs: Any) -> Mapping[str, Any]:
         if not isinstance(name, str) or not name:
             raise UsageError(f"a system is named by text; got {name!r}")
     return runs
-
-
-def _watch(progress: Callable[[str, int], None], system: str) -> Callable[[int], None]:
-    return lambda size: progress(system, size)

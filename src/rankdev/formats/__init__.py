@@ -1,13 +1,11 @@
-"""Files ↔ references, runs and preferences: TREC, JSONL, JSON, CSV and Parquet, plain or packed."""
+"""Files ↔ references and runs (preferences have their own module): TREC, JSONL, JSON, CSV, Parquet, plain or packed."""
 
-from rankdev.formats.preferences import read_preferences
 from rankdev.formats.references import read_grades, read_lists, read_references, write_references
 from rankdev.formats.runs import read_run, write_run
 
 __all__ = [
     "read_grades",
     "read_lists",
-    "read_preferences",
     "read_references",
     "read_run",
     "write_references",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.formats.streams import PathLike, Source, ahead, plain_suffix, writing
+from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
 from rankdev.formats.tables import Table, encode_table, read_json, read_table
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
@@ -73,7 +73,7 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
 
 def _read_trec(source: Source, ordering: Ordering, depth: int | None) -> Run:
     builder = RunBuilder(ordering, depth)
-    for frame, line_of in ahead(read_trec(source, RUN, ordering.order)):
+    for frame, line_of in read_trec(source, RUN, ordering.order):
         try:
             builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
         except DataError as error:

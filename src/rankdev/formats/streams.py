@@ -11,21 +11,19 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self, TypeVar
+from typing import IO, Any, Literal, Self
 
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.frames import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = str | os.PathLike[str]
-T = TypeVar("T")
 
 HEAD_BYTES = 1 << 16
-BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
+BATCH_BYTES = 16 << 20  # small enough for the allocator to use the same memory again for each batch
 _GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
@@ -155,15 +153,6 @@ def kind_of(head: bytes, suffix: str = "") -> Kind:
     if suffix not in (".csv", ".tsv") and _JSON_BEGINS.match(head):
         return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
     return _delimited(line, suffix)
-
-
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """Make the next item in a thread while the last one is used."""
-    with ThreadPoolExecutor(1) as thread:
-        upcoming = thread.submit(next, items, None)
-        while (item := upcoming.result()) is not None:
-            upcoming = thread.submit(next, items, None)
-            yield item
 
 
 def plain_suffix(path: PathLike) -> str:

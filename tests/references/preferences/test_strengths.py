@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from rankdev.errors import DataError, UsageError
-from rankdev.formats import read_preferences
+from rankdev.formats.preferences import read_preferences
 from rankdev.references.preferences import Preferences, pairs, strengths, uncertainty
 from rankdev.references.preferences.centrality import rank_centrality
 
