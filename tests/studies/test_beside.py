@@ -19,7 +19,7 @@ TABLE = Comparison(
 
 
 def test_ours_stands_above_the_paper_and_measures_it_does_not_have_stand_alone():
-    shown = TABLE.report().display
+    shown = TABLE.report().shown
     assert shown["measure"].to_list() == ["a", "", "b", "", "c"]
     assert shown[""].to_list() == ["rankdev", "paper", "rankdev", "paper", "rankdev"]
     assert shown["p50"].to_list() == [0.2, 0.5, 0.3, 0.4, None]

@@ -1,10 +1,8 @@
-"""What the commands that judge scores share: where the scores come from, and progress."""
+"""What the commands that judge scores share: where the scores come from, and how they are tested."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,25 +74,16 @@ def load_scores(
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
     with reading_progress(runs) as progress:
         found = evaluate(
-            references, named_runs(runs, names), measures or ["RDQ@10"], order=order, ties=ties, progress=progress
+            references,
+            named_runs(references, runs, names),
+            measures or ["RDQ@10"],
+            order=order,
+            ties=ties,
+            progress=progress,
         )
     for line in remarks(found, ties):
         click.echo(f"rankdev: note: {line}", err=True)
     return found
-
-
-@contextmanager
-def working_progress() -> Iterator[Callable[[float, float, str], None] | None]:
-    """Show a bar on a terminal while a simulation goes on, with its cost first."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
-        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=note)
 
 
 def whole_numbers(text: str | None, what: str) -> list[int] | None:

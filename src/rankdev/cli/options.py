@@ -28,12 +28,12 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
     """Refuse a picture that could not be drawn before the work for it begins."""
-    from rankdev.reporting.plots import FORMATS
+    if path is not None:
+        from rankdev.reporting.plots import check_name
 
-    if path is not None and Path(path).suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
-    if path is not None and find_spec("matplotlib") is None:
-        raise MissingExtraError("matplotlib", "plot", "a picture")
+        check_name(path)
+        if find_spec("matplotlib") is None:
+            raise MissingExtraError("matplotlib", "plot", "a picture")
     return path
 
 
@@ -83,14 +83,14 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
     )
 
 
-def named_runs(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Name each run by --name or by its file."""
     from rankdev.formats.names import system_name
 
     if names and len(names) != len(paths):
         raise UsageError(f"{len(names)} --name for {len(paths)} runs; give one for each, in order, or none")
-    if list(paths).count("-") > 1:
-        raise UsageError("standard input (-) can be only one of the runs")
+    if [references, *paths].count("-") > 1:
+        raise UsageError("standard input (-) can be only one of the files")
     runs: dict[str, str] = {}
     for path, name in zip(paths, names or map(system_name, paths), strict=True):
         if name in runs:
@@ -131,6 +131,21 @@ def reading_progress(paths: Sequence[str]) -> Iterator[Callable[[str, int], None
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=size)
         yield lambda system, read: bar.update(task, advance=read, description=system)
+
+
+@contextmanager
+def working_progress(title: str = "simulating") -> Iterator[Callable[[float, float, str], None] | None]:
+    """Show a bar on a terminal while long work goes on, its cost first; None in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=f"{title}: {note}")
 
 
 def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

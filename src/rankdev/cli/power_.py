@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from rankdev.cli.judging import judging_options, load_scores, simulation_options, whole_numbers, working_progress
-from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.judging import judging_options, load_scores, simulation_options, whole_numbers
+from rankdev.cli.options import deliver, draw, figure_option, working_progress
 
 
 @click.command("power", short_help="Say how often n queries tell systems apart.")

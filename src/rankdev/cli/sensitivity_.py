@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from rankdev.cli.judging import seed_option, simulation_options, working_progress
-from rankdev.cli.options import deliver, draw, figure_option, named_runs, output_options
+from rankdev.cli.judging import seed_option, simulation_options
+from rankdev.cli.options import deliver, draw, figure_option, named_runs, output_options, working_progress
 from rankdev.errors import UsageError
 
 PAPER_CELLS = [(1, 0.2), (4, 0.2)]
@@ -44,7 +44,7 @@ def command(
     with working_progress() as progress:
         found = sensitivity(
             references,
-            named_runs(runs, names),
+            named_runs(references, runs, names),
             grid=dict(map(_values, grid)) or PAPER_GRID,
             progress=progress,
             **options,

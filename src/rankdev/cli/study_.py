@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, output_options
-from rankdev.cli.progress import working
+from rankdev.cli.options import deliver, figure_option, output_options, working_progress
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--figure", metavar="FILE", help="Draw each example position by position here: .png, .pdf or .svg.")
+@figure_option
 @output_options
 def controlled(figure: str | None, form: str | None, output: str | None) -> None:
     """Table 1: 13 controlled examples under 11 measures."""
@@ -58,7 +57,7 @@ def poi(
     from rankdev.studies.poi_report import poi_report
 
     systems = None if runs is None else runs_in(runs)
-    with working("points of interest") as progress:
+    with working_progress("points of interest") as progress:
         study = run_poi(references, systems, quick=quick, seed=seed, progress=progress)
     if figures is not None:
         from rankdev.studies.poi_figures import save_poi_figures
@@ -100,7 +99,7 @@ def trec_dl(
         study = TrecDl(all_tiers({year: pipeline.judgments(year) for year in years}))
     else:
         collections = {year: pipeline.collect(year) for year in years}
-        with working("TREC Deep Learning") as progress:
+        with working_progress("TREC Deep Learning") as progress:
             study = run_trec_dl(collections, quick=quick, seed=seed, progress=progress)
     if figures is not None:
         save_trec_dl_figures(study, figures)

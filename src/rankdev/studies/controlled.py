@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import rankdev as rd
 from rankdev.measures import RDQ, Measure
 from rankdev.references.reference import Reference
-from rankdev.reporting.canvas import check_figure_name, save_figure
-from rankdev.reporting.example_plot import Example, draw_examples
+from rankdev.reporting.plots import Example, check_name, plot_examples, save
 from rankdev.reporting.tables import Report
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def controlled_report(study: Controlled) -> Report:
 
 def controlled_figure(study: Controlled, path: str | Path) -> None:
     """Draw every example position by position, with its scores."""
-    check_figure_name(path)
+    check_name(path)
     labels = {cell.measure: cell.label for cell in study.cells}
     pictures = []
     for example in study.examples:
@@ -100,7 +99,7 @@ def controlled_figure(study: Controlled, path: str | Path) -> None:
         }
         scores = {cell.measure: cell.value for cell in study.cells if cell.experiment == example["experiment"]}
         pictures.append(Example(example["experiment"], _in_words(example), explanations, scores))
-    save_figure(draw_examples(pictures, labels), path)
+    save(plot_examples(pictures, labels), path)
 
 
 def _in_words(example: dict[str, Any]) -> str:

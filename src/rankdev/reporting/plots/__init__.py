@@ -2,13 +2,17 @@
 
 from rankdev.reporting.plots.curves import plot_power, plot_stability
 from rankdev.reporting.plots.differences import plot_differences
+from rankdev.reporting.plots.examples import Example, plot_examples
 from rankdev.reporting.plots.heatmaps import plot_agreement, plot_sensitivity
-from rankdev.reporting.plots.style import FORMATS, save
+from rankdev.reporting.plots.style import check_name, colour_of, save
 
 __all__ = [
-    "FORMATS",
+    "Example",
+    "check_name",
+    "colour_of",
     "plot_agreement",
     "plot_differences",
+    "plot_examples",
     "plot_power",
     "plot_sensitivity",
     "plot_stability",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from rankdev.errors import MissingExtraError, UsageError
+from rankdev.formats.streams import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +21,20 @@ COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
 # Okabe and Ito's colours without yellow, which is too light for lines on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-FAMILIES = {"RDQ": 0, "RBP": 1, "nDCG": 2, "Compat": 3, "P": 4, "R": 5, "AP": 6}
+FAMILIES = {"RDQ": 0, "RBP": 1, "nDCG": 2, "Compat": 3, "P": 4, "R": 5, "AP": 6, "Tau": 5}
+# lighter and darker for the configurations of a family that are seen together
+SHADES = {
+    "RDQ(alpha=4)": "#5CB0E0",
+    "RDQ(penalty=m1)": "#003A5C",
+    "RBP(p=0.9)": "#8A3C00",
+    "RBP(p=0.5)": "#FF9C57",
+    "nDCG(dcg=exp-log2)": "#003D2D",
+    "nDCG(gains=binary)": "#6FCFB0",
+    "nDCG(gains=linear,dcg=exp-log2)": "#00664B",
+    "Compat(p=0.95)": "#7D3560",
+    "Compat(p=0.8)": "#E9B9D3",
+    "Rho": "#A87400",
+}
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 SETTINGS: Any = {
@@ -55,48 +70,67 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return drawing
 
 
-def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, Any]:
+def figure(
+    width: float,
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    layout: Literal["constrained"] | None = "constrained",
+    **options: Any,
+) -> tuple[Figure, Any]:
     """Give a figure of some inches and its grid of axes."""
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(width, height), layout="constrained")
-    return drawn, drawn.subplots(rows, columns, squeeze=False)
+    drawn = Figure(figsize=(width, height), layout=layout)
+    return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
+
+
+def colour_of(measure: str) -> str:
+    """Give the colour of a measure at any cutoff, the same in every picture.
+
+    >>> colour_of("RDQ@5") == colour_of("RDQ@10")
+    True
+    """
+    name = measure.rpartition("@")[0] or measure
+    family = re.split(r"[(@]", measure)[0]
+    return SHADES.get(name) or COLOURS[FAMILIES.get(family, zlib.crc32(family.encode()) % len(COLOURS))]
 
 
 def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Give each measure its look: colour by family, dash and marker by the whole name.
-
-    A measure looks the same in every picture, unless two of one family and picture would look alike.
-
-    >>> looks(["RDQ@5"])["RDQ@5"]["color"] == looks(["AP@5", "RDQ(alpha=4)@5"])["RDQ(alpha=4)@5"]["color"]
-    True
-    """
+    """Give each measure its look: its colour, and dash and marker so that none needs colour to be told apart."""
     found: dict[str, dict[str, Any]] = {}
-    taken: dict[int, set[int]] = {}
+    taken: dict[str, set[int]] = {}
     for measure in measures:
-        family = re.split(r"[(@]", measure)[0]
-        colour = FAMILIES.get(family, zlib.crc32(family.encode()) % len(COLOURS))
         variant = zlib.crc32(measure.encode()) % len(MARKERS)
-        siblings = taken.setdefault(colour, set())
+        siblings = taken.setdefault(re.split(r"[(@]", measure)[0], set())
         while variant in siblings and len(siblings) < len(MARKERS):
             variant = (variant + 1) % len(MARKERS)
         siblings.add(variant)
         found[measure] = {
-            "color": COLOURS[colour],
+            "color": colour_of(measure),
             "linestyle": DASHES[variant % len(DASHES)],
             "marker": MARKERS[variant],
         }
     return found
 
 
+def check_name(path: str | Path) -> None:
+    """Refuse a name that does not say what kind of picture to write."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
+
+
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure as PNG, SVG or PDF, by the name's ending; the same figure gives the same bytes."""
     import matplotlib as mpl
 
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise UsageError(f"{target}: a picture's name must end in {', '.join(FORMATS)}")
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
+    check_name(path)
+    kind = Path(path).suffix.lower()[1:]
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    content = io.BytesIO()
     with mpl.rc_context(SETTINGS | {"svg.hashsalt": "rankdev"}):
-        figure.savefig(target, dpi=300, metadata=metadata)
-    return target
+        figure.savefig(content, format=kind, dpi=300, metadata=metadata)
+    with writing(path) as stream:
+        stream.write(content.getvalue())
+    return Path(path)

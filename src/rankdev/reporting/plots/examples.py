@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankdev.reporting.canvas import new_figure
-from rankdev.reporting.colours import colour_of
+from rankdev.reporting.plots.style import colour_of, figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,20 +26,20 @@ class Example:
     scores: Mapping[str, float | None]
 
 
-def draw_examples(examples: Sequence[Example], labels: Mapping[str, str]) -> Figure:
+@styled
+def plot_examples(examples: Sequence[Example], labels: Mapping[str, str]) -> Figure:
     """Draw a line for each example: bars as high as the positions' weights, and all scores.
 
     A bar is filled as far as the first explanation gives credit; the others' credits are short lines in their
     colours. ``labels`` gives the heading of each measure.
     """
-    figure = new_figure(17, 0.6 + 1.05 * len(examples), layout=None)
-    panels = figure.subplots(len(examples), 2, squeeze=False, width_ratios=[1, 1.9])
-    figure.subplots_adjust(left=0.01, right=0.995, bottom=0.005, top=0.965, wspace=0.02, hspace=0.12)
+    drawn, panels = figure(17, 0.6 + 1.05 * len(examples), len(examples), 2, layout=None, width_ratios=[1, 1.9])
+    drawn.subplots_adjust(left=0.01, right=0.995, bottom=0.005, top=0.965, wspace=0.02, hspace=0.12)
     for (left, right), example in zip(panels, examples, strict=True):
         _draw_positions(left, example)
         _draw_scores(right, example)
     _draw_headings(panels[0], labels, next(iter(examples[0].explanations)))
-    return figure
+    return drawn
 
 
 def _draw_positions(axes: Any, example: Example) -> None:
