@@ -108,10 +108,10 @@ def test_systems_are_named_after_their_files(path, name):
 
 def test_two_systems_need_two_names():
     with pytest.raises(UsageError, match=r"two systems are called 'a' \(x/a.run and y/a.txt\).*--name"):
-        named_runs(["x/a.run", "y/a.txt"], [])
-    assert named_runs(["x/a.run", "y/a.txt"], ["one", "two"]) == {"one": "x/a.run", "two": "y/a.txt"}
+        named_runs("refs", ["x/a.run", "y/a.txt"], [])
+    assert named_runs("refs", ["x/a.run", "y/a.txt"], ["one", "two"]) == {"one": "x/a.run", "two": "y/a.txt"}
     with pytest.raises(UsageError, match="1 --name for 2 runs"):
-        named_runs(["x/a.run", "y/a.txt"], ["one"])
+        named_runs("refs", ["x/a.run", "y/a.txt"], ["one"])
 
 
 def test_order_options_reach_the_run(rankdev, folder):

@@ -39,7 +39,7 @@ def command(
     from rankdev.evaluation.scoring import evaluate, remarks
     from rankdev.reporting.scores import scores_report
 
-    systems = named_runs(runs, names)
+    systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
         scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
     for line in remarks(scores, ties):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.evaluation.matching import MatchedRun, Matcher
-from rankdev.evaluation.scores import Coverage, Scores
+from rankdev.evaluation.scores import Coverage, Floats, Scores
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
@@ -41,24 +40,39 @@ def evaluate(
     [[0.5255, 1.0]]
     """
     wanted = parse_all(measures)
-    known = references if isinstance(references, References) else _references(references)
     systems = _systems(runs)
-    matcher = Matcher(known)
-    values = np.zeros((len(systems), len(known), len(wanted)))
+    depth = deepest(wanted)
+
+    def prepare() -> tuple[Matcher, Floats]:
+        known = _references(references)
+        return Matcher(known), np.zeros((len(systems), len(known), len(wanted)))
 
     def score_system(s: int, system: str, source: Any) -> Coverage:
-        watch = None if progress is None else partial(progress, system)
-        run = _run(source, order, ties, deepest(wanted), watch)
+        def watch(size: int) -> None:
+            if prepared.done():
+                prepared.result()  # references that cannot be read end the reading of runs too
+            if progress is not None:
+                progress(system, size)
+
+        run = _run(source, order, ties, depth, watch)
         _check_depth(system, run.depth, wanted)
-        where = source if isinstance(source, str | Path) else f"system {system!r}"
-        matched = _match(matcher, run, deepest(wanted), where)
+        matcher, values = prepared.result()
+        matched = _match(matcher, run, depth, source if isinstance(source, str | Path) else f"system {system!r}")
         for rows, block in matched.blocks():
             for m, measure in enumerate(wanted):
                 values[s, rows, m] = _score(measure, block)
-        return Coverage(system, len(known), matched.missing, matched.unreferenced, matched.tied)
+        return Coverage(system, len(matcher.references), matched.missing, matched.unreferenced, matched.tied)
 
-    with ThreadPoolExecutor(min(len(systems), os.cpu_count() or 1)) as pool:
-        coverage = tuple(pool.map(score_system, range(len(systems)), systems.keys(), systems.values()))
+    with ThreadPoolExecutor(min(len(systems) + 1, os.cpu_count() or 1)) as pool:
+        prepared = pool.submit(prepare)
+        tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
+        try:
+            matcher, values = prepared.result()
+            coverage = tuple(task.result() for task in tasks)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    known = matcher.references
     labels = tuple(str(measure) for measure in wanted)
     return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage)
 

@@ -24,6 +24,9 @@ def scores_report(scores: Scores, *, per_query: bool = False, notes: tuple[str, 
         )
         return Report(records, means, caption, notes, best)
     values = scores.to_polars()
-    wide = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
-    mean_rows = means.select("system", pl.lit("mean").alias("query"), *scores.measures)
-    return Report(pl.concat([values, records]), pl.concat([wide, mean_rows]), "", notes)
+
+    def wide() -> pl.DataFrame:
+        rows = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
+        return pl.concat([rows, means.select("system", pl.lit("mean").alias("query"), *scores.measures)])
+
+    return Report(pl.concat([values, records]), wide, "", notes)

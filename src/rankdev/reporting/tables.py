@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from rankdev.errors import UsageError
@@ -23,24 +24,31 @@ _NOT_AVAILABLE = "–"
 
 @dataclass(frozen=True)
 class Report:
-    """One result in two shapes: ``records``, a row a fact, for machines; ``display`` for people.
+    """One result in two shapes: ``records``, a row a fact, for machines; ``display`` for people, made on use.
 
     ``best`` marks cells of the display, (row, column) pairs; ``digits`` is the number of decimals shown.
     """
 
     records: pl.DataFrame
-    display: pl.DataFrame
+    display: pl.DataFrame | Callable[[], pl.DataFrame]
     title: str = ""
     notes: Sequence[str] = ()
     best: frozenset[tuple[int, str]] = field(default_factory=frozenset)
     digits: int = 4
+
+    @cached_property
+    def shown(self) -> pl.DataFrame:
+        """The display, made now where it was not made before."""
+        return self.display() if callable(self.display) else self.display
 
     def encode(self, form: Format) -> bytes:
         """Give the report as the bytes of a file."""
         if form == "json":
             return (json.dumps(self.records.to_dicts(), ensure_ascii=False, indent=1) + "\n").encode()
         if form == "csv":
-            return self.records.write_csv().encode()
+            buffer = io.BytesIO()
+            self.records.write_csv(buffer)
+            return buffer.getvalue()
         if form == "latex":
             return self._latex().encode()
         if form == "parquet":
@@ -67,10 +75,10 @@ class Report:
         from rich.text import Text
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for name, dtype in self.display.schema.items():
+        for name, dtype in self.shown.schema.items():
             table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
         starred = {name for _, name in self.best}
-        for i, row in enumerate(self.display.iter_rows(named=True)):
+        for i, row in enumerate(self.shown.iter_rows(named=True)):
             cells = []
             for name, value in row.items():
                 marked = (i, name) in self.best
@@ -80,10 +88,10 @@ class Report:
         return table
 
     def _latex(self) -> str:
-        alignment = "".join("r" if dtype.is_numeric() else "l" for dtype in self.display.dtypes)
+        alignment = "".join("r" if dtype.is_numeric() else "l" for dtype in self.shown.dtypes)
         lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
-        lines += [" & ".join(_escaped(name) for name in self.display.columns) + " \\\\", "\\midrule"]
-        for i, row in enumerate(self.display.iter_rows(named=True)):
+        lines += [" & ".join(_escaped(name) for name in self.shown.columns) + " \\\\", "\\midrule"]
+        for i, row in enumerate(self.shown.iter_rows(named=True)):
             cells = [
                 f"\\textbf{{{_escaped(self._cell(value))}}}" if (i, name) in self.best else _escaped(self._cell(value))
                 for name, value in row.items()
