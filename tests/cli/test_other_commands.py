@@ -63,6 +63,43 @@ def test_refs_lists_refuses_an_item_twice(rankdev, folder):
     assert not (folder / "refs.jsonl").exists()
 
 
+JUDGED = "query,winner,loser,worker\n" + "q,a,b,w1\n" * 6 + "q,b,c,w2\n" * 6 + "q,a,c,w1\n" * 6
+
+
+def test_refs_preferences_makes_tiers_and_says_what_it_found(rankdev, folder):
+    (folder / "prefs.csv").write_text(JUDGED)
+    done = rankdev("refs", "preferences", "prefs.csv", "-o", "refs.jsonl", "--strengths", "strengths.csv")
+    assert done.status == 0, done.err
+    assert rd.read_references("refs.jsonl")["q"].tiers == [["a"], ["b"], ["c"]]
+    assert "1 query, 3 items, 18 comparisons, 3 tiers." in done.err
+    assert (folder / "strengths.csv").read_text().startswith("query,item,")
+
+
+def test_refs_preferences_reports_on_workers(rankdev, folder):
+    (folder / "prefs.csv").write_text(JUDGED)
+    arguments = ("refs", "preferences", "prefs.csv", "-o", "refs.jsonl", "--workers", "workers.csv")
+    assert rankdev(*arguments, "--method", "crowd-bt").status == 0
+    assert (folder / "workers.csv").read_text().startswith("worker,judgments,quality,low,high,verdict\nw1,12,")
+    done = rankdev(*arguments)
+    assert done.status == 2
+    assert "--workers needs --method crowd-bt" in done.err
+
+
+def test_refs_next_spends_the_budget(rankdev, folder):
+    (folder / "prefs.csv").write_text(JUDGED)
+    rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)
+    assert len(rows) == 5
+    assert set(rows[0]) == {"query", "a", "b", "gain"}
+
+
+def test_refs_preferences_names_file_and_line(rankdev, folder):
+    (folder / "prefs.csv").write_text("query,winner,loser\nq,a,b\nq,c,c\n")
+    done = rankdev("refs", "preferences", "prefs.csv", "-o", "refs.jsonl")
+    assert done.status == 1
+    assert done.err.startswith("rankdev: prefs.csv:3:")
+    assert not (folder / "refs.jsonl").exists()
+
+
 def test_demo_walks_through_eval_and_explain(rankdev):
     done = rankdev("demo")
     assert done.status == 0

@@ -23,7 +23,7 @@ COMMANDS = {
     "agreement": "Say how far measures agree on the order of systems.",
     "plan": "Say how many queries a comparison needs.",
     "measures": "List the measures and their parameters.",
-    "refs": "Build references from grades or lists.",
+    "refs": "Build references from grades, lists or preferences.",
     "study": "Rerun the paper's experiments beside its published numbers.",
     "demo": "Walk through everything on built-in data.",
     "completion": "Print the shell completion script.",

@@ -126,6 +126,20 @@ class References(Mapping[str, Reference]):
         return references
 
     @classmethod
+    def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
+        """Take pairwise judgments: items that they do not separate share a rank.
+
+        ``preferences`` are Preferences, a table or tuples (query, winner, loser); the options are those of
+        :func:`rankdev.references.preferences.tiers_from_preferences`.
+
+        >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
+        Reference({'x': 1, 'y': 2})
+        """
+        from rankdev.references.preferences import references_from_preferences
+
+        return references_from_preferences(preferences, method, **options)
+
+    @classmethod
     def of(cls, value: Any) -> References:
         """Take references as they are, a table (rank or grade), ``{query: [item, …]}`` or ``{query: {item: rank}}``."""
         if isinstance(value, References):
