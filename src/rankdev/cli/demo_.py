@@ -30,13 +30,29 @@ STEPS = [
         "What does nearest lose for the hotel?",
         "rankdev explain places.jsonl nearest.run --query hotel-astoria -m RDQ@5",
     ),
+    (
+        "Can the differences be believed, with ten queries?",
+        "rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+    ),
+    (
+        "How many queries would tell popular and blended apart?",
+        "rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
+    ),
+    (
+        "Three people compared bakeries in pairs: which order do they support?",
+        "rankdev refs preferences judgments.csv",
+    ),
+    (
+        "The paper's experiment on simulated places, at a fraction of its size",
+        "rankdev study poi --quick",
+    ),
 ]
 
 
 @click.command("demo", short_help="Walk through everything on built-in data.")
 @click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
 def command(save: str | None) -> None:
-    """Score and explain three rankers on built-in data."""
+    """Score, explain and judge three rankers on built-in data, build a reference, and rerun an experiment."""
     with as_file(files("rankdev").joinpath("data/demo")) as folder:
         if save is not None:
             _save(folder, Path(save))
