@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, MissingExtraError, shown
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 
@@ -155,10 +157,18 @@ def check_mapping(value: object, what: str, expected: str) -> Mapping[Any, Any]:
     return value
 
 
-def to_pandas(frame: pl.DataFrame) -> Any:
-    """Turn a polars frame into a pandas frame; needs pandas, not pyarrow."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtraError("pandas", "pandas", "to_pandas()") from None
-    return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+class Tabular(ABC):
+    """A result that is a table: :meth:`to_polars` makes it, and pandas can have it too."""
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """Give the result as a table."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame; needs pandas, not pyarrow."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "pandas", "to_pandas()") from None
+        frame = self.to_polars()
+        return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,19 @@ from rankdev.frames import (
     number_series,
     text_column,
     text_series,
-    to_pandas,
 )
-from rankdev.references.columns import Floats, Groups, Ints, check_once, check_unique, group, item_series, repeated_rows
+from rankdev.references.columns import (
+    ByQuery,
+    Floats,
+    Groups,
+    Ints,
+    check_once,
+    check_unique,
+    group,
+    item_series,
+    repeated_rows,
+)
 from rankdev.references.reference import as_id
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Bools = npt.NDArray[np.bool_]
 Order = Literal["score", "rank"]
@@ -74,7 +80,7 @@ TREC_EVAL = Ordering()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Mapping[str, list[str]]):
+class Run(ByQuery[list[str]]):
     """One system's ranked items for every query, a mapping query → items in order.
 
     Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``. ``repeats`` marks rows whose item stood
@@ -92,7 +98,6 @@ class Run(Mapping[str, list[str]]):
     repeats: Bools | None = None
     ordering: Ordering = TREC_EVAL
     depth: int | None = None
-    _index: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
@@ -155,19 +160,9 @@ class Run(Mapping[str, list[str]]):
         return cls.from_lists(value)
 
     @property
-    def lengths(self) -> Ints:
-        """Number of items kept for each query."""
-        return np.diff(self.offsets)
-
-    @property
-    def codes(self) -> Ints:
-        """Query index of each row."""
-        return np.repeat(np.arange(len(self.queries)), self.lengths)
-
-    @property
     def positions(self) -> Ints:
         """Position of each row in its query, from 0."""
-        return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.lengths)
+        return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
 
     def to_polars(self) -> pl.DataFrame:
         """One row an item, in order: query, item, rank, and score where there are scores."""
@@ -180,21 +175,8 @@ class Run(Mapping[str, list[str]]):
             columns["score"] = pl.Series(self.scores)
         return pl.DataFrame(columns)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        return to_pandas(self.to_polars())
-
     def __getitem__(self, query: str) -> list[str]:
-        if not self._index:
-            self._index.update((name, i) for i, name in enumerate(self.queries))
-        begin, end = self.offsets[self._index[query] :][:2]
-        return self.item_ids[begin:end].to_list()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.queries)
-
-    def __len__(self) -> int:
-        return len(self.queries)
+        return self.item_ids[self.rows(query)].to_list()
 
     def __eq__(self, other: object) -> bool:
         """Runs are equal when they return the same items in the same order for the same queries."""

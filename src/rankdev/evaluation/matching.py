@@ -65,7 +65,7 @@ class Matcher:
         """Join on (query, item): first occurrences in the first ``depth`` positions."""
         known = self._known_queries(run)
         lengths = np.zeros(len(self.references), np.int64)
-        lengths[known[known >= 0]] = run.lengths[known >= 0]
+        lengths[known[known >= 0]] = run.sizes[known >= 0]
         if depth is not None:
             lengths = np.minimum(lengths, depth)
         ties = _tie_groups(run)

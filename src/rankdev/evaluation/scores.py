@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, MeasureError, UsageError, suggestion
+from rankdev.frames import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Tabular):
     """Values of every measure for every system and query.
 
     ``values[system, query, measure]`` is NaN where a measure is not available.
@@ -152,12 +152,6 @@ class Scores:
                 "value": value,
             }
         )
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""

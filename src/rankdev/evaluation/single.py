@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankdev.errors import DataError, UsageError, suggestion
-from rankdev.frames import to_pandas
+from rankdev.frames import Tabular
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.measures.match import Floats, Ideals, Match
 from rankdev.references.reference import Reference, as_id
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 NOT_IN_REFERENCE = "not in the reference"
@@ -61,7 +60,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """A score taken apart: ``lost`` over the positions adds up to 1 − ``score``.
 
     The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
@@ -92,10 +91,6 @@ class Explanation:
         import polars as pl
 
         return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        return to_pandas(self.to_polars())
 
 
 def explain(

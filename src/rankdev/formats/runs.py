@@ -107,7 +107,7 @@ def _json(run: Run) -> bytes:
 
 def _trec(run: Run, tag: str) -> bytes:
     query = run.queries.gather(run.codes)
-    falling = run.lengths[run.codes] - run.positions
+    falling = run.sizes[run.codes] - run.positions
     score = pl.Series(falling if run.scores is None else run.scores)
     constant = [pl.Series([word]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
     columns = [query, constant[0], run.item_ids, pl.Series(run.positions + 1), score, constant[1]]

@@ -10,16 +10,16 @@ import numpy as np
 
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.frames import Tabular
 from rankdev.meta.ordering import tau_b
 from rankdev.meta.panel import as_scores, pairs_of, panels
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Tabular):
     """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
 
     NaN where a measure gives all systems the same mean.
@@ -47,12 +47,6 @@ class Agreement:
             }
         )
         return frame.fill_nan(None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def agreement(

@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.frames import Tabular
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class Doubt(Tabular):
     """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
 
     ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
@@ -72,12 +72,6 @@ class Doubt:
                 "a_beats_b": share.T.ravel(),
             }
         )
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def evaluate_with_doubt(

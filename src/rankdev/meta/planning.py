@@ -10,10 +10,10 @@ import numpy as np
 
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.frames import Tabular
 from rankdev.meta.panel import as_scores, check_number, panels
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
@@ -22,7 +22,7 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Tabular):
     """Queries needed to tell two systems apart, and what the pilot can tell by itself.
 
     ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
@@ -55,12 +55,6 @@ class Plan:
         sizes, analytic, resampled = self.curve
         columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
         return pl.DataFrame(columns).fill_nan(None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
     def summary(self) -> str:
         """Say it in plain words."""

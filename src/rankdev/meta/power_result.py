@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
+from rankdev.frames import Tabular
 from rankdev.meta.panel import pairs_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 
@@ -28,7 +28,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
+class Power(Tabular):
     """Power of every measure, pair of systems and number of queries.
 
     ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
@@ -70,12 +70,6 @@ class Power:
         if errors:
             frame = frame.with_columns(pl.Series("error", self.error.ravel()))
         return frame.fill_nan(None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
     def summary(self, n: int | None = None) -> pl.DataFrame:
         """Sum up over pairs: measure, the percentiles p10, p50, p90 of power at n, and the median N80.

@@ -11,19 +11,19 @@ import numpy as np
 
 from rankdev.errors import UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.frames import Tabular
 from rankdev.meta.paired import PValue
 from rankdev.meta.panel import Progress
 from rankdev.meta.power import power
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(Tabular):
     """Median power over pairs for every cell of a grid of parameters.
 
     ``cells`` holds one tuple of parameter values per cell, ``measures`` their texts, ``power`` their median
@@ -49,12 +49,6 @@ class Sensitivity:
         columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.parameters)}
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def sensitivity(

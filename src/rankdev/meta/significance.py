@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.frames import Tabular
 from rankdev.meta import paired
 from rankdev.meta.contrasts import Columns, describe, oriented
 from rankdev.meta.corrections import benjamini_hochberg, holm
@@ -18,7 +19,6 @@ from rankdev.meta.panel import as_scores, check_number, panels
 from rankdev.meta.tukey import tukey
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 Indices = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ ADJUST: dict[str, Callable[[Floats], Floats]] = {"holm": holm, "bh": benjamini_h
 
 
 @dataclass(frozen=True, eq=False)
-class Significance:
+class Significance(Tabular):
     """Verdicts on pairs of systems; ``columns`` holds the table, one entry a pair and measure."""
 
     columns: dict[str, Any] = field(repr=False)
@@ -47,12 +47,6 @@ class Significance:
         import polars as pl
 
         return pl.DataFrame(self.columns).fill_nan(None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def significance(

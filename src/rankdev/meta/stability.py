@@ -11,6 +11,7 @@ import numpy as np
 
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.frames import Tabular
 from rankdev.meta.flips.chance import draw, stream_keys
 from rankdev.meta.flips.fixed import largest_of, scale_for
 from rankdev.meta.ordering import tau_b
@@ -18,14 +19,13 @@ from rankdev.meta.panel import Panel, as_scores, check_number, panels
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 ROOM = 1 << 23  # numbers held at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
+class Stability(Tabular):
     """Mean Kendall τ-b between a measure's ordering on n queries and on all: ``tau[measure, size]``."""
 
     measures: tuple[str, ...]
@@ -42,12 +42,6 @@ class Stability:
         names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
         columns = {"measure": names, "n": np.tile(self.sizes, len(self.measures)), "tau": self.tau.ravel()}
         return pl.DataFrame(columns).fill_nan(None)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
         """Sum up each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ .8.

@@ -1,16 +1,17 @@
-"""Columns of (query, item, rank or grade) → the checked, sorted columns that References keeps."""
+"""Items of many queries as columns: grouped, checked, and read query by query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, shown
-from rankdev.frames import text_series
+from rankdev.frames import Tabular, text_series
 from rankdev.references.reference import as_id
 
 if TYPE_CHECKING:
@@ -18,6 +19,40 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Value = TypeVar("Value")
+
+
+class ByQuery(Tabular, Mapping[str, Value]):
+    """Items of many queries kept as columns: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``."""
+
+    queries: pl.Series
+    offsets: Ints
+    item_ids: pl.Series
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of items of each query."""
+        return np.diff(self.offsets)
+
+    @property
+    def codes(self) -> Ints:
+        """Query index of each row."""
+        return np.repeat(np.arange(len(self.queries)), self.sizes)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.queries)}
+
+    def rows(self, query: str) -> slice:
+        """Rows of one query."""
+        place = self._places[query]
+        return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
 
 
 @dataclass(frozen=True)

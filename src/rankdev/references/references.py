@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,9 @@ from rankdev.frames import (
     number_series,
     text_column,
     text_series,
-    to_pandas,
 )
 from rankdev.references.columns import (
+    ByQuery,
     Floats,
     Groups,
     Ints,
@@ -35,12 +35,9 @@ from rankdev.references.columns import (
 )
 from rankdev.references.reference import Reference, as_id
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class References(Mapping[str, Reference]):
+class References(ByQuery[Reference]):
     """What is right for every query: items with consecutive ranks from 1, ties sharing a rank.
 
     A mapping query → :class:`Reference`. Inside, query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of
@@ -57,7 +54,6 @@ class References(Mapping[str, Reference]):
     ranks: Ints
     grades: Floats | None = None
     skipped: int = 0
-    _index: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_lists(cls, lists: Any) -> References:
@@ -214,19 +210,9 @@ class References(Mapping[str, Reference]):
         return cls(names, offsets, item.gather(rows).alias("item"), ranks, grade[rows], skipped)
 
     @property
-    def sizes(self) -> Ints:
-        """Number of reference items of each query (m)."""
-        return np.diff(self.offsets)
-
-    @property
     def tier_counts(self) -> Ints:
         """Number of tiers of each query (T)."""
         return self.ranks[self.offsets[1:] - 1]
-
-    @property
-    def codes(self) -> Ints:
-        """Query index of each row."""
-        return np.repeat(np.arange(len(self.queries)), self.sizes)
 
     def to_polars(self) -> pl.DataFrame:
         """One row a reference item: query, item, rank, and grade where there are grades."""
@@ -239,24 +225,12 @@ class References(Mapping[str, Reference]):
             columns["grade"] = pl.Series(self.grades)
         return pl.DataFrame(columns)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        return to_pandas(self.to_polars())
-
     def __getitem__(self, query: str) -> Reference:
-        if not self._index:
-            self._index.update((name, i) for i, name in enumerate(self.queries))
-        begin, end = self.offsets[self._index[query] :][:2]
-        items = self.item_ids[begin:end].to_list()
+        rows = self.rows(query)
+        items = self.item_ids[rows].to_list()
         if self.grades is not None:
-            return Reference.from_grades(dict(zip(items, self.grades[begin:end].tolist(), strict=True)))
-        return Reference(dict(zip(items, self.ranks[begin:end].tolist(), strict=True)))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.queries)
-
-    def __len__(self) -> int:
-        return len(self.queries)
+            return Reference.from_grades(dict(zip(items, self.grades[rows].tolist(), strict=True)))
+        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, References):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import rankdev as rd
+from rankdev.frames import Tabular
 from rankdev.meta.panel import Progress
 from rankdev.meta.power import power
 from rankdev.meta.power_result import Power
@@ -40,7 +41,7 @@ QUICK = Protocol(1000, (25, 50, 100, 200, 400), 40, 200)
 
 
 @dataclass(frozen=True, eq=False)
-class Poi:
+class Poi(Tabular):
     """Everything the study found; ``source`` says on which data."""
 
     source: str
@@ -58,12 +59,6 @@ class Poi:
         from rankdev.studies.poi_report import poi_report
 
         return poi_report(self).records
-
-    def to_pandas(self) -> Any:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def run_poi(

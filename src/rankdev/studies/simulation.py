@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankdev.errors import UsageError
+from rankdev.frames import Tabular
 from rankdev.references.columns import Floats, Ints
 from rankdev.references.references import References
 from rankdev.runs import Run
@@ -20,7 +21,6 @@ from rankdev.runs import Run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
     import polars as pl
 
 BUCKETS = ((1, 3, 100), (4, 10, 762), (11, 20, 2397), (21, 60, 1741))
@@ -65,7 +65,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Tabular):
     """References and the runs of all rankers, named model-setting."""
 
     references: References = field(repr=False)
@@ -79,12 +79,6 @@ class Simulation:
 
         parts = [run.to_polars().insert_column(0, pl.lit(name).alias("system")) for name, run in self.runs.items()]
         return pl.concat(parts)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
     def save(self, folder: str | Path) -> None:
         """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``."""

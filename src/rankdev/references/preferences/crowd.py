@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import UsageError
+from rankdev.frames import Tabular
 from rankdev.references.preferences.newton import Fit, maximise
 from rankdev.references.preferences.pairs import Pairs, moments, sums
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from rankdev.references.preferences.preferences import Preferences
@@ -23,7 +23,7 @@ GRID = np.linspace(0.0025, 0.9975, 200)
 
 
 @dataclass(frozen=True, eq=False)
-class WorkerQuality:
+class WorkerQuality(Tabular):
     """How often each worker says what the strengths say: 1 always, ½ at random, 0 the opposite.
 
     ``low`` and ``high`` hold the quality with probability ``confidence``, given the fitted strengths.
@@ -68,12 +68,6 @@ class WorkerQuality:
                 "verdict": self.verdicts,
             }
         )
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.frames import Tabular
+
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from rankdev.references.preferences.preferences import Preferences
@@ -28,7 +29,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnostics:
+class Diagnostics(Tabular):
     """A row a query: see :meth:`to_polars` for the columns."""
 
     queries: tuple[str, ...]
@@ -49,12 +50,6 @@ class Diagnostics:
         columns = {name: self.values[name] for name in COLUMNS}
         table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
         return table.with_columns(pl.col("agreement").fill_nan(None), connected=pl.col("groups") == 1)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def diagnose(preferences: Preferences) -> Diagnostics:

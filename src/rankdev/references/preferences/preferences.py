@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError
+from rankdev.frames import Tabular
 from rankdev.references.preferences.pairs import Pairs, count_pairs
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from rankdev.references.preferences.diagnostics import Diagnostics
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Preferences:
+class Preferences(Tabular):
     """Judgments of pairs of items, one row a judgment.
 
     ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
@@ -219,9 +219,3 @@ class Preferences:
         if self.weight is not None:
             columns["weight"] = self.weight
         return pl.DataFrame(columns)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.frames import Tabular
 from rankdev.references.preferences.build import as_preferences
 from rankdev.references.preferences.preferences import Preferences
 from rankdev.references.preferences.strengths import fit_weighted
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
 @dataclass(frozen=True, eq=False)
-class NextPairs:
+class NextPairs(Tabular):
     """Pairs to ask, the most useful first; ``gain`` is the expected information of the answer in bits."""
 
     rows: list[tuple[str, str, str, float]] = field(repr=False)
@@ -48,12 +48,6 @@ class NextPairs:
 
         schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
         return pl.DataFrame(self.rows, schema=schema, orient="row")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 class _Query:

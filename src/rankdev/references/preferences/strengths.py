@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.frames import Tabular
 from rankdev.references.preferences.centrality import rank_centrality
 from rankdev.references.preferences.crowd import WorkerQuality, crowd_bt, worker_quality
 from rankdev.references.preferences.newton import Fit, centred, maximise
@@ -18,7 +19,6 @@ from rankdev.references.preferences.preferences import Preferences
 from rankdev.references.preferences.uncertainty import factors
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ DISCONNECTED = ("error", "split", "largest")
 
 
 @dataclass(frozen=True, eq=False)
-class Strengths:
+class Strengths(Tabular):
     """Log-strengths of all items, mean 0 in each query, and how they came about.
 
     ``pairs`` are the counts they were fitted to, ``curvature`` the information in each pair (None for
@@ -94,12 +94,6 @@ class Strengths:
         )
         rank = pl.col("strength").rank("min", descending=True).over("query").cast(pl.Int64)
         return table.with_columns(pl.col("low", "high").fill_nan(None), rank=rank)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def strengths(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankdev.frames import Tabular
 from rankdev.references.preferences.tiers import Tiers
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
 TOO_CLOSE = 0.1  # in log-strength: the better of two wins 52.5% of the time
@@ -34,7 +34,7 @@ class QuerySummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Tabular):
     """A row a query, and remarks on the data; ``str()`` gives the whole in plain words."""
 
     queries: tuple[QuerySummary, ...]
@@ -68,12 +68,6 @@ class Summary:
 
         names = list(QuerySummary.__dataclass_fields__)
         return pl.DataFrame({name: [getattr(row, name) for row in self.queries] for name in names})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def summarise(result: Tiers) -> Summary:

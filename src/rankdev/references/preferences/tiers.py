@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import UsageError, suggestion
+from rankdev.frames import Tabular
 from rankdev.references.preferences.resampling import resampled_strengths
 from rankdev.references.preferences.separation import Close, bootstrap_separation, likelihood_separation
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from rankdev.references.preferences.strengths import Strengths
@@ -24,7 +24,7 @@ RULES = ("partition", "leader")
 
 
 @dataclass(frozen=True, eq=False)
-class Tiers:
+class Tiers(Tabular):
     """The tiers of every query, best first, and what they were drawn from.
 
     ``close`` holds for each query the p-values of the pairs that might not differ.
@@ -53,12 +53,6 @@ class Tiers:
         ranked = pl.DataFrame(ranks, schema=["query", "item", "rank"], orient="row")
         joined = table.drop("rank").join(ranked, on=["query", "item"], how="left", maintain_order="left")
         return joined.select("query", "item", "rank", "strength", "low", "high")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def tiers(

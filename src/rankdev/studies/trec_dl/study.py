@@ -10,6 +10,7 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.evaluation.scores import Scores
+from rankdev.frames import Tabular
 from rankdev.meta.agreement import Agreement, agreement
 from rankdev.meta.panel import Progress
 from rankdev.meta.power import power
@@ -56,7 +57,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class TrecDl:
+class TrecDl(Tabular):
     """Everything the study found. Without runs there are tiers only."""
 
     tiers: tuple[Tiers, ...]
@@ -73,12 +74,6 @@ class TrecDl:
         from rankdev.studies.trec_dl.report import trec_dl_report
 
         return trec_dl_report(self).records
-
-    def to_pandas(self) -> Any:
-        """Give the table of :meth:`to_polars` as a pandas frame."""
-        from rankdev.frames import to_pandas
-
-        return to_pandas(self.to_polars())
 
 
 def tier_statistics(name: str, references: Sequence[rd.References]) -> Tiers:
