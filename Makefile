@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-trec-dl check bench lock clean
+.PHONY: setup demo test test-extras check lock clean
 
 setup: .venv/.done
 
@@ -19,9 +19,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest
 
-test-trec-dl: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-trec-dl.txt
-	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py
+# what needs PyTorch: the TREC Deep Learning pipeline with its real libraries, and the torch engine
+test-extras: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
+	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks
