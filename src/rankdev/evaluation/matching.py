@@ -15,7 +15,7 @@ from rankdev.measures.match import Ideals, Ints, Match
 from rankdev.references.references import References
 from rankdev.runs import Run
 
-BLOCK_CELLS = 4_000_000
+BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 Keys = npt.NDArray[np.uint64]
 
 

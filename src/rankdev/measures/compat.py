@@ -46,7 +46,8 @@ class Compat(Measure):
         seen = (agreed < depth) & (match.position < (self.cutoff or depth))
         # an item that both lists hold from depth a adds 1 to the overlap at a, a + 1, …: weigh it by the sum from a on
         from_here = np.cumsum(weights[::-1])[::-1]
-        overlap = np.zeros((match.queries, int(agreed[seen].max(initial=0)) + 1))
-        np.add.at(overlap, (match.query[seen], agreed[seen]), 1.0)
+        width = int(agreed[seen].max(initial=0)) + 1
+        cells = np.bincount(match.query[seen] * width + agreed[seen], minlength=match.queries * width)
+        overlap = cells.reshape(match.queries, width)
         ideal = np.cumsum(from_here)[np.minimum(match.ideals.sizes, depth) - 1]
-        return np.minimum(1.0, total(overlap * from_here[: overlap.shape[1]]) / ideal)
+        return np.minimum(1.0, total(overlap * from_here[:width]) / ideal)

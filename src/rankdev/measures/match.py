@@ -73,14 +73,22 @@ class Match:
 
     def hits(self, cutoff: int | None, at_least: float | None = None) -> Bools:
         """Tell, for [query, position], whether a reference item (of a grade of at least …) stands there."""
-        hits = self.dense(self.place, cutoff, -1) >= 0
+        hits = self.ranks(cutoff) > 0
         if at_least is None:
             return hits
         return np.asarray(hits & (self.grades(cutoff) >= at_least))
 
     def ranks(self, cutoff: int | None) -> Ints:
         """Ranks γ at [query, position]; 0 where nothing earns credit."""
-        return self.dense(self.ideals.ranks[self.place], cutoff, 0)
+        depth = self.depth(cutoff)
+        if depth not in self._rank_tables:
+            self._rank_tables[depth] = self.dense(self.ideals.ranks[self.place], cutoff, 0)
+        return self._rank_tables[depth]
+
+    @cached_property
+    def _rank_tables(self) -> dict[int, Ints]:
+        """Tables of ranks by depth, which many measures share."""
+        return {}
 
     def grades(self, cutoff: int | None) -> Floats:
         """Native grades at [query, position]; 0 where there is none."""

@@ -26,29 +26,27 @@ class NDCG(Measure):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        gain = self._item_gains(match)
-        got = match.dense(gain[match.place], self.cutoff, 0.0)
+        grades = self._item_grades(match)
         sizes = match.ideals.sizes
         depth = int(sizes.max()) if self.cutoff is None else min(self.cutoff, int(sizes.max()))
-        best = np.where(np.arange(depth) < sizes[:, None], match.ideals.spread(gain, depth), 0.0)
+        best = np.where(np.arange(depth) < sizes[:, None], match.ideals.spread(grades, depth), 0.0)
+        got = match.dense(grades[match.place], self.cutoff, 0.0)
+        if self.dcg == "exp-log2":
+            # 2^g − 1 of a high grade is past the largest float; a common factor of a query's gains cancels out
+            highest = np.floor(best[:, :1])
+            got, best = (np.exp2(table - highest) - np.exp2(-highest) for table in (got, best))
         with np.errstate(over="ignore", invalid="ignore"):
             return total(got / _discount(got.shape[1])) / total(best / _discount(depth))
 
-    def _item_gains(self, match: Match) -> Floats:
+    def _item_grades(self, match: Match) -> Floats:
         ideals = match.ideals
         if self.gains == "native":
-            grade = match.native_grades
-        elif self.gains == "binary":
-            grade = np.ones(len(ideals.ranks))
-        elif self.gains == "inverse":
-            grade = 1.0 / ideals.ranks
-        else:
-            grade = (np.repeat(ideals.tiers, ideals.sizes) - ideals.ranks + 1).astype(np.float64)
-        if self.dcg == "log2":
-            return grade
-        # 2^g − 1 of a high grade is past the largest float; a common factor of a query's gains cancels out
-        highest = np.repeat(np.floor(grade[ideals.offsets[:-1]]), ideals.sizes)
-        return np.exp2(grade - highest) - np.exp2(-highest)
+            return match.native_grades
+        if self.gains == "binary":
+            return np.ones(len(ideals.ranks))
+        if self.gains == "inverse":
+            return 1.0 / ideals.ranks
+        return (np.repeat(ideals.tiers, ideals.sizes) - ideals.ranks + 1).astype(np.float64)
 
 
 def _discount(depth: int) -> Floats:
