@@ -130,7 +130,7 @@ def test_batches_cut_inside_queries(
     assert list(cut) == list(whole)
     assert all(items == whole[query][: len(items)] for query, items in cut.items())
     assert cut == whole or depth == 3
-    assert min(cut.lengths) >= 3
+    assert min(cut.sizes) >= 3
 
 
 def test_batches_of_qrels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
