@@ -120,7 +120,7 @@ def test_compaction_bounds_what_is_kept(scattered: bool) -> None:
         query = pl.Series(["q1"] * 10) if scattered else pl.Series([f"q{batch}"] * 10)
         builder.add(query, items, rng.random(10))
         assert builder._rows <= (100 if scattered else 2 * (batch + 1))
-    assert set(builder.finish().lengths.tolist()) == {2}
+    assert set(builder.finish().sizes.tolist()) == {2}
 
 
 def test_builders_agree() -> None:

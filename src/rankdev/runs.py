@@ -195,8 +195,9 @@ class Run(ByQuery[list[str]]):
 class RunBuilder:
     """Collects a run batch by batch, keeping only the positions that can matter."""
 
-    def __init__(self, ordering: Ordering, depth: int | None = None) -> None:
+    def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
         self._ordering = ordering
+        self._name = name
         self._depth = depth
         self._batches: list[pl.DataFrame] = []
         self._rows = 0
@@ -228,7 +229,7 @@ class RunBuilder:
         self._check_positions(groups, value)
         repeats = check_unique(groups, item, value, self._ordering.order)
         if repeats.any():
-            _warn_repeats(repeats, groups.names.gather(groups.codes), item)
+            _warn_repeats(repeats, groups.names.gather(groups.codes), item, self._name)
         return Run(
             groups.names.alias("query"),
             groups.offsets,
@@ -310,10 +311,11 @@ class RunBuilder:
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl.Float64})
 
 
-def _warn_repeats(repeats: Bools, query: pl.Series, item: pl.Series) -> None:
+def _warn_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str = "") -> None:
     row = int(np.argmax(repeats))
+    where = f"{name}: " if name else ""
     warnings.warn(
-        f"{repeats.sum()} items are returned twice for the same query, such as {shown(item[row])} for"
+        f"{where}{repeats.sum()} items are returned twice for the same query, such as {shown(item[row])} for"
         f" {shown(query[row])}; only the first occurrence counts",
         RankdevWarning,
         stacklevel=4,

@@ -37,6 +37,8 @@ def test_a_bad_run_is_one_line_and_status_1(rankdev, folder, content, message):
         (("-m", "RPB@5"), "unknown measure 'RPB'; did you mean RBP?"),
         (("-m", "RDQ(alfa=1)@5"), "RDQ: unknown parameter 'alfa'"),
         (("-m", "RDQ@0"), "RDQ: the cutoff is 0; expected a whole number from 1"),
+        (("-m", f"RDQ@{10**20}"), "RDQ: the cutoff is '100000000000000000000'; expected a whole number from 1"),
+        (("-m", "Compat(depth=1e300)"), "Compat: depth is 1e+300; expected a whole number from 1"),
         (("-m", "RDQ(weights=[1,2])@2"), "weight 2 is 2, more than 1 before it; weights never increase"),
         (("-m", "RDQ(weights=[1,0])@2"), "weight 2 is 0.0; weights are positive numbers"),
         (("-m", "RDQ(weights=[1,-1])@2"), "weight 2 is -1.0; weights are positive numbers"),
@@ -68,6 +70,19 @@ def test_click_s_own_errors_are_status_2(rankdev, arguments, message):
     done = rankdev(*arguments)
     assert done.status == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize("target", ["places.jsonl", "blended.run"])
+def test_an_input_is_never_written_over(rankdev, folder, target):
+    before = (folder / target).read_bytes()
+    for arguments in (
+        ("eval", "places.jsonl", "blended.run"),
+        ("compare", "places.jsonl", "blended.run", "nearest.run"),
+    ):
+        done = rankdev(*arguments, "blended.run", "-o", target)
+        assert done.status == 2
+        assert f"{target}: this file is read; write to another one" in done.err
+    assert (folder / target).read_bytes() == before
 
 
 def test_repeated_items_are_a_warning(rankdev, folder):

@@ -1,4 +1,5 @@
 import csv
+import gzip
 import io
 import json
 import subprocess
@@ -64,6 +65,16 @@ def test_a_measure_that_is_not_available_is_null_and_a_dash(rankdev):
     arguments = ("eval", "places.jsonl", "nearest.run", "-m", "Tau@3")
     assert json.loads(rankdev(*arguments, "--format", "json").out)[0]["value"] is None
     assert "–" in rankdev(*arguments).out
+
+
+def test_how_often_a_measure_is_available_is_said(rankdev):
+    done = rankdev("eval", "places.jsonl", "nearest.run", "blended.run", "-m", "Tau@5")
+    assert "Tau@5 is available for some of 10 queries only: nearest 0, blended 2" in done.err
+
+
+def test_the_name_of_the_output_says_how_to_write(rankdev, folder):
+    rankdev("eval", "places.jsonl", "blended.run", "-o", "scores.json.gz")
+    assert json.loads(gzip.decompress((folder / "scores.json.gz").read_bytes()))[0]["system"] == "blended"
 
 
 def test_what_is_missing_on_either_side_is_said(rankdev, folder):

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -82,7 +84,9 @@ def test_figures_are_drawn(rankdev, folder, command, options):
 
 
 def test_plan_says_it_in_words(rankdev, scores):
-    out = rankdev("plan", "places.jsonl", *RUNS, "-m", "RDQ@5", "-b", "blended", "--difference", "0.1").out
+    out = rankdev(
+        "plan", "places.jsonl", *RUNS, "-m", "RDQ@5", "-a", "nearest", "-b", "blended", "--difference", "0.1"
+    ).out
     found = plan(scores, "nearest", "blended", "RDQ@5", difference=0.1)
     assert " ".join(found.summary().split()) in " ".join(out.split())
 
@@ -97,6 +101,24 @@ def test_scores_from_elsewhere(rankdev, scores):
     assert {row["measure"] for row in only} == {"AP@5"}
 
 
+def test_csv_on_standard_input_is_recognised(folder):
+    command = [sys.executable, "-c", "from rankdev.cli import main; main()"]
+    scored = subprocess.run(
+        [*command, "eval", "places.jsonl", *RUNS, "-q", "--format", "csv"], capture_output=True, check=True
+    )
+    done = subprocess.run([*command, "compare", "--scores", "-"], input=scored.stdout, capture_output=True, check=True)
+    assert b"Differences" in done.stdout
+
+
+def test_json_has_no_infinity(rankdev, folder):
+    (folder / "s.csv").write_text(
+        "system,query,measure,value\n"
+        + "".join(f"{s},{q},P@1,{v}\n" for s, v in (("a", 1), ("b", 0)) for q in range(5))
+    )
+    (row,) = json.loads(rankdev("compare", "--scores", "s.csv", "--format", "json").out)
+    assert row["effect"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -109,6 +131,8 @@ def test_scores_from_elsewhere(rankdev, scores):
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
+        (("plan", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "say which with -a and -b: nearest, popular, blended"),
+        (("power", "places.jsonl", *RUNS, "--figure", "no/x.png"), 2, "no/x.png: there is no such folder"),
         (("compare", "places.jsonl", *RUNS, "--figure", "x.png"), 2, "--figure shows two systems"),
         (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a picture's name must end in"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),

@@ -1,5 +1,10 @@
 """evaluate: what it takes, what it counts and what it refuses."""
 
+import contextlib
+import itertools
+import os
+import threading
+
 import numpy as np
 import polars as pl
 import pytest
@@ -184,3 +189,24 @@ def test_unknown_measures_and_policies():
 
 def test_errors_have_the_exit_status_of_their_kind():
     assert (DataError("x").exit_status, UsageError("x").exit_status, MeasureError("x").exit_status) == (1, 2, 2)
+
+
+def test_an_error_stops_the_reading_of_other_runs(tmp_path):
+    """A run that would be read for ever ends soon after another one turns out to be missing."""
+    endless = tmp_path / "endless.run"
+    os.mkfifo(endless)
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), open(endless, "wb") as pipe:
+            for i in itertools.count():
+                pipe.write(b"q Q0 d%d 1 1.0 t\n" % i)
+
+    threading.Thread(target=feed, daemon=True).start()
+    runs = {"missing": tmp_path / "missing.run", "endless": endless}
+    with pytest.raises(rd.UsageError, match="there is no such file"):
+        rd.evaluate({"q": ["d1"]}, runs, "RR@5")
+
+
+def test_references_that_cannot_be_read_are_told_first(tmp_path):
+    with pytest.raises(rd.UsageError, match="refs: there is no such file"):
+        rd.evaluate(tmp_path / "refs", {"a": tmp_path / "a.run"}, "RR")

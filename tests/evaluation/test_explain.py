@@ -125,3 +125,10 @@ def test_one_query_by_hand_equals_evaluate(query, text):
         expected = rd.evaluate(rd.References.from_ranks({"q": query.ranks}), {"a": {"q": query.run}}, text)
     parameters = {entry.name: getattr(measure, entry.name) for entry in measure.parameters()}
     assert rd.rdq(query.ranks, query.run, measure.cutoff, **parameters) == expected.values.item()
+
+
+def test_a_scored_ranking_is_ordered_by_its_scores():
+    assert rd.rdq(["a", "b"], {"b": 1.0, "a": 2.0}, k=5) == 1.0
+    assert [entry.item for entry in rd.explain(["a", "b"], {"b": 1.0, "a": 2.0}, k=5).positions] == ["a", "b"]
+    with pytest.raises(rd.DataError, match="a ranking is a list of items"):
+        rd.rdq(["a"], {"a"}, k=5)

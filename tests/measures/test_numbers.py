@@ -23,7 +23,7 @@ def test_weights_are_numbers(weights):
 
 
 def test_a_cutoff_past_everything_costs_nothing():
-    assert rd.rdq(["d1", "d2"], ["d1", "d2"], k=10**12) == 1
+    assert rd.rdq(["d1", "d2"], ["d1", "d2"], k=10**9) == 1
 
 
 @pytest.mark.filterwarnings("error")

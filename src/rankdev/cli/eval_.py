@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import deliver, measure_option, named_runs, order_options, output_options, reading_progress
+from rankdev.cli.options import (
+    check_output,
+    deliver,
+    measure_option,
+    named_runs,
+    order_options,
+    output_options,
+    reading_progress,
+)
 
 if TYPE_CHECKING:
     from rankdev.runs import Order, Ties
@@ -39,9 +47,10 @@ def command(
     from rankdev.evaluation.scoring import evaluate, remarks
     from rankdev.reporting.scores import scores_report
 
+    check_output(output, references, *runs)
     systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
         scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
-    for line in remarks(scores, ties):
+    for line in remarks(scores):
         click.echo(f"rankdev: note: {line}", err=True)
     deliver(scores_report(scores, per_query=per_query), form, output)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import measure_option, named_runs, order_options, output_options, reading_progress
+from rankdev.cli.options import (
+    check_output,
+    measure_option,
+    named_runs,
+    order_options,
+    output_options,
+    reading_progress,
+)
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,11 +72,12 @@ def load_scores(
     from rankdev.evaluation.score_files import read_scores
     from rankdev.evaluation.scoring import evaluate, remarks
 
+    check_output(click.get_current_context().params.get("output"), references, table, *runs)
     if table is not None:
         if references is not None:
             raise UsageError("give either REFERENCES and RUNs or --scores, not both")
         scores = read_scores(table)
-        return scores.select(measures=measures) if measures else scores
+        return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
     with reading_progress(runs) as progress:
@@ -81,9 +89,16 @@ def load_scores(
             ties=ties,
             progress=progress,
         )
-    for line in remarks(found, ties):
+    for line in remarks(found):
         click.echo(f"rankdev: note: {line}", err=True)
     return found
+
+
+def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Name measures by their labels; scores from elsewhere may have labels that mean nothing to us."""
+    from rankdev.measures import parse_all
+
+    return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]
 
 
 def whole_numbers(text: str | None, what: str) -> list[int] | None:

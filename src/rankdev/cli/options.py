@@ -32,6 +32,8 @@ def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None)
         from rankdev.reporting.plots import check_name
 
         check_name(path)
+        if not Path(path).absolute().parent.is_dir():
+            raise UsageError(f"{path}: there is no such folder to write to")
         if find_spec("matplotlib") is None:
             raise MissingExtraError("matplotlib", "plot", "a picture")
     return path
@@ -81,6 +83,15 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
         help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; again for more.",
         **kwargs,
     )
+
+
+def check_output(output: str | None, *inputs: str | None) -> None:
+    """Refuse to write over a file that is read."""
+    if output is None or not Path(output).exists():
+        return
+    for path in inputs:
+        if path not in (None, "-") and Path(str(path)).exists() and Path(str(path)).samefile(output):
+            raise UsageError(f"{output}: this file is read; write to another one")
 
 
 def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:

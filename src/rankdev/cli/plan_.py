@@ -13,8 +13,8 @@ from rankdev.errors import UsageError
 
 @click.command("plan", short_help="Say how many queries a comparison needs.")
 @judging_options
-@click.option("-a", "first", help="One system. Default: the first run.")
-@click.option("-b", "second", help="The other. Default: the second run.")
+@click.option("-a", "first", help="One system. Default: the first of two runs.")
+@click.option("-b", "second", help="The other. Default: the second.")
 @click.option("--difference", type=float, help="The smallest difference that matters. Default: the pilot's own.")
 @click.option("--power", default=0.8, show_default=True, help="How often it should be detected.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which the test rejects.")
@@ -39,8 +39,10 @@ def command(
     scores = load_scores(**source)
     if len(scores.measures) != 1:
         raise UsageError(f"plan takes one measure; name it with -m, one of {', '.join(scores.measures)}")
-    if len(scores.systems) < 2:
-        raise UsageError("plan compares two systems; give two runs")
+    if len(scores.systems) < 2 or (len(scores.systems) > 2 and not (first and second)):
+        raise UsageError(
+            f"plan compares two systems; give two runs, or say which with -a and -b: {', '.join(scores.systems)}"
+        )
     found = plan(
         scores,
         first or scores.systems[0],

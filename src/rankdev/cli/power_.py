@@ -57,3 +57,5 @@ def command(
         )
     deliver(power_report(found, at), form, output)
     draw(figure, plot_power, found)
+    if not found.complete:
+        raise KeyboardInterrupt

@@ -27,7 +27,7 @@ class Coverage:
 
     ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
     no reference (they are skipped), and in ``tied`` queries equal scores decide between items of different
-    rank, so that another rule for ties could give another number.
+    rank, so that another rule than the run's ``ties`` could give another number.
     """
 
     system: str
@@ -35,6 +35,7 @@ class Coverage:
     missing: int = 0
     unreferenced: int = 0
     tied: int = 0
+    ties: str = "trec_eval"
 
 
 @dataclass(frozen=True, eq=False)

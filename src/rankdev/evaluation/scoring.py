@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
 from rankdev.runs import Order, Run, Ties
+
+THREADS = min(4, os.cpu_count() or 1)  # runs read at once; each holds its own part of memory
 
 
 def evaluate(
@@ -49,8 +52,8 @@ def evaluate(
 
     def score_system(s: int, system: str, source: Any) -> Coverage:
         def watch(size: int) -> None:
-            if prepared.done():
-                prepared.result()  # references that cannot be read end the reading of runs too
+            if stopped.is_set() or (prepared.done() and prepared.exception() is not None):
+                raise _StoppedError  # something else went wrong: what this run says does not matter any more
             if progress is not None:
                 progress(system, size)
 
@@ -61,20 +64,28 @@ def evaluate(
         for rows, block in matched.blocks():
             for m, measure in enumerate(wanted):
                 values[s, rows, m] = _score(measure, block)
-        return Coverage(system, len(matcher.references), matched.missing, matched.unreferenced, matched.tied)
+        return Coverage(
+            system, len(matcher.references), matched.missing, matched.unreferenced, matched.tied, run.ordering.ties
+        )
 
-    with ThreadPoolExecutor(min(len(systems) + 1, os.cpu_count() or 1)) as pool:
+    stopped = Event()
+    with ThreadPoolExecutor(min(len(systems) + 1, THREADS)) as pool:
         prepared = pool.submit(prepare)
         tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
         try:
             matcher, values = prepared.result()
             coverage = tuple(task.result() for task in tasks)
         except BaseException:
+            stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     known = matcher.references
     labels = tuple(str(measure) for measure in wanted)
     return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage)
+
+
+class _StoppedError(Exception):
+    """Raised in a thread whose result is not wanted any more."""
 
 
 def deepest(measures: Iterable[Measure]) -> int | None:
@@ -89,9 +100,14 @@ def _check_depth(system: str, cut: int | None, measures: Iterable[Measure]) -> N
             raise UsageError(f"system {system!r}: the run was cut at {cut}; read it whole to score {measure}")
 
 
-def remarks(scores: Scores, ties: Ties = "trec_eval") -> list[str]:
+def remarks(scores: Scores) -> list[str]:
     """Say in a line each what was missing on either side, and where ties decide."""
     lines = []
+    for m, measure in enumerate(scores.measures):
+        available = np.isfinite(scores.values[:, :, m]).sum(axis=1)
+        if available.min() < len(scores.queries):
+            counts = ", ".join(f"{name} {count}" for name, count in zip(scores.systems, available, strict=True))
+            lines.append(f"{measure} is available for some of {len(scores.queries)} queries only: {counts}")
     for entry in scores.coverage:
         of = f"of {entry.queries} queries"
         if entry.missing:
@@ -99,7 +115,7 @@ def remarks(scores: Scores, ties: Ties = "trec_eval") -> list[str]:
         if entry.unreferenced:
             lines.append(f"{entry.system}: {entry.unreferenced} queries of the run have no reference; they are skipped")
         if entry.tied:
-            lines.append(f"{entry.system}: equal scores decide in {entry.tied} {of}; ties are broken by {ties!r}")
+            lines.append(f"{entry.system}: equal scores decide in {entry.tied} {of}; ties are broken by {entry.ties!r}")
     return lines
 
 

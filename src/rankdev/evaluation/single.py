@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -193,8 +193,12 @@ def _without(returned: list[str], good: list[str]) -> list[str]:
 
 
 def _items(ranking: Iterable[Any]) -> list[str]:
-    if isinstance(ranking, str) or not isinstance(ranking, Iterable):
-        raise DataError(f"a ranking is a list of items, best first; got {ranking!r}")
+    if isinstance(ranking, Mapping):  # item → score, as in a run
+        from rankdev.runs import Run
+
+        return Run.from_scores({"ranking": ranking}).get("ranking", [])
+    if isinstance(ranking, str | Set) or not isinstance(ranking, Iterable):
+        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {ranking!r}")
     return [as_id(item) for item in ranking]
 
 

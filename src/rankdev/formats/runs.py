@@ -72,7 +72,7 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
 
 
 def _read_trec(source: Source, ordering: Ordering, depth: int | None) -> Run:
-    builder = RunBuilder(ordering, depth)
+    builder = RunBuilder(ordering, depth, source.name)
     for frame, line_of in read_trec(source, RUN, ordering.order):
         try:
             builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())

@@ -27,6 +27,7 @@ BATCH_BYTES = 16 << 20  # small enough for the allocator to use the same memory 
 _GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
+_BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 
 
@@ -241,6 +242,7 @@ def _delimited(line: bytes, suffix: str) -> Kind:
         return "csv" if suffix == ".csv" else "tsv"
     for kind, mark in _MARKS.items():
         names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(mark)}
-        if {"query", "item"} <= {ALIASES.get(name, name) for name in names}:
+        known = {ALIASES.get(name, name) for name in names}
+        if "query" in known and known & _BESIDE_QUERY:
             return kind
     return "trec"

@@ -93,6 +93,13 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+def encode_records(frame: pl.DataFrame) -> bytes:
+    """Give a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    finite = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats)
+    return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
 def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
     """Give a table as the bytes of the kind of file that the name asks for."""
     suffix = plain_suffix(path)
@@ -102,6 +109,8 @@ def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
         return buffer.getvalue()
     if suffix == ".jsonl":
         return frame.write_ndjson().encode()
+    if suffix == ".json":
+        return encode_records(frame)
     for column in frame.select(pl.col(pl.String)):
         odd = column.filter(column.str.contains(r"^\s|\s$|\x00"))
         if len(odd):

@@ -28,11 +28,14 @@ class Number:
 
     def read(self, value: object) -> float | int | None:
         """Give the value as the number it stands for; None where it is not allowed."""
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real):
             return None
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
         inside = self.low < number < self.high if self.open else self.low <= number <= self.high
-        if not inside or (self.whole and not number.is_integer()):
+        if not inside or not math.isfinite(number) or (self.whole and not number.is_integer()):
             return None
         return int(number) if self.whole else number
 
@@ -40,7 +43,7 @@ class Number:
 POSITIVE = Number("a number above 0", 0, open=True)
 NON_NEGATIVE = Number("a number of at least 0", 0)
 SHARE = Number("a number between 0 and 1", 0, 1, open=True)
-COUNT = Number("a whole number from 1", 1, whole=True)
+COUNT = Number("a whole number from 1 to a billion", 1, 10**9, whole=True)
 
 
 def parameter(

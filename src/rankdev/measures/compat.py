@@ -40,7 +40,8 @@ class Compat(Measure):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        depth = self.depth or self.cutoff or 1
+        # beyond this depth p^d is lost in rounding, whatever the overlap
+        depth = min(self.depth or self.cutoff or 1, int(np.ceil(-750 / np.log(self.p))))
         weights = self.p ** np.arange(depth) / np.arange(1, depth + 1)
         agreed = np.maximum(match.position, match.ideal_places)  # both lists hold the item from here on
         seen = (agreed < depth) & (match.position < (self.cutoff or depth))

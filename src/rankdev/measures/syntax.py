@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rankdev.errors import MeasureError, suggestion
-from rankdev.measures.base import REGISTRY, Measure
+from rankdev.errors import MeasureError, shown, suggestion
+from rankdev.measures.base import COUNT, REGISTRY, Measure
 
 _MEASURE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s]+))?\s*", re.DOTALL)
 _PARAMETER = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>\[[^\]]*\]|[^,\[\]]+?)\s*(?:,|$)")
@@ -110,8 +110,8 @@ def _read_value(measure: str, name: str, text: str) -> Any:
 def _read_cutoff(name: str, text: str | None) -> int | None:
     if text is None:
         return None
-    if not re.fullmatch(r"[0-9]+", text):
-        raise MeasureError(f"{name}: the cutoff is {text!r}; expected a whole number from 1")
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise MeasureError(f"{name}: the cutoff is {shown(text)}; expected {COUNT.text}")
     return int(text)
 
 

@@ -46,12 +46,13 @@ class Stability(Tabular):
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
         """Sum up each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ .8.
 
-        The sizes are 25, 100 and 200 where they were simulated, unless others are given. ``auc`` is the
+        The sizes are those given; or 25, 100 and 200 where they were simulated; or all. ``auc`` is the
         trapezoid over n divided by its range; ``n_at_0.8`` is infinite where no size reaches .8.
         """
         import polars as pl
 
-        wanted = [n for n in (25, 100, 200) if n in self.sizes] if at is None else list(at)
+        usual = [n for n in self.sizes if n in (25, 100, 200)] or list(self.sizes)
+        wanted = usual if at is None else list(at)
         for n in wanted:
             if n not in self.sizes:
                 known = ", ".join(map(str, self.sizes))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from rankdev.errors import UsageError
+from rankdev.formats.streams import plain_suffix
+from rankdev.formats.tables import encode_records
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +45,7 @@ class Report:
     def encode(self, form: Format) -> bytes:
         """Give the report as the bytes of a file."""
         if form == "json":
-            return (json.dumps(self.records.to_dicts(), ensure_ascii=False, indent=1) + "\n").encode()
+            return encode_records(self.records)
         if form == "csv":
             buffer = io.BytesIO()
             self.records.write_csv(buffer)
@@ -105,12 +106,14 @@ class Report:
         return f"{value:.{self.digits}f}" if isinstance(value, float) else str(value)
 
 
-def console(stream: IO[str], piped_width: int) -> Console:
-    """Print to a terminal at its width, or to a pipe or file at a width where nothing is folded."""
+def console(stream: IO[str], natural_width: int) -> Console:
+    """Print to a terminal at its width, but at least so wide that no number is folded; the same in a pipe."""
     from rich.console import Console
 
     terminal = Console(file=stream, highlight=False)
-    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, width=piped_width)
+    if terminal.is_terminal and terminal.width >= natural_width:
+        return terminal
+    return Console(file=stream, highlight=False, width=natural_width, force_terminal=terminal.is_terminal)
 
 
 def _natural_width(table: Table) -> int:
@@ -122,8 +125,7 @@ def _natural_width(table: Table) -> int:
 def choose_format(form: str | None, output: str | None) -> Format:
     """Take the format that was asked for, or the one that the output's name says, or a table."""
     if form is None:
-        ending = "" if output is None else output[output.rfind(".") :].lower()
-        return _SUFFIXES.get(ending, "table")
+        return _SUFFIXES.get("" if output is None else plain_suffix(output), "table")
     for known in FORMATS:
         if form == known:
             return known

@@ -91,8 +91,22 @@ def agreement_report(found: Agreement) -> Report:
 
 def plan_report(found: Plan) -> Report:
     """Say in words how many queries are needed, with the power at numbers around it."""
-    table = found.to_polars()
-    return Report(table, table, "Power by number of queries", (found.summary(),), digits=3)
+    names = (
+        "a",
+        "b",
+        "measure",
+        "pilot",
+        "observed",
+        "difference",
+        "queries",
+        "low",
+        "high",
+        "resampled",
+        "detectable",
+    )
+    settings = ("power", "alpha", "seed")
+    answer = pl.DataFrame({name: [getattr(found, name)] for name in (*names, *settings)})
+    return Report(answer, found.to_polars(), "Power by number of queries", (found.summary(),), digits=3)
 
 
 def _parameters(result: Any, *names: str) -> str:

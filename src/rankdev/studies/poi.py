@@ -87,6 +87,8 @@ def run_poi(
             raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
         scores = rd.evaluate(known, loaded, MEASURES)
         found = power(scores, sizes=protocol.sizes, buckets=True, progress=_part(progress, 0, 0.9), **testing)
+        if not found.complete:
+            raise KeyboardInterrupt
         stable = stability(scores, sizes=protocol.sizes, **drawing)
         grid = sensitivity(known, loaded, progress=_part(progress, 0.9, 1), **testing)
     kind = "simulated" if simulated else "given"
