@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev.studies.trec_dl.cache import Cache, default_folder
 from rankdev.studies.trec_dl.pipeline import Pipeline
+from rankdev.studies.trec_dl.reranking import Reranker
 from rankdev.studies.trec_dl.texts import read_texts, write_texts
 
 
@@ -135,3 +136,12 @@ def test_candidates_that_are_kept_need_no_library(tmp_path):
 def test_two_models_of_the_same_name_are_refused():
     with pytest.raises(rd.UsageError, match="two models are called 'x'"):
         Pipeline(models=["a/x", "b/x/"])
+
+
+def test_a_retrained_model_is_another_one(tmp_path):
+    (tmp_path / "weights").write_bytes(b"old")
+    before = Reranker(str(tmp_path)).identity
+    assert Reranker(str(tmp_path)).identity == before
+    (tmp_path / "weights").write_bytes(b"newer")
+    assert Reranker(str(tmp_path)).identity != before
+    assert "bge-reranker-base" in Reranker("BAAI/bge-reranker-base").identity

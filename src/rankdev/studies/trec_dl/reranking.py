@@ -6,15 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from rankdev.errors import MissingExtraError
 from rankdev.runs import Run
 from rankdev.studies.trec_dl.cache import Cache, fingerprint
 from rankdev.studies.trec_dl.retrieval import Candidates
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODELS = (
     "cross-encoder/ms-marco-MiniLM-L6-v2",
@@ -38,6 +36,13 @@ class Reranker:
     def name(self) -> str:
         """What the system is called: the last part of the model's name."""
         return self.model.rstrip("/").rpartition("/")[2]
+
+    @property
+    def identity(self) -> str:
+        """The model's name, and for a folder what its files are, so that a retrained model is another one."""
+        folder = Path(self.model)
+        files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+        return json.dumps([self.model, *((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)])
 
     @cached_property
     def _encoder(self) -> Any:
@@ -86,5 +91,5 @@ class Reranking:
             return "".join(f"{line}\n" for line in lines).encode()
 
         content = fingerprint(json.dumps([entries, pairs]).encode())
-        inputs = [self.reranker.model, str(self.reranker.max_length), content]
+        inputs = [self.reranker.identity, str(self.reranker.max_length), content]
         return self.cache.step(f"{year}/{self.reranker.name}/{number:03}.jsonl", inputs, make)
