@@ -5,11 +5,14 @@ from scipy import stats
 from rankdev.errors import DataError, UsageError
 from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, t_power
 
-rng = np.random.default_rng(2)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2)
 
 
 @pytest.fixture
-def pilot(make_scores):
+def pilot(make_scores, rng):
     """Fifty queries whose differences have mean .05 and deviation .2 exactly."""
     apart = rng.normal(0, 1, 50)
     apart = 0.05 + 0.2 * (apart - apart.mean()) / apart.std(ddof=1)
@@ -63,7 +66,7 @@ def test_the_order_of_systems_does_not_matter(pilot):
     assert one.observed == -other.observed
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_covers_the_truth_as_often_as_it_says(rng):
     # pilots of 40 queries from a known spread of .2: the interval should hold the true 128 in about 95%
     truth = queries_for(0.05 / 0.2, 0.8, 0.05)
     held = []
