@@ -88,6 +88,20 @@ def test_constant_differences_need_two_queries(make_scores):
     assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)
 
 
+@pytest.fixture
+def sparse(make_scores):
+    """Forty queries, of which three differ."""
+    apart = np.zeros(40)
+    apart[:3] = 0.2, 0.3, 0.4
+    return make_scores([0.3 + apart, np.full(40, 0.3)])
+
+
+@pytest.mark.filterwarnings("error")
+def test_resamples_without_any_difference_have_no_effect(sparse):
+    found = plan(sparse, "s0", "s1", "m0")
+    assert found.low < found.queries < found.high == np.inf
+
+
 def test_wrong_calls_are_refused(pilot, make_scores):
     with pytest.raises(DataError, match="no difference between s0 and s1"):
         plan(make_scores(np.full((2, 9), 0.5)), "s0", "s1", "m0")

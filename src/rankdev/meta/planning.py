@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
+ROUNDING = 1e-12  # spread up to which differences are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +191,7 @@ def bounded_effect(apart: Floats, difference: float | None, seed: int) -> tuple[
     means = np.abs(drawn.mean(axis=1)) if difference is None else np.full(RESAMPLES, difference)
     # a resample repeats queries, so its spread is too small by (n − 1)/n on average
     spread = drawn.std(axis=1, ddof=1) * np.sqrt(len(apart) / (len(apart) - 1))
-    with np.errstate(divide="ignore"):
-        effects = means / spread
+    effects = np.divide(means, spread, out=np.where(means > 0, np.inf, 0.0), where=spread > ROUNDING)
     low, high = np.quantile(effects, [0.025, 0.975], method="nearest")
     return float(low), float(high)
 
