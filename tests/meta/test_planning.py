@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from rankdev.errors import DataError, UsageError
-from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, t_power
+from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, smallest, t_power
 
 
 @pytest.fixture
@@ -100,6 +100,17 @@ def sparse(make_scores):
 def test_resamples_without_any_difference_have_no_effect(sparse):
     found = plan(sparse, "s0", "s1", "m0")
     assert found.low < found.queries < found.high == np.inf
+
+
+def test_equal_draws_of_a_sparse_pilot_do_not_count_as_certainty(sparse):
+    found = plan(sparse, "s0", "s1", "m0", difference=0.05)
+    assert 5 < found.low < found.queries < found.high < np.inf
+    assert found.queries / 2 < found.resampled < 2 * found.queries
+
+
+@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
+def test_the_first_number_that_holds_also_holds_beyond(holds, first):
+    assert smallest(holds, 2, 1000) == first
 
 
 def test_wrong_calls_are_refused(pilot, make_scores):

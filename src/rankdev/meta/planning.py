@@ -153,7 +153,7 @@ def queries_for(effect: float, power: float, alpha: float) -> float:
     >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
     34.0
     """
-    return _first(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
+    return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
 
 
 def detectable_effect(n: int, power: float, alpha: float) -> float:
@@ -163,10 +163,13 @@ def detectable_effect(n: int, power: float, alpha: float) -> float:
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
 
 
-def _first(holds: Any, low: int, limit: int) -> float:
-    """Find the first n for which something that stays true becomes true: doubling, then halving."""
+def smallest(holds: Any, low: int, limit: int) -> float:
+    """Find the first n for which something that stays true becomes true: doubling, then halving.
+
+    Simulated power is not quite monotone at small n, so that something must hold at 2n as well.
+    """
     high = low
-    while not holds(high):
+    while not (holds(high) and holds(2 * high)):
         low, high = high, 2 * high
         if high > limit:
             return np.inf
@@ -191,7 +194,11 @@ def bounded_effect(apart: Floats, difference: float | None, seed: int) -> tuple[
     means = np.abs(drawn.mean(axis=1)) if difference is None else np.full(RESAMPLES, difference)
     # a resample repeats queries, so its spread is too small by (n − 1)/n on average
     spread = drawn.std(axis=1, ddof=1) * np.sqrt(len(apart) / (len(apart) - 1))
-    effects = np.divide(means, spread, out=np.where(means > 0, np.inf, 0.0), where=spread > ROUNDING)
+    varied = spread > ROUNDING
+    if not varied.any():
+        return np.inf, np.inf
+    # equal differences tell nothing about the spread, but none at all still tell that there may be no effect
+    effects = np.divide(means, spread, out=np.zeros(RESAMPLES), where=varied)[varied | (means < ROUNDING)]
     low, high = np.quantile(effects, [0.025, 0.975], method="nearest")
     return float(low), float(high)
 
@@ -210,18 +217,21 @@ class _Resampling:
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, 1, n])))
         critical = stats.t.ppf(1 - self.alpha / 2, n - 1)
         step = max(1, 2**22 // n)
+        constant = np.ptp(self.shifted) <= ROUNDING
         hits = 0
         for start in range(0, RESAMPLES, step):
             picks = generator.integers(0, len(self.shifted), (min(step, RESAMPLES - start), n))
             drawn = self.shifted[picks]
-            error = drawn.std(axis=1, ddof=1) / np.sqrt(n)
-            hits += int((np.abs(drawn.mean(axis=1)) > critical * error).sum())
+            spread = drawn.std(axis=1, ddof=1)
+            # a few equal differences of a pilot that varies are chance, not certainty
+            told = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
+            hits += int((told & (constant | (spread > ROUNDING))).sum())
         return hits / RESAMPLES
 
     def queries_for(self, power: float, analytic: float) -> float | None:
         if analytic > RESAMPLED_LIMIT:
             return None
-        return _first(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
+        return smallest(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
 
     def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
         middle = min(queries, LIMIT)
