@@ -82,6 +82,14 @@ def test_student_and_wilcoxon_agree_with_scipy(make_scores, rng):
     assert w == pytest.approx(stats.wilcoxon(*values).pvalue)
 
 
+@pytest.mark.parametrize("queries", [8, 30, 80])
+def test_wilcoxon_keeps_ties_that_decimals_would_break(make_scores, rng, queries):
+    whole = rng.integers(0, 9, (2, queries))
+    found = significance(make_scores(whole / 10), test="wilcoxon").to_polars()["p"][0]
+    apart = whole[0] - whole[1]
+    assert found == stats.wilcoxon(apart[apart != 0]).pvalue
+
+
 def test_bootstrap_agrees_with_a_plain_loop(make_scores, rng):
     values = rng.random((2, 40))
     found = significance(make_scores(values), test="bootstrap", permutations=20_000).to_polars().row(0, named=True)
