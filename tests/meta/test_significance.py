@@ -176,6 +176,13 @@ def test_a_baseline_stands_second_and_turns_the_sign(make_scores, rng):
     assert turned["p"] == forward["p"]
 
 
+def test_a_repeated_baseline_or_measure_counts_once(make_scores, rng):
+    scores = make_scores(rng.random((3, 15)))
+    once = significance(scores, baselines=["s0"]).to_polars()
+    assert significance(scores, baselines=["s0", "s0"]).to_polars().equals(once)
+    assert significance(scores, baselines="s0", measures=["m0", "m0"]).to_polars().equals(once)
+
+
 def test_the_paper_p_value_is_the_plain_share(make_scores, rng):
     scores = make_scores(rng.normal([[0.0], [2.0]], 1, (2, 60)))
     assert significance(scores, permutations=100, p_value="paper").to_polars()["p"][0] == 0.0

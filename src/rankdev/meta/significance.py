@@ -130,9 +130,9 @@ def _wanted(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indi
     """Give the pairs (a, b) asked for as indices; a baseline is always b."""
     if baselines is None:
         return np.triu_indices(len(scores.systems), 1)
-    names = [baselines] if isinstance(baselines, str) else list(baselines)
-    scores.select(systems=names)  # refuses unknown names
-    targets = [scores.systems.index(name) for name in names]
+    names = [baselines] if isinstance(baselines, str) else baselines
+    # refuses unknown names, and takes repeated ones once
+    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
     others = [i for i in range(len(scores.systems)) if i not in targets]
     if not others:
         raise UsageError("every system is a baseline; leave at least one to compare with them")
