@@ -179,6 +179,25 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
         power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
 
 
+@pytest.mark.parametrize(("stop", "kept"), [(3, []), (4, ["≤3"]), (5, ["≤3", ">3"])])
+def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kept):
+    scores = make_scores(rng.random((2, 60)), np.repeat([2, 9], 30))
+    calls = []
+
+    def progress(*call):
+        calls.append(call)  # the cost, n = 20, then a call a bucket
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+
+    options = {"sizes": [20], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
+    found = power(scores, progress=progress, **options)
+    whole = power(scores, **options)
+    assert found.complete == (stop == 5)
+    assert found.sizes == (20,)
+    assert np.array_equal(found.power, whole.power)
+    assert [bucket.label for bucket in found.buckets] == kept
+
+
 def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
     scores = make_scores(rng.random((3, 40, 5)))
     expected = power(scores, sizes=[10], subsamples=5, permutations=50)

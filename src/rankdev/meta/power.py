@@ -45,7 +45,7 @@ def power(
     with ``permutations`` sign flips; power is the share of subsamples that reject at ``alpha``,
     uncorrected. ``buckets`` repeats this at ``bucket_sizes`` for queries grouped by reference size:
     ``True`` for the paper's edges (3, 10, 20), or other upper edges. Interrupting (Ctrl-C) returns the
-    sizes that are done, marked as not complete.
+    sizes and buckets that are done, marked as not complete.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
@@ -87,7 +87,8 @@ def power(
         if run.interrupted:
             break
         values, finished = run.curves(run.chunks(part), inside[label])
-        found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
+        if finished or not run.interrupted:
+            found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
     queries = {place: len(panel.queries) for panel in groups for place in panel.places}
@@ -166,6 +167,7 @@ class _Simulation:
     engine: str
     threads: int | None
     progress: Progress | None
+    something: bool = False  # whether any size is finished
     interrupted: bool = False
     done: float = 0.0
     total: float = 0.0
@@ -213,10 +215,11 @@ class _Simulation:
                     cost = float(n) * len(chunk.measures) * self.systems
                     self._report(cost * self.subsamples * self.permutations, f"n = {n}")
             except KeyboardInterrupt:
-                if not i:
+                if not self.something:
                     raise
                 self.interrupted = True
                 return values[:, :, :i], sizes[:i]
+            self.something = True
         return values, sizes
 
     def _rejections(self, engine: Engine, n: int, subsamples: int) -> np.ndarray:
