@@ -83,6 +83,10 @@ def test_hopeless_differences_need_more_than_anyone_has(pilot):
     assert "more than ten million" in found.summary()
 
 
+def test_a_whole_float_is_a_seed(pilot):
+    assert plan(pilot, "s0", "s1", "m0", seed=1.0).low == plan(pilot, "s0", "s1", "m0", seed=1).low
+
+
 def test_constant_differences_need_two_queries(make_scores):
     found = plan(make_scores([np.full(5, 0.4), np.full(5, 0.3)]), "s0", "s1", "m0")
     assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)

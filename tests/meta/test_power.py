@@ -113,6 +113,13 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     assert isinstance(found.buckets[0], Bucket)
 
 
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((2, 30)))
+    found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)
+    assert np.array_equal(found.power, power(scores, sizes=[10], subsamples=5, permutations=20, seed=1).power)
+    assert [type(value) for value in (found.sizes[0], found.subsamples, found.permutations, found.seed)] == [int] * 4
+
+
 def test_an_empty_bucket_and_missing_reference_sizes(make_scores, rng):
     values = rng.random((2, 30))
     with pytest.warns(RankdevWarning, match="bucket ≤3 has 0 queries"):

@@ -227,6 +227,13 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance(two, measures="m0")
 
 
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_whole_floats_are_whole_numbers(make_scores, rng, test):
+    scores = make_scores(rng.random((2, 30)))
+    found = significance(scores, test=test, permutations=1e3, seed=1.0)
+    assert found.to_polars().equals(significance(scores, test=test, permutations=1000, seed=1).to_polars())
+
+
 def test_a_single_query_has_an_answer_where_there_is_one(make_scores):
     one = make_scores([[1.0], [0.5]])
     got = row(significance(one), a="s0")

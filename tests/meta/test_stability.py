@@ -61,6 +61,12 @@ def test_systems_that_all_tie_have_no_order(make_scores):
     assert found.to_polars()["tau"][0] is None
 
 
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((3, 20)))
+    found = stability(scores, sizes=[5.0], subsamples=4.0, seed=1.0).to_polars()
+    assert found.equals(stability(scores, sizes=[5], subsamples=4, seed=1).to_polars())
+
+
 def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores, rng):
     with pytest.warns(RankdevWarning) as caught:
         found = stability(make_scores(rng.random((4, 12))), sizes=[12, 25], subsamples=3)

@@ -11,7 +11,7 @@ import numpy as np
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.frames import Tabular
-from rankdev.meta.panel import as_scores, check_number, panels
+from rankdev.meta.panel import as_scores, check_number, check_whole, panels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,16 +92,15 @@ def plan(
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
     """
-    check_number("alpha", alpha, 0, 1)
-    check_number("power", power, alpha, 1)
-    check_number("seed", seed, 0, whole=True)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    power = check_number("power", power, alpha, 1)
     apart = _pilot(as_scores(scores, [measure]).select(systems=[a, b]))
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
-        check_number("difference", difference, 0)
+        difference = check_number("difference", difference, 0)
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
-    target = abs(observed) if difference is None else float(difference)
+    target = abs(observed) if difference is None else difference
     low, high = bounded_effect(apart, difference, seed)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)

@@ -15,7 +15,7 @@ from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.flips import Engine, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.chance import stream_keys
 from rankdev.meta.paired import PValue
-from rankdev.meta.panel import Panel, Progress, as_scores, check_number, panels
+from rankdev.meta.panel import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.power_result import Bucket, Power
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 
@@ -53,10 +53,8 @@ def power(
     >>> power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
     [0.02, 0.82, 1.0]
     """
-    for name, value in (("subsamples", subsamples), ("permutations", permutations)):
-        check_number(name, value, 1, whole=True)
-    check_number("alpha", alpha, 0, 1)
-    check_number("seed", seed, 0, whole=True)
+    subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
     scores = as_scores(scores, measures)
     most = most_extremes(permutations, alpha, p_value)
     groups = panels(scores)
