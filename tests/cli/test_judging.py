@@ -107,6 +107,8 @@ def test_scores_from_elsewhere(rankdev, scores):
         (("compare", "--scores", "nearest.run"), 1, "nearest.run: expected a table"),
         (("compare", "--scores", "places.jsonl"), 1, "places.jsonl: scores: column 'system' is missing"),
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
+        (("power", "places.jsonl", *RUNS, "--threads", "0"), 2, "0 is not in the range x>=1"),
+        (("stability", "places.jsonl", *RUNS, "--seed", "-1"), 2, "-1 is not in the range x>=0"),
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
         (("compare", "places.jsonl", *RUNS, "--figure", "x.png"), 2, "--figure shows two systems"),

@@ -113,6 +113,11 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     assert isinstance(found.buckets[0], Bucket)
 
 
+def test_no_threads_at_all_are_refused(make_scores, rng):
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got -1"):
+        power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)
+
+
 def test_whole_floats_are_whole_numbers(make_scores, rng):
     scores = make_scores(rng.random((2, 30)))
     found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)

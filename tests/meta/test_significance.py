@@ -223,6 +223,8 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance(two, permutations=0.5)
     with pytest.raises(UsageError, match="confidence must be"):
         significance(two, confidence=95)
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got 0"):
+        significance(two, threads=0)
     with pytest.raises(UsageError, match="list of texts"):
         significance(two, measures="m0")
 

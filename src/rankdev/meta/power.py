@@ -55,6 +55,7 @@ def power(
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most = most_extremes(permutations, alpha, p_value)
     groups = panels(scores)

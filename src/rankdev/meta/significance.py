@@ -79,6 +79,7 @@ def significance(
     _check(test, correction, p_value)
     permutations, seed = check_whole("permutations", permutations, 1), check_whole("seed", seed, 0)
     confidence = check_number("confidence", confidence, 0, 1)
+    threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     first, second = _wanted(scores, baselines)
     columns: dict[int, Columns] = {}
