@@ -44,6 +44,10 @@ def test_power_gives_what_power_gives(rankdev, scores):
     out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "--at", "4").out
     assert "Power at 4 queries over 3 pairs" in out
     assert "3 pairs on all queries" in out
+    for at in ((), ("--at", "2")):
+        out = rankdev("power", "places.jsonl", *RUNS, "--sizes", "2,3", "--subsamples", "9", "--buckets", "3", *at).out
+        assert "≤3" in out
+        assert "–" not in out
 
 
 @pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")

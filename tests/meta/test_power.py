@@ -118,6 +118,14 @@ def test_no_threads_at_all_are_refused(make_scores, rng):
         power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)
 
 
+@pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
+def test_buckets_are_tested_at_the_size_that_is_summed_up(make_scores, rng, sizes, at):
+    scores = make_scores(rng.random((2, 250)), np.repeat([2, 9], 125))
+    found = power(scores, sizes=sizes, buckets=[3], subsamples=3, permutations=20)
+    assert [bucket.sizes for bucket in found.buckets] == [(at,), (at,)]
+    assert found.summary().equals(found.summary(at))
+
+
 def test_whole_floats_are_whole_numbers(make_scores, rng):
     scores = make_scores(rng.random((2, 30)))
     found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)

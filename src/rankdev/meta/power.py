@@ -17,7 +17,7 @@ from rankdev.meta.flips.chance import stream_keys
 from rankdev.meta.paired import PValue
 from rankdev.meta.panel import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.power_result import Bucket, Power
-from rankdev.meta.sizes import PAPER_SIZES, fitting
+from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
 
 PAPER_EDGES = (3, 10, 20)
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
@@ -33,7 +33,7 @@ def power(
     alpha: float = 0.05,
     p_value: PValue = "plus-one",
     buckets: bool | Sequence[int] | None = None,
-    bucket_sizes: Sequence[int] = (100,),
+    bucket_sizes: Sequence[int] | None = None,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -43,8 +43,8 @@ def power(
 
     For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
     with ``permutations`` sign flips; power is the share of subsamples that reject at ``alpha``,
-    uncorrected. ``buckets`` repeats this at ``bucket_sizes`` for queries grouped by reference size:
-    ``True`` for the paper's edges (3, 10, 20), or other upper edges. Interrupting (Ctrl-C) returns the
+    uncorrected. ``buckets`` repeats this for queries grouped by reference size: ``True`` for the paper's edges
+    (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the largest size below. Interrupting (Ctrl-C) returns the
     sizes and buckets that are done, marked as not complete.
 
     >>> rng = np.random.default_rng(1)
@@ -63,7 +63,8 @@ def power(
     plan = fitting(sizes, groups, remarks)
     edges = _edges(buckets, scores)
     parts = [] if edges is None else _buckets(scores, groups, edges)
-    inside = {label: fitting(bucket_sizes, part, remarks, label) for label, part in parts}
+    wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
+    inside = {label: fitting(wanted, part, remarks, label) for label, part in parts}
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     run = _Simulation(

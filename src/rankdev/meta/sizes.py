@@ -10,6 +10,15 @@ from rankdev.meta.panel import Panel, check_whole
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 
 
+def usual(sizes: Sequence[int]) -> int:
+    """Give the size to sum up at: the paper's 100, or the largest below; the smallest where all are larger.
+
+    >>> usual((25, 50, 150)), usual((200, 500))
+    (50, 200)
+    """
+    return max((size for size in sizes if size <= 100), default=min(sizes))
+
+
 def fitting(sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "") -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
     sizes = [check_whole("sizes", size, 2) for size in sizes]
