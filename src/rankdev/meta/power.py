@@ -44,8 +44,8 @@ def power(
     For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
     with ``permutations`` sign flips; power is the share of subsamples that reject at ``alpha``,
     uncorrected. ``buckets`` repeats this for queries grouped by reference size: ``True`` for the paper's edges
-    (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the largest size below. Interrupting (Ctrl-C) returns the
-    sizes and buckets that are done, marked as not complete.
+    (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the largest size below. Interrupting (Ctrl-C)
+    returns the sizes and buckets that are done, marked as not complete.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
