@@ -46,6 +46,10 @@ def test_power_gives_what_power_gives(rankdev, scores):
     out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "--at", "4").out
     assert "Power at 4 queries over 3 pairs" in out
     assert "3 pairs on all queries" in out
+    for at in ((), ("--at", "2")):
+        out = rankdev("power", "places.jsonl", *RUNS, "--sizes", "2,3", "--subsamples", "9", "--buckets", "3", *at).out
+        assert "≤3" in out
+        assert "–" not in out
 
 
 @pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
@@ -129,6 +133,8 @@ def test_json_has_no_infinity(rankdev, folder):
         (("compare", "--scores", "nearest.run"), 1, "nearest.run: expected a table"),
         (("compare", "--scores", "places.jsonl"), 1, "places.jsonl: scores: column 'system' is missing"),
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
+        (("power", "places.jsonl", *RUNS, "--threads", "0"), 2, "0 is not in the range x>=1"),
+        (("stability", "places.jsonl", *RUNS, "--seed", "-1"), 2, "-1 is not in the range x>=0"),
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "say which with -a and -b: nearest, popular, blended"),

@@ -92,6 +92,11 @@ def test_select(scores):
     np.testing.assert_array_equal(scores.select(queries=[1, 0]).values, scores.values[:, ::-1])
 
 
+def test_what_is_selected_twice_is_kept_once(scores):
+    part = scores.select(systems=["b", "a", "b"], measures=["P@1", "P@1"])
+    assert (part.systems, part.measures, part.values.shape) == (("b", "a"), ("P@1",), (2, 2, 1))
+
+
 def test_of_one_measure(scores):
     assert scores.of("P@1").tolist() == [[1.0, 1.0], [0.0, 1.0]]
 

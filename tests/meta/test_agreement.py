@@ -5,10 +5,13 @@ from scipy import stats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.meta.agreement import agreement
 
-rng = np.random.default_rng(1)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
 
 
-def test_correlations_agree_with_scipy(make_scores):
+def test_correlations_agree_with_scipy(make_scores, rng):
     scores = make_scores(rng.random((6, 10, 3)))
     means = scores.values.mean(axis=1)
     for _, a, b, tau, r in agreement(scores).to_polars().iter_rows():
@@ -17,7 +20,7 @@ def test_correlations_agree_with_scipy(make_scores):
         assert r == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
-def test_one_row_a_data_set_and_pair(make_scores):
+def test_one_row_a_data_set_and_pair(make_scores, rng):
     parts = {"x": make_scores(rng.random((3, 5, 3))), "y": make_scores(rng.random((3, 9, 3)))}
     found = agreement(parts)
     assert found.to_polars()["dataset"].to_list() == ["x"] * 3 + ["y"] * 3
@@ -25,7 +28,7 @@ def test_one_row_a_data_set_and_pair(make_scores):
     assert len(found.to_pandas()) == 6
 
 
-def test_pooling_joins_the_queries_whatever_the_order_of_systems(make_scores):
+def test_pooling_joins_the_queries_whatever_the_order_of_systems(make_scores, rng):
     values = rng.random((3, 14, 2))
     whole = make_scores(values)
     parts = {
@@ -38,13 +41,13 @@ def test_pooling_joins_the_queries_whatever_the_order_of_systems(make_scores):
     assert pooled["r"][0] == pytest.approx(expected["r"][0])
 
 
-def test_constant_means_have_no_correlation(make_scores):
+def test_constant_means_have_no_correlation(make_scores, rng):
     values = rng.random((3, 4, 2))
     values[:, :, 1] = 0.1
     assert agreement(make_scores(values)).to_polars().select("tau", "r").row(0) == (None, None)
 
 
-def test_only_queries_that_all_systems_have_count(make_scores):
+def test_only_queries_that_all_systems_have_count(make_scores, rng):
     values = rng.random((3, 8, 2))
     gaps = values.copy()
     gaps[0, 0, 0] = np.nan
@@ -54,7 +57,7 @@ def test_only_queries_that_all_systems_have_count(make_scores):
     assert found.r[0, 0, 1] == pytest.approx(np.corrcoef(means)[0, 1])
 
 
-def test_wrong_calls_are_refused(make_scores):
+def test_wrong_calls_are_refused(make_scores, rng):
     scores = make_scores(rng.random((3, 4, 2)))
     with pytest.raises(UsageError, match="at least two measures"):
         agreement(scores, measures=["m0"])

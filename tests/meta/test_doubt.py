@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.doubt import evaluate_with_doubt
+from rankdev.meta.doubt import Doubt, evaluate_with_doubt
 
 
 def judged(queries, times, rng):
@@ -66,3 +66,18 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
     assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
     with pytest.raises(UsageError, match="confidence must lie"):
         evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_resamples_without_a_score_do_not_count():
+    def score(tiers, systems, measures):
+        return Scores(("s", "t"), tuple(tiers), ("M", "L"), np.array([[[0.5, np.nan]] * 2, [[0.4, 0.4]] * 2]))
+
+    doubt = evaluate_with_doubt(
+        [("q1", "x", "y"), ("q2", "x", "y")], {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score
+    )
+    assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
+    assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
+    some = doubt.both.copy()
+    some[0, 0, 0] = np.nan
+    assert Doubt(doubt.scores, some, doubt.judgments, 3, "", 0.95, 0).beats()["a_beats_b"][0] == 1.0

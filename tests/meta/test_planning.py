@@ -3,13 +3,16 @@ import pytest
 from scipy import stats
 
 from rankdev.errors import DataError, UsageError
-from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, t_power
-
-rng = np.random.default_rng(2)
+from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, smallest, t_power
 
 
 @pytest.fixture
-def pilot(make_scores):
+def rng():
+    return np.random.default_rng(2)
+
+
+@pytest.fixture
+def pilot(make_scores, rng):
     """Fifty queries whose differences have mean .05 and deviation .2 exactly."""
     apart = rng.normal(0, 1, 50)
     apart = 0.05 + 0.2 * (apart - apart.mean()) / apart.std(ddof=1)
@@ -63,7 +66,7 @@ def test_the_order_of_systems_does_not_matter(pilot):
     assert one.observed == -other.observed
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_covers_the_truth_as_often_as_it_says(rng):
     # pilots of 40 queries from a known spread of .2: the interval should hold the true 128 in about 95%
     truth = queries_for(0.05 / 0.2, 0.8, 0.05)
     held = []
@@ -80,9 +83,38 @@ def test_hopeless_differences_need_more_than_anyone_has(pilot):
     assert "more than ten million" in found.summary()
 
 
+def test_a_whole_float_is_a_seed(pilot):
+    assert plan(pilot, "s0", "s1", "m0", seed=1.0).low == plan(pilot, "s0", "s1", "m0", seed=1).low
+
+
 def test_constant_differences_need_two_queries(make_scores):
     found = plan(make_scores([np.full(5, 0.4), np.full(5, 0.3)]), "s0", "s1", "m0")
     assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)
+
+
+@pytest.fixture
+def sparse(make_scores):
+    """Forty queries, of which three differ."""
+    apart = np.zeros(40)
+    apart[:3] = 0.2, 0.3, 0.4
+    return make_scores([0.3 + apart, np.full(40, 0.3)])
+
+
+@pytest.mark.filterwarnings("error")
+def test_resamples_without_any_difference_have_no_effect(sparse):
+    found = plan(sparse, "s0", "s1", "m0")
+    assert found.low < found.queries < found.high == np.inf
+
+
+def test_equal_draws_of_a_sparse_pilot_do_not_count_as_certainty(sparse):
+    found = plan(sparse, "s0", "s1", "m0", difference=0.05)
+    assert 5 < found.low < found.queries < found.high < np.inf
+    assert found.queries / 2 < found.resampled < 2 * found.queries
+
+
+@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
+def test_the_first_number_that_holds_also_holds_beyond(holds, first):
+    assert smallest(holds, 2, 1000) == first
 
 
 def test_wrong_calls_are_refused(pilot, make_scores):

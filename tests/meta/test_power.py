@@ -9,8 +9,12 @@ from rankdev.meta.power import most_extremes, power
 from rankdev.meta.power_result import Bucket, Power
 from tests.meta.plain import all_extremes
 
-rng = np.random.default_rng(3)
 OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
 
 
 @pytest.fixture
@@ -26,7 +30,7 @@ def hand_made():
     return Power(tuple("abcd"), ("m", "l"), (25, 100), curves, rejected, (200, 200), (), *OPTIONS)
 
 
-def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores):
+def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
     values = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 40) + shift] for shift in (0, 1, 2)]
     found = power(make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4)
     for i, n in enumerate((10, 25)):
@@ -34,14 +38,14 @@ def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores):
         assert np.array_equal(found.power[0, :, i], ((counts + 1) / 100 <= 0.05).mean(axis=0))
 
 
-def test_power_at_a_size_does_not_depend_on_the_other_sizes_or_measures(make_scores):
+def test_power_at_a_size_does_not_depend_on_the_other_sizes_or_measures(make_scores, rng):
     scores = make_scores(rng.random((3, 60, 2)) + np.array([0, 0.1, 0.2])[:, None, None])
     together = power(scores, sizes=[10, 20, 40], subsamples=20, permutations=200)
     alone = power(scores, sizes=[20], measures=["m1"], subsamples=20, permutations=200)
     assert np.array_equal(together.power[1:, :, 1:2], alone.power)
 
 
-def test_rejections_under_the_null_stay_near_alpha(make_scores):
+def test_rejections_under_the_null_stay_near_alpha(make_scores, rng):
     # systems that are draws from one distribution; the pool is large enough for subsamples to be independent
     found = power(make_scores(rng.normal(0, 1, (20, 4000))), sizes=[25], subsamples=60, permutations=199)
     rates = [found.power[0, pair, 0] for pair in range(found.power.shape[1])]
@@ -75,7 +79,7 @@ def test_an_n80_between_finite_and_infinite_is_infinite():
     assert half.n80()[0] == np.inf
 
 
-def test_the_table_has_a_row_a_measure_pair_and_size(make_scores):
+def test_the_table_has_a_row_a_measure_pair_and_size(make_scores, rng):
     found = power(make_scores(rng.random((3, 30, 2))), sizes=[5, 10], subsamples=4, permutations=19)
     frame = found.to_polars()
     assert frame.columns == ["measure", "a", "b", "n", "power"]
@@ -85,7 +89,7 @@ def test_the_table_has_a_row_a_measure_pair_and_size(make_scores):
     json.dumps(found.verdicts())
 
 
-def test_buckets_test_inside_each_range_of_reference_sizes(make_scores):
+def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     values = rng.random((2, 60)) + np.array([[0.0], [0.3]])
     sizes = np.repeat([2, 3, 4, 11, 30], 12)
     scores = make_scores(values, sizes)
@@ -109,7 +113,27 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores):
     assert isinstance(found.buckets[0], Bucket)
 
 
-def test_an_empty_bucket_and_missing_reference_sizes(make_scores):
+def test_no_threads_at_all_are_refused(make_scores, rng):
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got -1"):
+        power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)
+
+
+@pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
+def test_buckets_are_tested_at_the_size_that_is_summed_up(make_scores, rng, sizes, at):
+    scores = make_scores(rng.random((2, 250)), np.repeat([2, 9], 125))
+    found = power(scores, sizes=sizes, buckets=[3], subsamples=3, permutations=20)
+    assert [bucket.sizes for bucket in found.buckets] == [(at,), (at,)]
+    assert found.summary().equals(found.summary(at))
+
+
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((2, 30)))
+    found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)
+    assert np.array_equal(found.power, power(scores, sizes=[10], subsamples=5, permutations=20, seed=1).power)
+    assert [type(value) for value in (found.sizes[0], found.subsamples, found.permutations, found.seed)] == [int] * 4
+
+
+def test_an_empty_bucket_and_missing_reference_sizes(make_scores, rng):
     values = rng.random((2, 30))
     with pytest.warns(RankdevWarning, match="bucket ≤3 has 0 queries"):
         found = power(make_scores(values, [5] * 30), sizes=[10], buckets=[3], bucket_sizes=[8], subsamples=3)
@@ -120,7 +144,7 @@ def test_an_empty_bucket_and_missing_reference_sizes(make_scores):
         power(make_scores(values, [5] * 30), sizes=[10], buckets=[10, 3])
 
 
-def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores):
+def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
     with pytest.warns(RankdevWarning, match="larger sizes are left out: 50") as caught:
         found = power(make_scores(rng.random((2, 30))), sizes=[10, 50], subsamples=3, permutations=19)
     assert found.sizes == (10,)
@@ -129,7 +153,7 @@ def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores):
         power(make_scores(rng.random((2, 10))))
 
 
-def test_a_measure_with_gaps_has_its_own_pool(make_scores):
+def test_a_measure_with_gaps_has_its_own_pool(make_scores, rng):
     values = rng.random((2, 30, 2))
     values[1, :15, 1] = np.nan
     with pytest.warns(RankdevWarning, match="15 for m1 of 30"):
@@ -141,7 +165,7 @@ def test_a_measure_with_gaps_has_its_own_pool(make_scores):
     assert np.array_equal(found.power[1, :, :1], alone.power[0])
 
 
-def test_progress_tells_the_cost_first_and_ends_complete(make_scores):
+def test_progress_tells_the_cost_first_and_ends_complete(make_scores, rng):
     calls = []
     power(
         make_scores(rng.random((3, 30, 2))),
@@ -155,7 +179,7 @@ def test_progress_tells_the_cost_first_and_ends_complete(make_scores):
     assert calls[-1][:2] == (7200.0, 7200.0)
 
 
-def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores):
+def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
     scores = make_scores(rng.random((2, 60)))
 
     def stop_at(size):
@@ -175,7 +199,26 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores):
         power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
 
 
-def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch):
+@pytest.mark.parametrize(("stop", "kept"), [(3, []), (4, ["≤3"]), (5, ["≤3", ">3"])])
+def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kept):
+    scores = make_scores(rng.random((2, 60)), np.repeat([2, 9], 30))
+    calls = []
+
+    def progress(*call):
+        calls.append(call)  # the cost, n = 20, then a call a bucket
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+
+    options = {"sizes": [20], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
+    found = power(scores, progress=progress, **options)
+    whole = power(scores, **options)
+    assert found.complete == (stop == 5)
+    assert found.sizes == (20,)
+    assert np.array_equal(found.power, whole.power)
+    assert [bucket.label for bucket in found.buckets] == kept
+
+
+def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
     scores = make_scores(rng.random((3, 40, 5)))
     expected = power(scores, sizes=[10], subsamples=5, permutations=50)
     monkeypatch.setattr("rankdev.meta.power.COLUMNS", 6)
@@ -184,7 +227,7 @@ def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypa
     assert np.array_equal(found.rejected, expected.rejected)
 
 
-def test_identical_systems_are_never_told_apart(make_scores):
+def test_identical_systems_are_never_told_apart(make_scores, rng):
     one = rng.random(40)
     found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
     assert not found.power.any()

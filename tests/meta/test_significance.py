@@ -15,8 +15,12 @@ from rankdev.meta.paired import enumerated
 from rankdev.meta.significance import significance
 from tests.meta.plain import exact_p
 
-rng = np.random.default_rng(5)
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
 
 
 def row(result, **where):
@@ -31,7 +35,7 @@ def test_enumeration_agrees_with_counting_every_flip(apart):
 
 
 @pytest.mark.parametrize("queries", [4, 9])
-def test_few_queries_agree_with_scipy_exactly(make_scores, queries):
+def test_few_queries_agree_with_scipy_exactly(make_scores, queries, rng):
     values = np.rint(rng.random((3, queries)) * 8) / 8
     found = significance(make_scores(values)).to_polars()["p"]
     for p, (a, b) in zip(found, [(0, 1), (0, 2), (1, 2)], strict=True):
@@ -41,7 +45,7 @@ def test_few_queries_agree_with_scipy_exactly(make_scores, queries):
         assert p == pytest.approx(expected.pvalue)
 
 
-def test_drawn_flips_approach_the_exact_answer(make_scores):
+def test_drawn_flips_approach_the_exact_answer(make_scores, rng):
     values = np.zeros((2, 21))
     values[0] = rng.normal(0.3, 1, 21)
     exact = significance(make_scores(np.where(np.arange(21) < 20, values, 0))).to_polars()["p"][0]
@@ -56,7 +60,7 @@ def exact_p_of(apart):
     return (np.abs(signs @ apart) >= abs(apart.sum()) - 1e-9).mean()
 
 
-def test_rejections_under_the_null_stay_near_alpha(make_scores):
+def test_rejections_under_the_null_stay_near_alpha(make_scores, rng):
     values = rng.normal(0, 1, (400, 30))
     values = values[:, :, None]
     rejected = []
@@ -67,7 +71,7 @@ def test_rejections_under_the_null_stay_near_alpha(make_scores):
     assert abs(np.mean(rejected) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / len(rejected))
 
 
-def test_student_and_wilcoxon_agree_with_scipy(make_scores):
+def test_student_and_wilcoxon_agree_with_scipy(make_scores, rng):
     values = rng.random((2, 30))
     t = significance(make_scores(values), test="t").to_polars().row(0, named=True)
     expected = stats.ttest_rel(*values)
@@ -78,7 +82,15 @@ def test_student_and_wilcoxon_agree_with_scipy(make_scores):
     assert w == pytest.approx(stats.wilcoxon(*values).pvalue)
 
 
-def test_bootstrap_agrees_with_a_plain_loop(make_scores):
+@pytest.mark.parametrize("queries", [8, 30, 80])
+def test_wilcoxon_keeps_ties_that_decimals_would_break(make_scores, rng, queries):
+    whole = rng.integers(0, 9, (2, queries))
+    found = significance(make_scores(whole / 10), test="wilcoxon").to_polars()["p"][0]
+    apart = whole[0] - whole[1]
+    assert found == stats.wilcoxon(apart[apart != 0]).pvalue
+
+
+def test_bootstrap_agrees_with_a_plain_loop(make_scores, rng):
     values = rng.random((2, 40))
     found = significance(make_scores(values), test="bootstrap", permutations=20_000).to_polars().row(0, named=True)
     apart = values[0] - values[1]
@@ -101,7 +113,7 @@ def test_benjamini_hochberg_agrees_with_scipy(p):
     assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
 
 
-def test_corrections_are_over_the_pairs_of_a_measure(make_scores):
+def test_corrections_are_over_the_pairs_of_a_measure(make_scores, rng):
     scores = make_scores(rng.random((4, 12, 2)))
     found = significance(scores).to_polars()
     for name in scores.measures:
@@ -111,7 +123,7 @@ def test_corrections_are_over_the_pairs_of_a_measure(make_scores):
     assert plain["p"].equals(plain["p_adjusted"], check_names=False)
 
 
-def test_tukey_agrees_with_a_plain_loop(make_scores):
+def test_tukey_agrees_with_a_plain_loop(make_scores, rng):
     values = np.rint(rng.random((4, 10)) * 4) / 4 + np.array([[0], [0], [0.1], [0.4]])
     found = significance(make_scores(values), correction="tukey", permutations=20_000).to_polars()
     ranges = []
@@ -123,7 +135,7 @@ def test_tukey_agrees_with_a_plain_loop(make_scores):
         assert adjusted == pytest.approx((np.array(ranges) >= apart - 1e-9).mean(), abs=0.02)
 
 
-def test_tukey_bounds_any_false_rejection(make_scores):
+def test_tukey_bounds_any_false_rejection(make_scores, rng):
     any_rejected = [
         significance(make_scores(rng.normal(0, 1, (4, 15))), correction="tukey", permutations=199)
         .to_polars()["p_adjusted"]
@@ -136,7 +148,7 @@ def test_tukey_bounds_any_false_rejection(make_scores):
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
 @pytest.mark.parametrize("noise", [0.0, 1e-16])
-def test_identical_systems_have_p_1_and_no_effect(make_scores, test, noise):
+def test_identical_systems_have_p_1_and_no_effect(make_scores, test, noise, rng):
     one = np.full(30, 0.1) + 0.2
     found = significance(make_scores([one, one + noise, rng.random(30)]), test=test, permutations=500)
     got = row(found, a="s0", b="s1")
@@ -152,7 +164,7 @@ def test_wins_effect_and_difference_by_hand(make_scores):
     assert (got["wins"], got["ties"], got["losses"]) == (1, 2, 1)
 
 
-def test_a_baseline_stands_second_and_turns_the_sign(make_scores):
+def test_a_baseline_stands_second_and_turns_the_sign(make_scores, rng):
     scores = make_scores(rng.random((3, 15)))
     everything, against = significance(scores), significance(scores, baselines="s0")
     forward, turned = row(everything, a="s0", b="s2"), row(against, a="s2", b="s0")
@@ -164,13 +176,20 @@ def test_a_baseline_stands_second_and_turns_the_sign(make_scores):
     assert turned["p"] == forward["p"]
 
 
-def test_the_paper_p_value_is_the_plain_share(make_scores):
+def test_a_repeated_baseline_or_measure_counts_once(make_scores, rng):
+    scores = make_scores(rng.random((3, 15)))
+    once = significance(scores, baselines=["s0"]).to_polars()
+    assert significance(scores, baselines=["s0", "s0"]).to_polars().equals(once)
+    assert significance(scores, baselines="s0", measures=["m0", "m0"]).to_polars().equals(once)
+
+
+def test_the_paper_p_value_is_the_plain_share(make_scores, rng):
     scores = make_scores(rng.normal([[0.0], [2.0]], 1, (2, 60)))
     assert significance(scores, permutations=100, p_value="paper").to_polars()["p"][0] == 0.0
     assert significance(scores, permutations=100).to_polars()["p"][0] == 1 / 101
 
 
-def test_missing_values_leave_queries_out_with_a_warning(make_scores):
+def test_missing_values_leave_queries_out_with_a_warning(make_scores, rng):
     values = rng.random((2, 30, 2))
     gaps = values.copy()
     gaps[0, :4, 0] = np.nan
@@ -204,8 +223,17 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance(two, permutations=0.5)
     with pytest.raises(UsageError, match="confidence must be"):
         significance(two, confidence=95)
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got 0"):
+        significance(two, threads=0)
     with pytest.raises(UsageError, match="list of texts"):
         significance(two, measures="m0")
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_whole_floats_are_whole_numbers(make_scores, rng, test):
+    scores = make_scores(rng.random((2, 30)))
+    found = significance(scores, test=test, permutations=1e3, seed=1.0)
+    assert found.to_polars().equals(significance(scores, test=test, permutations=1000, seed=1).to_polars())
 
 
 def test_a_single_query_has_an_answer_where_there_is_one(make_scores):
@@ -232,7 +260,7 @@ def test_a_plain_table_and_pandas_will_do():
 
 
 @pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
-def test_engines_give_the_same_p(make_scores):
+def test_engines_give_the_same_p(make_scores, rng):
     scores: Scores = make_scores(rng.random((3, 50, 2)))
     one, other = (significance(scores, permutations=25_000, engine=name) for name in ("numpy", "numba"))
     assert one.to_polars().equals(other.to_polars())

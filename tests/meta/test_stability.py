@@ -9,8 +9,12 @@ from rankdev.meta.flips.chance import draw, stream_keys
 from rankdev.meta.ordering import tau_b
 from rankdev.meta.stability import Stability, stability
 
-rng = np.random.default_rng(8)
 small = st.lists(st.integers(0, 4), min_size=5, max_size=5)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(8)
 
 
 @given(small, small)
@@ -19,7 +23,7 @@ def test_tau_b_agrees_with_scipy(left, right):
     assert tau_b(np.array(left, float), np.array(right, float)) == pytest.approx(expected, nan_ok=True)
 
 
-def test_stability_agrees_with_a_plain_loop(make_scores):
+def test_stability_agrees_with_a_plain_loop(make_scores, rng):
     values = np.rint(rng.random((5, 40, 2)) * 3) / 3  # thirds: equal means happen, and must tie
     found = stability(make_scores(values), sizes=[6, 20], subsamples=15, seed=3)
     for m in range(2):
@@ -43,7 +47,7 @@ def test_summary_by_hand():
         found.summary(at=[50])
 
 
-def test_the_table_has_a_row_a_measure_and_size(make_scores):
+def test_the_table_has_a_row_a_measure_and_size(make_scores, rng):
     found = stability(make_scores(rng.random((3, 20, 2))), sizes=[5, 10], subsamples=4)
     assert found.to_polars().columns == ["measure", "n", "tau"]
     assert found.to_polars().row(3) == ("m1", 10, found.tau[1, 1])
@@ -57,7 +61,13 @@ def test_systems_that_all_tie_have_no_order(make_scores):
     assert found.to_polars()["tau"][0] is None
 
 
-def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores):
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((3, 20)))
+    found = stability(scores, sizes=[5.0], subsamples=4.0, seed=1.0).to_polars()
+    assert found.equals(stability(scores, sizes=[5], subsamples=4, seed=1).to_polars())
+
+
+def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores, rng):
     with pytest.warns(RankdevWarning) as caught:
         found = stability(make_scores(rng.random((4, 12))), sizes=[12, 25], subsamples=3)
     assert found.tau[0, 0] == 1.0

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
     from rankdev.runs import Order, Ties
 
-seed_option = click.option("--seed", default=0, show_default=True, help="The same seed gives the same numbers.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
+)
 
 
 def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +45,11 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what all simulations of the randomization test take; the values go to the call as they are."""
     for add in (
-        click.option("--threads", type=int, help="Default: all cores. The numbers do not depend on it."),
+        click.option(
+            "--threads",
+            type=click.IntRange(min=1),
+            help="Default: all cores. The numbers do not depend on it.",
+        ),
         click.option(
             "--engine",
             type=click.Choice(["auto", "numba", "numpy", "torch"]),

@@ -50,6 +50,7 @@ def command(
             permutations=permutations,
             alpha=alpha,
             buckets=whole_numbers(buckets, "--buckets"),
+            bucket_sizes=None if at is None else [at],
             seed=seed,
             engine=engine,
             threads=threads,

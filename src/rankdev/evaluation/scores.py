@@ -123,9 +123,11 @@ class Scores(Tabular):
     def select(
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
-        """Keep some systems and measures, by name, and some queries, by index or mask."""
-        rows = [self._index(name, self.systems, "system") for name in (self.systems if systems is None else systems)]
-        columns = [self._measure(name) for name in (self.measures if measures is None else measures)]
+        """Keep some systems and measures, by name and once each, and some queries, by index or mask."""
+        names = self.systems if systems is None else systems
+        rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
+        texts = self.measures if measures is None else measures
+        columns = list(dict.fromkeys(self._measure(text) for text in texts))
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
             tuple(self.systems[i] for i in rows),

@@ -67,7 +67,7 @@ def agreement(
         raise UsageError("agreement needs the scores of at least one data set")
     parts = {str(name): as_scores(part, measures) for name, part in named.items()}
     if pooled:
-        parts = {"pooled": _pool(parts)}
+        parts = {"pooled": pool(parts)}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):
@@ -96,8 +96,14 @@ def _pearson(means: Floats) -> Floats:
     return r
 
 
-def _pool(parts: Mapping[str, Scores]) -> Scores:
-    """Join the queries of all data sets; they need the same systems."""
+def pool(parts: Mapping[str, Scores]) -> Scores:
+    """Join the queries of all data sets, named after them; they need the same systems and measures.
+
+    >>> one, other = (Scores(("s",), ("q",), ("P@1",), np.full((1, 1, 1), value)) for value in (0.2, 0.4))
+    >>> joined = pool({"x": one, "y": other})
+    >>> joined.queries, joined.of("P@1").tolist()
+    (('x/q', 'y/q'), [[0.2, 0.4]])
+    """
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if set(part.systems) != set(first.systems):

@@ -41,10 +41,10 @@ class Doubt(Tabular):
         import polars as pl
 
         tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
-        low, high = np.nanquantile(self.both, tails, axis=0)
-        only_low, only_high = np.nanquantile(self.judgments, tails, axis=0)
+        low, high = _quantiles(self.both, tails)
+        only_low, only_high = _quantiles(self.judgments, tails)
         systems, measures = self.scores.systems, self.scores.measures
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 "measure": np.repeat(measures, len(systems)).tolist(),
                 "system": list(systems) * len(measures),
@@ -55,16 +55,22 @@ class Doubt(Tabular):
                 "judgments_high": only_high.T.ravel(),
             }
         )
+        return frame.fill_nan(None)
 
     def beats(self) -> pl.DataFrame:
-        """One row a measure and pair of systems: measure, a, b, how often a beats b (ties count half)."""
+        """One row a measure and pair of systems: measure, a, b, how often a beats b (ties count half).
+
+        Resamples in which one of the two has no score do not count.
+        """
         import polars as pl
 
         systems, measures = self.scores.systems, self.scores.measures
         a, b = np.triu_indices(len(systems), 1)
         difference = self.both[:, a] - self.both[:, b]
-        share = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).mean(axis=0)
-        return pl.DataFrame(
+        won = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).sum(axis=0)
+        known = np.isfinite(difference).sum(axis=0)
+        share = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
+        frame = pl.DataFrame(
             {
                 "measure": np.repeat(measures, len(a)).tolist(),
                 "a": [systems[k] for k in a] * len(measures),
@@ -72,6 +78,7 @@ class Doubt(Tabular):
                 "a_beats_b": share.T.ravel(),
             }
         )
+        return frame.fill_nan(None)
 
 
 def evaluate_with_doubt(
@@ -133,5 +140,13 @@ def _mean(values: Floats, weight: Floats) -> Floats:
     """Weighted mean over the queries where a measure is available."""
     known = np.isfinite(values)
     weights = known * weight[:, None]
-    total = weights.sum(axis=1)
-    return np.asarray(np.where(total > 0, (np.where(known, values, 0.0) * weights).sum(axis=1) / total, np.nan))
+    total, summed = weights.sum(axis=1), (np.where(known, values, 0.0) * weights).sum(axis=1)
+    return np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def _quantiles(drawn: Floats, tails: list[float]) -> Floats:
+    """Quantiles over the resamples that have a score; NaN where none has."""
+    known = np.isfinite(drawn).any(axis=0)
+    ends = np.full((len(tails), *known.shape), np.nan)
+    ends[:, known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    return ends

@@ -110,12 +110,21 @@ def wilcoxon(values: Floats) -> Floats:
 
     def one(apart: Floats) -> float:
         moved = apart[apart != 0]
-        return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
+        return float(stats.wilcoxon(_levels(moved)).pvalue) if len(moved) else 1.0
 
     p = empty(values)
     for place, apart, _ in differences(values):
         p[place] = [one(row) for row in apart]
     return p
+
+
+def _levels(apart: Floats) -> Floats:
+    """Number differences by magnitude, signs kept; rounding moves equal ones two units apart at most."""
+    size = np.abs(apart)
+    order = np.argsort(size)
+    levels = np.empty(len(apart))
+    levels[order] = 1 + np.cumsum(np.diff(size[order], prepend=0.0) > 2)
+    return np.sign(apart) * levels
 
 
 def bootstrap(

@@ -11,7 +11,7 @@ import numpy as np
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.frames import Tabular
-from rankdev.meta.panel import as_scores, check_number, panels
+from rankdev.meta.panel import as_scores, check_number, check_whole, panels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
+ROUNDING = 1e-12  # spread up to which differences are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +92,15 @@ def plan(
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
     """
-    check_number("alpha", alpha, 0, 1)
-    check_number("power", power, alpha, 1)
-    check_number("seed", seed, 0, whole=True)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    power = check_number("power", power, alpha, 1)
     apart = _pilot(as_scores(scores, [measure]).select(systems=[a, b]))
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
-        check_number("difference", difference, 0)
+        difference = check_number("difference", difference, 0)
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
-    target = abs(observed) if difference is None else float(difference)
+    target = abs(observed) if difference is None else difference
     low, high = bounded_effect(apart, difference, seed)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)
@@ -152,7 +152,7 @@ def queries_for(effect: float, power: float, alpha: float) -> float:
     >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
     34.0
     """
-    return _first(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
+    return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
 
 
 def detectable_effect(n: int, power: float, alpha: float) -> float:
@@ -162,10 +162,13 @@ def detectable_effect(n: int, power: float, alpha: float) -> float:
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
 
 
-def _first(holds: Any, low: int, limit: int) -> float:
-    """Find the first n for which something that stays true becomes true: doubling, then halving."""
+def smallest(holds: Any, low: int, limit: int) -> float:
+    """Find the first n for which something that stays true becomes true: doubling, then halving.
+
+    Simulated power is not quite monotone at small n, so that something must hold at 2n as well.
+    """
     high = low
-    while not holds(high):
+    while not (holds(high) and holds(2 * high)):
         low, high = high, 2 * high
         if high > limit:
             return np.inf
@@ -190,8 +193,11 @@ def bounded_effect(apart: Floats, difference: float | None, seed: int) -> tuple[
     means = np.abs(drawn.mean(axis=1)) if difference is None else np.full(RESAMPLES, difference)
     # a resample repeats queries, so its spread is too small by (n − 1)/n on average
     spread = drawn.std(axis=1, ddof=1) * np.sqrt(len(apart) / (len(apart) - 1))
-    with np.errstate(divide="ignore"):
-        effects = means / spread
+    varied = spread > ROUNDING
+    if not varied.any():
+        return np.inf, np.inf
+    # equal differences tell nothing about the spread, but none at all still tell that there may be no effect
+    effects = np.divide(means, spread, out=np.zeros(RESAMPLES), where=varied)[varied | (means < ROUNDING)]
     low, high = np.quantile(effects, [0.025, 0.975], method="nearest")
     return float(low), float(high)
 
@@ -210,18 +216,21 @@ class _Resampling:
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, 1, n])))
         critical = stats.t.ppf(1 - self.alpha / 2, n - 1)
         step = max(1, 2**22 // n)
+        constant = np.ptp(self.shifted) <= ROUNDING
         hits = 0
         for start in range(0, RESAMPLES, step):
             picks = generator.integers(0, len(self.shifted), (min(step, RESAMPLES - start), n))
             drawn = self.shifted[picks]
-            error = drawn.std(axis=1, ddof=1) / np.sqrt(n)
-            hits += int((np.abs(drawn.mean(axis=1)) > critical * error).sum())
+            spread = drawn.std(axis=1, ddof=1)
+            # a few equal differences of a pilot that varies are chance, not certainty
+            told = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
+            hits += int((told & (constant | (spread > ROUNDING))).sum())
         return hits / RESAMPLES
 
     def queries_for(self, power: float, analytic: float) -> float | None:
         if analytic > RESAMPLED_LIMIT:
             return None
-        return _first(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
+        return smallest(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
 
     def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
         middle = min(queries, LIMIT)

@@ -15,9 +15,9 @@ from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.flips import Engine, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.chance import stream_keys
 from rankdev.meta.paired import PValue
-from rankdev.meta.panel import Panel, Progress, as_scores, check_number, panels
+from rankdev.meta.panel import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.power_result import Bucket, Power
-from rankdev.meta.sizes import PAPER_SIZES, fitting
+from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
 
 PAPER_EDGES = (3, 10, 20)
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
@@ -33,7 +33,7 @@ def power(
     alpha: float = 0.05,
     p_value: PValue = "plus-one",
     buckets: bool | Sequence[int] | None = None,
-    bucket_sizes: Sequence[int] = (100,),
+    bucket_sizes: Sequence[int] | None = None,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -43,9 +43,9 @@ def power(
 
     For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
     with ``permutations`` sign flips; power is the share of subsamples that reject at ``alpha``,
-    uncorrected. ``buckets`` repeats this at ``bucket_sizes`` for queries grouped by reference size:
-    ``True`` for the paper's edges (3, 10, 20), or other upper edges. Interrupting (Ctrl-C) returns the
-    sizes that are done, marked as not complete.
+    uncorrected. ``buckets`` repeats this for queries grouped by reference size: ``True`` for the paper's edges
+    (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the largest size below. Interrupting (Ctrl-C)
+    returns the sizes and buckets that are done, marked as not complete.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
@@ -53,10 +53,9 @@ def power(
     >>> power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
     [0.02, 0.82, 1.0]
     """
-    for name, value in (("subsamples", subsamples), ("permutations", permutations)):
-        check_number(name, value, 1, whole=True)
-    check_number("alpha", alpha, 0, 1)
-    check_number("seed", seed, 0, whole=True)
+    subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most = most_extremes(permutations, alpha, p_value)
     groups = panels(scores)
@@ -64,7 +63,8 @@ def power(
     plan = fitting(sizes, groups, remarks)
     edges = _edges(buckets, scores)
     parts = [] if edges is None else _buckets(scores, groups, edges)
-    inside = {label: fitting(bucket_sizes, part, remarks, label) for label, part in parts}
+    wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
+    inside = {label: fitting(wanted, part, remarks, label) for label, part in parts}
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     run = _Simulation(
@@ -87,7 +87,8 @@ def power(
         if run.interrupted:
             break
         values, finished = run.curves(run.chunks(part), inside[label])
-        found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
+        if finished or not run.interrupted:
+            found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
     queries = {place: len(panel.queries) for panel in groups for place in panel.places}
@@ -166,6 +167,7 @@ class _Simulation:
     engine: str
     threads: int | None
     progress: Progress | None
+    something: bool = False  # whether any size is finished
     interrupted: bool = False
     done: float = 0.0
     total: float = 0.0
@@ -213,10 +215,11 @@ class _Simulation:
                     cost = float(n) * len(chunk.measures) * self.systems
                     self._report(cost * self.subsamples * self.permutations, f"n = {n}")
             except KeyboardInterrupt:
-                if not i:
+                if not self.something:
                     raise
                 self.interrupted = True
                 return values[:, :, :i], sizes[:i]
+            self.something = True
         return values, sizes
 
     def _rejections(self, engine: Engine, n: int, subsamples: int) -> np.ndarray:

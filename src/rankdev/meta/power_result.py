@@ -12,6 +12,7 @@ from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
 from rankdev.frames import Tabular
 from rankdev.meta.panel import pairs_of
+from rankdev.meta.sizes import usual
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,7 +127,7 @@ class Power(Tabular):
 
     def _size(self, n: int | None) -> int:
         if n is None:
-            return max(i for i, size in enumerate(self.sizes) if size <= 100 or i == 0)
+            return self.sizes.index(usual(self.sizes))
         if n not in self.sizes:
             known = ", ".join(map(str, self.sizes))
             raise UsageError(f"power was not simulated at {n} queries; the sizes are {known}")

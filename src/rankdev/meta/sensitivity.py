@@ -96,12 +96,12 @@ def sensitivity(
         cells,
         tuple(texts),
         median[places],
-        n,
-        subsamples,
-        permutations,
-        alpha,
-        p_value,
-        seed,
+        found.sizes[0],
+        found.subsamples,
+        found.permutations,
+        found.alpha,
+        found.p_value,
+        found.seed,
     )
 
 

@@ -15,7 +15,7 @@ from rankdev.frames import Tabular
 from rankdev.meta import paired
 from rankdev.meta.contrasts import Columns, describe, oriented
 from rankdev.meta.corrections import benjamini_hochberg, holm
-from rankdev.meta.panel import as_scores, check_number, panels
+from rankdev.meta.panel import as_scores, check_number, check_whole, panels
 from rankdev.meta.tukey import tukey
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def significance(
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
     _check(test, correction, p_value)
-    check_number("permutations", permutations, 1, whole=True)
-    check_number("confidence", confidence, 0, 1)
-    check_number("seed", seed, 0, whole=True)
+    permutations, seed = check_whole("permutations", permutations, 1), check_whole("seed", seed, 0)
+    confidence = check_number("confidence", confidence, 0, 1)
+    threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     first, second = _wanted(scores, baselines)
     columns: dict[int, Columns] = {}
@@ -130,9 +130,9 @@ def _wanted(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indi
     """Give the pairs (a, b) asked for as indices; a baseline is always b."""
     if baselines is None:
         return np.triu_indices(len(scores.systems), 1)
-    names = [baselines] if isinstance(baselines, str) else list(baselines)
-    scores.select(systems=names)  # refuses unknown names
-    targets = [scores.systems.index(name) for name in names]
+    names = [baselines] if isinstance(baselines, str) else baselines
+    # refuses unknown names, and takes repeated ones once
+    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
     others = [i for i in range(len(scores.systems)) if i not in targets]
     if not others:
         raise UsageError("every system is a baseline; leave at least one to compare with them")

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankdev.errors import DataError
-from rankdev.meta.panel import Panel, check_number
+from rankdev.meta.panel import Panel, check_whole
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 
 
+def usual(sizes: Sequence[int]) -> int:
+    """Give the size to sum up at: the paper's 100, or the largest below; the smallest where all are larger.
+
+    >>> usual((25, 50, 150)), usual((200, 500))
+    (50, 200)
+    """
+    return max((size for size in sizes if size <= 100), default=min(sizes))
+
+
 def fitting(sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "") -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
-    sizes = list(sizes)
-    for size in sizes:
-        check_number("sizes", size, 2, whole=True)
+    sizes = [check_whole("sizes", size, 2) for size in sizes]
     where = f"bucket {label}" if label else "the pool"
     pool = max((len(panel.queries) for panel in groups), default=0)
-    kept = tuple(sorted({int(size) for size in sizes if size <= pool}))
+    kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError(
             f"{where} has {pool} queries, fewer than the smallest size {min(sizes, default=0)};"

@@ -15,7 +15,7 @@ from rankdev.frames import Tabular
 from rankdev.meta.flips.chance import draw, stream_keys
 from rankdev.meta.flips.fixed import largest_of, scale_for
 from rankdev.meta.ordering import tau_b
-from rankdev.meta.panel import Panel, as_scores, check_number, panels
+from rankdev.meta.panel import Panel, as_scores, check_whole, panels
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def stability(
     >>> stability(scores, sizes=[5, 10], subsamples=20).to_polars()["tau"].to_list()
     [1.0, 1.0]
     """
-    check_number("subsamples", subsamples, 1, whole=True)
-    check_number("seed", seed, 0, whole=True)
+    subsamples, seed = check_whole("subsamples", subsamples, 1), check_whole("seed", seed, 0)
     scores = as_scores(scores, measures)
     groups = panels(scores)
     remarks: list[str] = []

@@ -11,7 +11,7 @@ import numpy as np
 import rankdev as rd
 from rankdev.evaluation.scores import Scores
 from rankdev.frames import Tabular
-from rankdev.meta.agreement import Agreement, agreement
+from rankdev.meta.agreement import Agreement, agreement, pool
 from rankdev.meta.panel import Progress
 from rankdev.meta.power import power
 from rankdev.meta.power_result import Power
@@ -108,7 +108,7 @@ def run_trec_dl(
             for year, entry in collections.items()
         }
         for years in _same_systems(scores):
-            pooled = _pooled({year: scores[year] for year in years})
+            pooled = pool({year: scores[year] for year in years})
             found = power(pooled, sizes=SIZES, p_value="paper", progress=progress, **drawing)
             pools.append(Pool(years, pooled, found))
         agreed = agreement(scores)
@@ -127,11 +127,3 @@ def _same_systems(scores: Mapping[str, Scores]) -> list[tuple[str, ...]]:
     for year, entry in scores.items():
         groups.setdefault(frozenset(entry.systems), []).append(year)
     return [tuple(years) for years in groups.values()]
-
-
-def _pooled(scores: Mapping[str, Scores]) -> Scores:
-    """Join the queries of several years; each keeps its own judgments."""
-    first = next(iter(scores.values()))
-    parts = [entry.select(systems=first.systems) for entry in scores.values()]
-    queries = tuple(f"{year}/{query}" for year, entry in scores.items() for query in entry.queries)
-    return Scores(first.systems, queries, first.measures, np.concatenate([part.values for part in parts], axis=1))
