@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from rankdev.errors import DataError, UsageError
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.planning import bounded_effect, detectable_effect, plan, queries_for, smallest, t_power
 
 
@@ -128,3 +129,12 @@ def test_wrong_calls_are_refused(pilot, make_scores):
         plan(pilot, "s0", "s1", "m0", difference=-1)
     with pytest.raises(UsageError, match="power must be"):
         plan(pilot, "s0", "s1", "m0", power=1.0)
+
+
+def test_the_order_of_the_systems_does_not_matter(rng):
+    """Skewed differences must not change sides when the worse system is named first."""
+    values = np.stack([rng.exponential(0.1, 60), np.zeros(60)])[:, :, None]
+    scores = Scores(("a", "b"), tuple(map(str, range(60))), ("P@5",), values)
+    one, other = plan(scores, "a", "b", "P@5", difference=0.03), plan(scores, "b", "a", "P@5", difference=0.03)
+    assert (one.queries, one.low, one.high, one.resampled) == (other.queries, other.low, other.high, other.resampled)
+    assert one.to_polars().equals(other.to_polars())

@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from rankdev.cli.judging import seed_option, simulation_options
-from rankdev.cli.options import deliver, draw, figure_option, named_runs, output_options, working_progress
+from rankdev.cli.options import (
+    deliver,
+    draw,
+    figure_option,
+    named_runs,
+    order_options,
+    output_options,
+    working_progress,
+)
 from rankdev.errors import UsageError
 
 PAPER_CELLS = [(1, 0.2), (4, 0.2)]
@@ -20,6 +28,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
 @click.option("-n", default=100, show_default=True, help="Number of queries.")
 @click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@order_options
 @simulation_options
 @seed_option
 @output_options
@@ -62,7 +71,9 @@ def _values(text: str) -> tuple[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

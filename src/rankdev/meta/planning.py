@@ -104,7 +104,8 @@ def plan(
     low, high = bounded_effect(apart, difference, seed)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)
-    shifted = np.abs(target) + apart - observed
+    # moved to the difference that matters, the better system first, so that skew stays on its side
+    shifted = target + (apart - observed) * (-1.0 if observed < 0 else 1.0)
     draws = _Resampling(shifted, alpha, seed)
     return Plan(
         a,

@@ -66,16 +66,17 @@ def sensitivity(
     engine: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    **reading: Any,
 ) -> Sensitivity:
     """Give the median power at ``n`` queries for every combination of a measure's parameters.
 
     The default grid is the paper's 25 values of α and λ. The runs are matched with the references once, and
-    all cells are tested on the same subsamples with the same flips.
+    all cells are tested on the same subsamples with the same flips. ``reading`` goes to :func:`evaluate`: order, ties.
     """
     from rankdev.evaluation import evaluate
 
     names, cells, texts = grid_measures(measure, grid)
-    scores: Scores = evaluate(refs, runs, texts)
+    scores: Scores = evaluate(refs, runs, texts, **reading)
     found = power(
         scores,
         sizes=[n],
