@@ -40,4 +40,6 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
 
     prior = (2.0, 1.0) if fit.workers is None else fit.workers.prior
     for weight in resample_weights(fit.preferences, resamples, seed):
-        yield fit_weighted(fit.preferences, fit.method, weight, ridge=fit.ridge, ties=fit.ties, worker_prior=prior)
+        yield fit_weighted(
+            fit.preferences, fit.method, weight, ridge=fit.ridge, ties=fit.ties, worker_prior=prior, near=fit
+        )

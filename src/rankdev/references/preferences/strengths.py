@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 METHODS = ("bradley-terry", "rank-centrality", "crowd-bt")
 TIES = ("half", "davidson")
 DISCONNECTED = ("error", "split", "largest")
+LOOSE_FROM = 10_000  # judgments from which Crowd-BT's refits to resamples end sooner; below they are quick
+LOOSE = 2e-2  # the step after which they end: far below the spread of the resamples
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +138,24 @@ def fit_weighted(
     ties: str = "half",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     confidence: float = 0.95,
+    near: Strengths | None = None,
 ) -> Strengths:
-    """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments."""
+    """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments.
+
+    ``near`` is the fit that a resample is drawn around: Crowd-BT starts there, and for many judgments ends sooner.
+    """
     pairs = preferences.pairs if weight is None else preferences.pairs.weighted(preferences, weight)
     workers, tie_rate = None, 0.0
     if method == "rank-centrality":
         values, iterations, converged = rank_centrality(pairs, ridge)
         fit = Fit(values, np.zeros(0), np.zeros(0), iterations, converged)
     elif method == "crowd-bt":
-        fit, quality = crowd_bt(preferences, pairs, ridge, weight=weight, prior=worker_prior)
+        start: dict[str, Any] = {}
+        if near is not None and near.workers is not None:
+            start = {"near": (near.values, near.workers.quality)}
+            if len(preferences) >= LOOSE_FROM:
+                start["tolerance"] = LOOSE
+        fit, quality = crowd_bt(preferences, pairs, ridge, weight=weight, prior=worker_prior, **start)
         if weight is None:
             workers = worker_quality(
                 preferences, pairs, fit.strength, quality, prior=worker_prior, confidence=confidence
