@@ -85,6 +85,15 @@ def test_refs_preferences_reports_on_workers(rankdev, folder):
     assert "--workers needs --method crowd-bt" in done.err
 
 
+def test_refs_preferences_takes_the_number_of_resamples(rankdev, folder):
+    (folder / "prefs.csv").write_text(JUDGED + "q,c,d,w3\n" * 6)
+    arguments = ("refs", "preferences", "prefs.csv", "--method", "rank-centrality", "--rule", "leader")
+    done = rankdev(*arguments)
+    assert done.status == 2
+    assert "resamples=240 or more" in done.err
+    assert rankdev(*arguments, "--resamples", "240").status == 0
+
+
 def test_refs_next_spends_the_budget(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
     rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)

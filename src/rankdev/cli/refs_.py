@@ -68,7 +68,8 @@ def lists(source: str, output: str) -> None:
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which two items count as separated.")
 @click.option("--rule", type=click.Choice(["partition", "leader"]), default="partition", show_default=True)
-@click.option("--max-depth", type=int, help="Join what lies below this many items.")
+@click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality and crowd-bt.")
 @click.option("--strengths", "strengths_file", metavar="FILE", help="Write each item's strength and interval here too.")
 @click.option("--workers", "workers_file", metavar="FILE", help="Write each worker's quality here (crowd-bt).")
 @seed_option
