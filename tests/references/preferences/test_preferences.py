@@ -167,3 +167,9 @@ def test_select_and_columns_are_checked():
         Preferences(("q",), ("x",), flat, flat, flat, np.zeros(1, bool))
     with pytest.raises(DataError, match="index the items"):
         Preferences(("q",), ("x",), flat, flat, flat + 1, np.zeros(1, bool))
+
+
+def test_a_group_split_off_does_not_join_a_query_of_its_name():
+    judged = Preferences.from_rows([("q", "x", "y"), ("q", "v", "w"), ("q#1", "x", "z")])
+    with pytest.raises(DataError, match="query 'q#1' exists"):
+        judged.split_groups()
