@@ -20,7 +20,7 @@ def many_workers(items, workers, each, rng):
 
 
 # many judgments end at a step of 0.02, few at one of 0.0001
-@pytest.mark.parametrize(("loose_from", "spreads"), [(1, 0.35), (10_000, 0.05)])
+@pytest.mark.parametrize(("loose_from", "spreads"), [(1, 0.5), (10_000, 0.05)])
 def test_crowd_resamples_start_at_the_fit_and_end_where_cold_ones_do(monkeypatch, loose_from, spreads):
     monkeypatch.setitem(fit_weighted.__globals__, "LOOSE_FROM", loose_from)
     judged = many_workers(8, 40, 30, np.random.default_rng(3))
