@@ -19,7 +19,7 @@ WORKER = ("worker", "annotator", "assessor", "judge")
 ITEMS = (("a", "b"), ("a1", "a2"), ("arg1", "arg2"), ("item1", "item2"), ("left", "right"))
 OUTCOME = ("winner", "preferred", "label", "grade")  # as_frame calls a label a grade
 FIRST, SECOND = ("a", "a1", "1", "left", "first"), ("b", "a2", "2", "right", "second")
-TIE = ("tie", "equal", "tied", "both", "=", "0", "same")
+TIE = ("tie", "equal", "tied", "both", "=", "same")
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 
@@ -131,6 +131,12 @@ def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, pl.Series
         .then(0)
     )
     table = table.with_columns(said=said)
+    said_what = set(table["o"].unique())
+    if "0" in said_what and said_what <= {"0", "1"} and table["said"].null_count():
+        raise DataError(
+            f"{outcome} says only 0 and 1, which may mean anything; say 1 or a for the first item, 2 or b for the"
+            f" second, tie for neither ({_list([*FIRST, *SECOND, *TIE])} are understood), or name the item"
+        )
     if table["said"].null_count():
         row = int(table["said"].is_null().arg_max() or 0)
         a, b, given = table.row(row)[:3]
