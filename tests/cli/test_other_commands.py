@@ -94,6 +94,14 @@ def test_refs_preferences_takes_the_number_of_resamples(rankdev, folder):
     assert rankdev(*arguments, "--resamples", "240").status == 0
 
 
+@pytest.mark.parametrize("arguments", [("next", "--budget", "1"), ("preferences", "--method", "rank-centrality")])
+def test_refs_refuse_a_negative_seed(rankdev, folder, arguments):
+    (folder / "prefs.csv").write_text(JUDGED)
+    done = rankdev("refs", arguments[0], "prefs.csv", *arguments[1:], "--seed", "-1")
+    assert done.status == 2
+    assert "seed must be a whole number, 0 or more; got -1" in done.err
+
+
 def test_refs_next_spends_the_budget(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
     rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)

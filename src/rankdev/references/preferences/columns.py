@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, shown
 from rankdev.frames import number_column
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     """Make the table of tuples (query, winner, loser[, worker])."""
     import polars as pl
 
-    listed = [tuple(row) for row in rows]
+    listed = []
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise DataError(f"expected (query, winner, loser) or (…, worker); got {shown(row)}", number)
+        listed.append(tuple(row))
     width = len(listed[0]) if listed else 3
     for number, row in enumerate(listed):
         if len(row) != width or width not in (3, 4):

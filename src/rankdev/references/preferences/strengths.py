@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.frames import Tabular
 from rankdev.references.preferences.centrality import rank_centrality
 from rankdev.references.preferences.crowd import WorkerQuality, crowd_bt, worker_quality
@@ -121,6 +123,7 @@ def strengths(
     [0.52, -0.52]
     """
     _check(preferences, method, ridge, ties, disconnected)
+    _check_levels(worker_prior, confidence)
     preferences = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
@@ -229,12 +232,25 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
     ):
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise UsageError(f"ridge must be 0 or more; got {ridge}")
+    check_ridge(ridge)
     if ties == "davidson" and method != "bradley-terry":
         raise UsageError("ties='davidson' belongs to method='bradley-terry'")
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
+
+
+def check_ridge(ridge: object) -> None:
+    """Refuse a ridge that is no number, or below 0."""
+    if not (isinstance(ridge, Real) and 0 <= ridge < np.inf):
+        raise UsageError(f"ridge must be a number, 0 or more; got {shown(ridge)}")
+
+
+def _check_levels(worker_prior: object, confidence: object) -> None:
+    numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
+    if len(numbers) != 2 or not all(isinstance(x, Real) and 1 <= x < np.inf for x in numbers):
+        raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
+    if not (isinstance(confidence, Real) and 0 < confidence < 1):
+        raise UsageError(f"confidence must lie between 0 and 1; got {shown(confidence)}")
 
 
 def _check_maximum_exists(preferences: Preferences) -> None:
