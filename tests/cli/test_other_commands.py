@@ -85,6 +85,35 @@ def test_refs_preferences_reports_on_workers(rankdev, folder):
     assert "--workers needs --method crowd-bt" in done.err
 
 
+def test_refs_preferences_takes_the_number_of_resamples(rankdev, folder):
+    (folder / "prefs.csv").write_text(JUDGED + "q,c,d,w3\n" * 6)
+    arguments = ("refs", "preferences", "prefs.csv", "--method", "rank-centrality", "--rule", "leader")
+    done = rankdev(*arguments)
+    assert done.status == 2
+    assert "resamples=240 or more" in done.err
+    assert rankdev(*arguments, "--resamples", "240").status == 0
+
+
+@pytest.mark.parametrize("bad", ["nowhere/x.csv", "."])
+@pytest.mark.parametrize("options", [("--strengths", "--workers"), ("--workers", "--strengths")])
+def test_refs_preferences_leaves_nothing_behind_where_one_file_cannot_be_written(rankdev, folder, options, bad):
+    (folder / "prefs.csv").write_text(JUDGED)
+    before = sorted(folder.iterdir())
+    files = (options[0], bad, options[1], "good.csv", "-o", "refs.jsonl")
+    done = rankdev("refs", "preferences", "prefs.csv", "--method", "crowd-bt", "--resamples", "5", *files)
+    assert done.status == 2
+    assert bad in done.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", [("next", "--budget", "1"), ("preferences", "--method", "rank-centrality")])
+def test_refs_refuse_a_negative_seed(rankdev, folder, arguments):
+    (folder / "prefs.csv").write_text(JUDGED)
+    done = rankdev("refs", arguments[0], "prefs.csv", *arguments[1:], "--seed", "-1")
+    assert done.status == 2
+    assert "seed must be a whole number, 0 or more; got -1" in done.err
+
+
 def test_refs_next_spends_the_budget(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
     rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,7 +72,8 @@ def lists(source: str, output: str) -> None:
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which two items count as separated.")
 @click.option("--rule", type=click.Choice(["partition", "leader"]), default="partition", show_default=True)
-@click.option("--max-depth", type=int, help="Join what lies below this many items.")
+@click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality and crowd-bt.")
 @click.option("--strengths", "strengths_file", metavar="FILE", help="Write each item's strength and interval here too.")
 @click.option("--workers", "workers_file", metavar="FILE", help="Write each worker's quality here (crowd-bt).")
 @seed_option
@@ -87,12 +92,13 @@ def preferences(
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
     found = tiers_from_preferences(read_preferences(source), method, **options)
-    _write(References.from_tiers(found.tiers), output)
-    click.echo(summarise(found), err=True)
+    tables = {}
     if strengths_file is not None:
-        _table(found.to_polars(), strengths_file)
+        tables[strengths_file] = found.to_polars()
     if workers_file is not None and found.strengths.workers is not None:
-        _table(found.strengths.workers.to_polars(), workers_file)
+        tables[workers_file] = found.strengths.workers.to_polars()
+    _write(References.from_tiers(found.tiers), output, tables)
+    click.echo(summarise(found), err=True)
 
 
 @command.command("next")
@@ -128,19 +134,21 @@ def next_(
     deliver(Report(table, table, f"{len(chosen)} pairs to ask, {strategy}"), form, output)
 
 
-def _table(frame: Any, path: str) -> None:
+def _write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write references, and tables by file name beside them; no file appears unless all can be written."""
+    from rankdev.formats.references import encode_references
     from rankdev.formats.streams import writing
     from rankdev.formats.tables import encode_table
 
-    content = encode_table(frame, path)
-    with writing(path) as stream:
-        stream.write(content)
-
-
-def _write(references: References, output: str) -> None:
-    from rankdev.formats import write_references
-
-    write_references(references, output)
+    contents = [(output, encode_references(references, output))]
+    contents += [(path, encode_table(frame, path)) for path, frame in tables.items()]
+    for path, _ in contents:
+        if Path(path).is_dir():
+            raise UsageError(f"{path}: this is a folder; give a file")
+    with ExitStack() as stack:
+        streams = [stack.enter_context(writing(path)) for path, _ in contents]
+        for stream, (_, content) in zip(streams, contents, strict=True):
+            stream.write(content)
     tiers = int(references.tier_counts.sum())
     click.echo(
         f"rankdev: {len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers",

@@ -62,17 +62,21 @@ def write_references(references: References, path: PathLike) -> None:
 
     .jsonl and .json hold tiers; .csv, .tsv and .parquet hold ranks (and grades); anything else is TREC qrels.
     """
-    suffix = plain_suffix(path)
-    if suffix in (".csv", ".tsv", ".parquet"):
-        content = encode_table(references.to_polars(), path)
-    elif suffix == ".json":
-        content = _json(references)
-    elif suffix == ".jsonl" or str(path) == "-":
-        content = b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
-    else:
-        content = _qrels(references)
+    content = encode_references(references, path)
     with writing(path) as stream:
         stream.write(content)
+
+
+def encode_references(references: References, path: PathLike) -> bytes:
+    """Give the bytes that :func:`write_references` writes under this name."""
+    suffix = plain_suffix(path)
+    if suffix in (".csv", ".tsv", ".parquet"):
+        return encode_table(references.to_polars(), path)
+    if suffix == ".json":
+        return _json(references)
+    if suffix == ".jsonl" or str(path) == "-":
+        return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
+    return _qrels(references)
 
 
 def _read(source: Source) -> References:

@@ -167,3 +167,21 @@ def test_select_and_columns_are_checked():
         Preferences(("q",), ("x",), flat, flat, flat, np.zeros(1, bool))
     with pytest.raises(DataError, match="index the items"):
         Preferences(("q",), ("x",), flat, flat, flat + 1, np.zeros(1, bool))
+
+
+def test_a_group_split_off_does_not_join_a_query_of_its_name():
+    judged = Preferences.from_rows([("q", "x", "y"), ("q", "v", "w"), ("q#1", "x", "z")])
+    with pytest.raises(DataError, match="query 'q#1' exists"):
+        judged.split_groups()
+
+
+@pytest.mark.parametrize("labels", [[1, 0, 1], ["1", "0", "0"], [0, 0, 0]])
+def test_labels_of_0_and_1_are_not_guessed(labels):
+    table = pl.DataFrame({"query": ["q"] * 3, "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": labels})
+    with pytest.raises(DataError, match="only 0 and 1, which may mean anything; say 1 or a for the first"):
+        Preferences.from_table(table)
+
+
+def test_items_may_be_called_0_and_1():
+    table = pl.DataFrame({"query": ["q"] * 2, "a": ["0", "1"], "b": ["1", "0"], "winner": ["0", "1"]})
+    assert told(Preferences.from_table(table)) == [("q", "0", "1", False), ("q", "1", "0", False)]

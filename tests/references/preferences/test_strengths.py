@@ -247,7 +247,7 @@ def test_real_judgments_give_the_order_supplied_with_them():
         ({"method": "bradley-tery"}, "unknown method 'bradley-tery'; did you mean bradley-terry"),
         ({"ties": "third"}, "unknown ties"),
         ({"disconnected": "ignore"}, "unknown disconnected"),
-        ({"ridge": -1}, "ridge must be 0 or more"),
+        ({"ridge": -1}, "ridge must be a number, 0 or more"),
         ({"method": "crowd-bt"}, "no worker column"),
         ({"method": "rank-centrality", "ties": "davidson"}, "belongs to method='bradley-terry'"),
     ],
@@ -255,3 +255,20 @@ def test_real_judgments_give_the_order_supplied_with_them():
 def test_wrong_calls(options, message):
     with pytest.raises(UsageError, match=message):
         strengths(Preferences.from_rows([("q", "x", "y"), ("q", "y", "x")]), **options)
+
+
+@pytest.mark.parametrize("limit", [2000, 1])  # by iteration; directly
+@pytest.mark.parametrize("items", [8, 10, 30, 100])
+def test_rank_centrality_is_exact_for_weak_items(items, limit):
+    # a chain's balance holds pair by pair, so each step is worth log((20 + ridge) / ridge)
+    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(items - 1) for _ in range(20)]
+    values, _, converged = rank_centrality(Preferences.from_rows(rows).pairs, 0.1, limit=limit)
+    assert converged
+    assert_allclose(np.diff(values), -np.log(20.1 / 0.1), rtol=1e-8)
+
+
+def test_rank_centrality_says_where_strengths_leave_the_range_of_numbers():
+    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(199) for _ in range(20)]
+    values, _, converged = rank_centrality(Preferences.from_rows(rows).pairs, 0.1)
+    assert not converged
+    assert np.isfinite(values).all()

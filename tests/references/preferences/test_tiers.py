@@ -228,3 +228,12 @@ def test_the_summary_names_bad_workers_and_repeated_rows():
 def test_wrong_calls(options, message):
     with pytest.raises(UsageError, match=message):
         tiers_from_preferences([("q", "x", "y")], **options)
+
+
+def test_the_leader_rule_says_how_many_resamples_it_needs():
+    rows = [("q", f"d{i}", f"d{j}") for i in range(4) for j in range(i + 1, 4) for _ in range(30)]
+    with pytest.raises(UsageError, match="6 pairs of the longest query.*resamples=240 or more"):
+        tiers_from_preferences(rows, "rank-centrality", rule="leader")
+    enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
+    assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}
+    assert len(list(resample_references(rows, "rank-centrality", rule="leader", resamples=240))) == 240

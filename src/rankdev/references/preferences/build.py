@@ -82,7 +82,8 @@ def resample_references(
     options: dict[str, Any] = {"alpha": alpha, "rule": rule, "max_depth": max_depth}
     sizes = None
     if method != "bradley-terry":
-        sizes = [[len(tier) for tier in cut] for cut in tiers(fit, seed=seed, **options).tiers.values()]
+        found = tiers(fit, resamples=max(200, resamples), seed=seed, **options).tiers
+        sizes = [[len(tier) for tier in cut] for cut in found.values()]
     for again in resampled_strengths(fit, resamples, seed):
         yield tiers(again, **options).tiers if sizes is None else _cut(again.ordered_items(), sizes)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, shown
 from rankdev.frames import number_column
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WORKER = ("worker", "annotator", "assessor", "judge")
 ITEMS = (("a", "b"), ("a1", "a2"), ("arg1", "arg2"), ("item1", "item2"), ("left", "right"))
 OUTCOME = ("winner", "preferred", "label", "grade")  # as_frame calls a label a grade
 FIRST, SECOND = ("a", "a1", "1", "left", "first"), ("b", "a2", "2", "right", "second")
-TIE = ("tie", "equal", "tied", "both", "=", "0", "same")
+TIE = ("tie", "equal", "tied", "both", "=", "same")
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 
@@ -54,7 +54,11 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     """Make the table of tuples (query, winner, loser[, worker])."""
     import polars as pl
 
-    listed = [tuple(row) for row in rows]
+    listed = []
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise DataError(f"expected (query, winner, loser) or (…, worker); got {shown(row)}", number)
+        listed.append(tuple(row))
     width = len(listed[0]) if listed else 3
     for number, row in enumerate(listed):
         if len(row) != width or width not in (3, 4):
@@ -131,6 +135,12 @@ def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, pl.Series
         .then(0)
     )
     table = table.with_columns(said=said)
+    said_what = set(table["o"].unique())
+    if "0" in said_what and said_what <= {"0", "1"} and table["said"].null_count():
+        raise DataError(
+            f"{outcome} says only 0 and 1, which may mean anything; say 1 or a for the first item, 2 or b for the"
+            f" second, tie for neither ({_list([*FIRST, *SECOND, *TIE])} are understood), or name the item"
+        )
     if table["said"].null_count():
         row = int(table["said"].is_null().arg_max() or 0)
         a, b, given = table.row(row)[:3]

@@ -87,17 +87,20 @@ def crowd_bt(
     *,
     weight: Floats | None = None,
     prior: tuple[float, float] = (2.0, 1.0),
+    near: tuple[Floats, Floats] | None = None,
     tolerance: float = 1e-4,
     limit: int = 500,
 ) -> tuple[Fit, Floats]:
     """Fit strengths and worker qualities by expectation–maximisation; the strengths' virtual node is ``ridge``.
 
     Each judgment has a chance that its worker meant it; the strengths are fitted to the judgments so
-    weighed, the qualities are the mean chances, with a Beta ``prior``.
+    weighed, the qualities are the mean chances, with a Beta ``prior``. ``near`` are strengths and qualities
+    to start from; it ends with a step smaller than ``tolerance``.
     """
-    votes = _votes(preferences, pairs, weight)
-    start, workers = maximise(pairs, ridge, virtual_node=True).strength, len(preferences.workers)
-    quality, iteration, change = np.full(workers, 0.8), 0, np.inf
+    votes, workers = _votes(preferences, pairs, weight), len(preferences.workers)
+    if near is None:
+        near = maximise(pairs, ridge, virtual_node=True).strength, np.full(workers, 0.8)
+    (start, quality), iteration, change = near, 0, np.inf
     total = sums(votes.worker, votes.weight, workers) + prior[0] + prior[1] - 2
     while change >= tolerance and iteration < limit:
         iteration += 1

@@ -146,6 +146,9 @@ class Preferences(Tabular):
     def split_groups(self) -> Preferences:
         """Make every group of a disconnected query a query of its own, named ``query#1``, ``query#2``, …"""
         broken = self.disconnected()
+        new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
+        if taken := set(self.queries).intersection(new):
+            raise DataError(f"query {min(taken)!r} exists, so that a group split off cannot be named so; rename it")
         names = {
             (query, item): f"{query}#{number}"
             for query, groups in broken.items()

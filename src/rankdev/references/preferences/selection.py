@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.frames import Tabular
 from rankdev.references.preferences.build import as_preferences
 from rankdev.references.preferences.preferences import Preferences
-from rankdev.references.preferences.strengths import fit_weighted
+from rankdev.references.preferences.resampling import generator
+from rankdev.references.preferences.strengths import check_ridge, fit_weighted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,8 +126,9 @@ def next_pairs(
     """
     judged = as_preferences(preferences)
     _check(budget, strategy, grades)
+    check_ridge(ridge)
     fit = fit_weighted(judged, "bradley-terry", None, ridge=ridge)
-    rng = np.random.Generator(np.random.Philox(seed))
+    rng = generator(seed)
     factors, starts = fit.factors, judged.starts
     asked = _asked(judged)
     queries = []
@@ -202,8 +205,8 @@ def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, 
 
 
 def _check(budget: int, strategy: str, grades: object) -> None:
-    if budget < 1:
-        raise UsageError(f"budget must be 1 or more pairs; got {budget}")
+    if not isinstance(budget, Integral) or budget < 1:
+        raise UsageError(f"budget must be a whole number of pairs, 1 or more; got {shown(budget)}")
     if strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise UsageError(f"unknown strategy {strategy!r}{suggestion(str(strategy), STRATEGIES)}: {known}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.frames import Tabular
 from rankdev.references.preferences.centrality import rank_centrality
 from rankdev.references.preferences.crowd import WorkerQuality, crowd_bt, worker_quality
@@ -26,6 +28,8 @@ Floats = npt.NDArray[np.float64]
 METHODS = ("bradley-terry", "rank-centrality", "crowd-bt")
 TIES = ("half", "davidson")
 DISCONNECTED = ("error", "split", "largest")
+LOOSE_FROM = 10_000  # judgments from which Crowd-BT's refits to resamples end sooner; below they are quick
+LOOSE = 2e-2  # the step after which they end: far below the spread of the resamples
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,7 @@ def strengths(
     [0.52, -0.52]
     """
     _check(preferences, method, ridge, ties, disconnected)
+    _check_levels(worker_prior, confidence)
     preferences = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
@@ -136,15 +141,24 @@ def fit_weighted(
     ties: str = "half",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     confidence: float = 0.95,
+    near: Strengths | None = None,
 ) -> Strengths:
-    """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments."""
+    """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments.
+
+    ``near`` is the fit that a resample is drawn around: Crowd-BT starts there, and for many judgments ends sooner.
+    """
     pairs = preferences.pairs if weight is None else preferences.pairs.weighted(preferences, weight)
     workers, tie_rate = None, 0.0
     if method == "rank-centrality":
         values, iterations, converged = rank_centrality(pairs, ridge)
         fit = Fit(values, np.zeros(0), np.zeros(0), iterations, converged)
     elif method == "crowd-bt":
-        fit, quality = crowd_bt(preferences, pairs, ridge, weight=weight, prior=worker_prior)
+        start: dict[str, Any] = {}
+        if near is not None and near.workers is not None:
+            start = {"near": (near.values, near.workers.quality)}
+            if len(preferences) >= LOOSE_FROM:
+                start["tolerance"] = LOOSE
+        fit, quality = crowd_bt(preferences, pairs, ridge, weight=weight, prior=worker_prior, **start)
         if weight is None:
             workers = worker_quality(
                 preferences, pairs, fit.strength, quality, prior=worker_prior, confidence=confidence
@@ -218,12 +232,25 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
     ):
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise UsageError(f"ridge must be 0 or more; got {ridge}")
+    check_ridge(ridge)
     if ties == "davidson" and method != "bradley-terry":
         raise UsageError("ties='davidson' belongs to method='bradley-terry'")
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
+
+
+def check_ridge(ridge: object) -> None:
+    """Refuse a ridge that is no number, or below 0."""
+    if not (isinstance(ridge, Real) and 0 <= ridge < np.inf):
+        raise UsageError(f"ridge must be a number, 0 or more; got {shown(ridge)}")
+
+
+def _check_levels(worker_prior: object, confidence: object) -> None:
+    numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
+    if len(numbers) != 2 or not all(isinstance(x, Real) and 1 <= x < np.inf for x in numbers):
+        raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
+    if not (isinstance(confidence, Real) and 0 < confidence < 1):
+        raise UsageError(f"confidence must lie between 0 and 1; got {shown(confidence)}")
 
 
 def _check_maximum_exists(preferences: Preferences) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -70,7 +71,8 @@ def tiers(
     ``rule="partition"`` takes the cut with the fewest wrongs: separated pairs inside a tier and pairs not
     separated across tiers. ``rule="leader"``, the conservative one, opens a new tier where an item differs
     from the current tier's first at level ``alpha``, Holm-corrected over the query's pairs. Bradley–Terry
-    is tested by likelihood ratios; the other methods by ``resamples`` bootstraps clustered by worker.
+    is tested by likelihood ratios; the other methods by ``resamples`` bootstraps clustered by worker,
+    of which the leader rule needs 2 · pairs / ``alpha``.
     Tiers below ``max_depth`` are joined to the tier there. ``refit`` ("auto", "always", "never") says when
     the partition refits a pair; "auto" does where the answer could depend on it.
 
@@ -85,6 +87,8 @@ def tiers(
         resamples = 0
         close = tuple(_separation(fit, query, alpha, rule, refit) for query in range(len(queries)))
     else:
+        if rule == "leader":
+            _check_resamples(resamples, int(np.diff(starts).max(initial=0)), alpha)
         draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
         blocks = [slice(starts[query], starts[query + 1]) for query in range(len(queries))]
         close = tuple(bootstrap_separation(draws[:, block], fit.values[block]) for block in blocks)
@@ -147,6 +151,17 @@ def by_leader(close: Close, alpha: float) -> Ints:
         if (starts[-1], item) not in same:
             starts.append(item)
     return np.array(starts, np.int64)
+
+
+def _check_resamples(resamples: int, items: int, alpha: float) -> None:
+    pairs = items * (items - 1) // 2
+    # the smallest p, 2 / (resamples + 1), times the pairs must lie below alpha, or Holm separates nothing
+    needed = math.ceil(2 * pairs / alpha)
+    if pairs * 2 / (resamples + 1) >= alpha:
+        raise UsageError(
+            f"rule='leader' corrects for the {pairs:,} pairs of the longest query, which {resamples:,} resamples can"
+            f" never separate; take resamples={needed:,} or more, or rule='partition'"
+        )
 
 
 def _check(alpha: float, rule: str, max_depth: int | None, refit: str) -> None:
