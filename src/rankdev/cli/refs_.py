@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.judging import seed_option
-from rankdev.cli.options import deliver, output_options
+from rankdev.cli.options import check_output, deliver, output_options
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def grades(source: str, output: str) -> None:
     """
     from rankdev.formats import read_grades
 
+    check_output(output, source)
     _write(read_grades(source), output)
 
 
@@ -48,6 +49,7 @@ def lists(source: str, output: str) -> None:
     """
     from rankdev.formats import read_lists
 
+    check_output(output, source)
     _write(read_lists(source), output)
 
 
@@ -89,6 +91,11 @@ def preferences(
     from rankdev.references.preferences import summarise, tiers_from_preferences
     from rankdev.references.references import References
 
+    for target in (output, strengths_file, workers_file):
+        check_output(target, source)
+    targets = [path for path in (output, strengths_file, workers_file) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise UsageError("references, --strengths and --workers need files of their own")
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
     found = tiers_from_preferences(read_preferences(source), method, **options)

@@ -41,7 +41,7 @@ class Tiers(Tabular):
     seed: int = 0
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an item: query, item, rank (of its tier), strength, low, high; best first."""
+        """One row an item: query, item, strength, low, high, rank (of its tier); best first."""
         import polars as pl
 
         table = self.strengths.to_polars()
@@ -53,7 +53,7 @@ class Tiers(Tabular):
         ]
         ranked = pl.DataFrame(ranks, schema=["query", "item", "rank"], orient="row")
         joined = table.drop("rank").join(ranked, on=["query", "item"], how="left", maintain_order="left")
-        return joined.select("query", "item", "rank", "strength", "low", "high")
+        return joined.select("query", "item", "strength", "low", "high", "rank")
 
 
 def tiers(
