@@ -232,7 +232,7 @@ def test_wrong_calls(options, message):
 
 def test_the_leader_rule_says_how_many_resamples_it_needs():
     rows = [("q", f"d{i}", f"d{j}") for i in range(4) for j in range(i + 1, 4) for _ in range(30)]
-    with pytest.raises(UsageError, match="6 pairs of the longest query.*resamples=240 or more"):
+    with pytest.raises(UsageError, match=r"6 pairs of the longest query.*resamples=240 or more"):
         tiers_from_preferences(rows, "rank-centrality", rule="leader")
     enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
     assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}

@@ -239,17 +239,21 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
         raise DataError("no comparisons: strengths need at least one")
 
 
-def check_ridge(ridge: object) -> None:
+def check_ridge(ridge: Any) -> None:
     """Refuse a ridge that is no number, or below 0."""
-    if not (isinstance(ridge, Real) and 0 <= ridge < np.inf):
+    if not (_is_number(ridge) and 0 <= ridge < np.inf):
         raise UsageError(f"ridge must be a number, 0 or more; got {shown(ridge)}")
 
 
-def _check_levels(worker_prior: object, confidence: object) -> None:
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
+def _check_levels(worker_prior: Any, confidence: Any) -> None:
     numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
-    if len(numbers) != 2 or not all(isinstance(x, Real) and 1 <= x < np.inf for x in numbers):
+    if len(numbers) != 2 or not all(_is_number(x) and 1 <= x < np.inf for x in numbers):
         raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
-    if not (isinstance(confidence, Real) and 0 < confidence < 1):
+    if not (_is_number(confidence) and 0 < confidence < 1):
         raise UsageError(f"confidence must lie between 0 and 1; got {shown(confidence)}")
 
 
