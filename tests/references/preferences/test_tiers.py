@@ -170,7 +170,7 @@ def test_tables_and_references_say_the_same():
     fit = queries_of(np.array([3.0, 0.0, 0.0]), 12, 2, seed=5)
     result = tiers(fit)
     table = result.to_polars()
-    assert table.columns == ["query", "item", "rank", "strength", "low", "high"]
+    assert table.columns == ["query", "item", "strength", "low", "high", "rank"]
     references = references_from_preferences(fit.preferences)
     assert references.to_polars().sort("query", "item").rows() == sorted(table.select("query", "item", "rank").rows())
 
