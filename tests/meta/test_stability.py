@@ -52,7 +52,7 @@ def test_the_table_has_a_row_a_measure_and_size(make_scores, rng):
     assert found.to_polars().columns == ["measure", "n", "tau"]
     assert found.to_polars().row(3) == ("m1", 10, found.tau[1, 1])
     assert len(found.to_pandas()) == 4
-    assert found.summary().columns == ["measure", "auc", "n_at_0.8"]
+    assert found.summary().columns == ["measure", "tau_5", "tau_10", "auc", "n_at_0.8"]
     assert stability(make_scores(rng.random((3, 20))), sizes=[5], subsamples=4).summary()["auc"][0] is None
 
 
