@@ -20,7 +20,7 @@ def many_workers(items, workers, each, rng):
 
 
 # many judgments end at a step of 0.02, few at one of 0.0001
-@pytest.mark.parametrize(("loose_from", "spreads"), [(1, 0.5), (10_000, 0.05)])
+@pytest.mark.parametrize(("loose_from", "spreads"), [(1, 0.15), (10_000, 0.05)])
 def test_crowd_resamples_start_at_the_fit_and_end_where_cold_ones_do(monkeypatch, loose_from, spreads):
     monkeypatch.setitem(fit_weighted.__globals__, "LOOSE_FROM", loose_from)
     judged = many_workers(8, 40, 30, np.random.default_rng(3))
@@ -32,4 +32,4 @@ def test_crowd_resamples_start_at_the_fit_and_end_where_cold_ones_do(monkeypatch
     assert np.all(off < spreads * wanted.std(axis=0))
     assert all(again.converged for again in warm)
     if loose_from == 1:
-        assert sum(again.iterations for again in warm) < 0.25 * sum(again.iterations for again in cold)
+        assert sum(again.iterations for again in warm) < 0.5 * sum(again.iterations for again in cold)
