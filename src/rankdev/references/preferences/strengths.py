@@ -29,7 +29,7 @@ METHODS = ("bradley-terry", "rank-centrality", "crowd-bt")
 TIES = ("half", "davidson")
 DISCONNECTED = ("error", "split", "largest")
 LOOSE_FROM = 10_000  # judgments from which Crowd-BT's refits to resamples end sooner; below they are quick
-LOOSE = 1e-3  # the step after which they end; a larger one leaves refits near the fit and tells too much apart
+LOOSE = 1e-3  # the step after which they end; a larger one leaves refits nearer to the fit than they belong
 
 
 @dataclass(frozen=True, eq=False)
