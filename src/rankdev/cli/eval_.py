@@ -10,10 +10,9 @@ from rankdev.cli.options import (
     check_output,
     deliver,
     measure_option,
-    named_runs,
     order_options,
     output_options,
-    reading_progress,
+    score_runs,
 )
 
 if TYPE_CHECKING:
@@ -44,13 +43,8 @@ def command(
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
     Parquet. Both may be .gz or .zst; - is standard input.
     """
-    from rankdev.evaluation.scoring import evaluate, remarks
     from rankdev.reporting.scores import scores_report
 
     check_output(output, references, *runs)
-    systems = named_runs(references, runs, names)
-    with reading_progress(runs) as progress:
-        scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
-    for line in remarks(scores):
-        click.echo(f"rankdev: note: {line}", err=True)
+    scores = score_runs(references, runs, names, measures, order=order, ties=ties)
     deliver(scores_report(scores, per_query=per_query), form, output)

@@ -10,10 +10,9 @@ import click
 from rankdev.cli.options import (
     check_output,
     measure_option,
-    named_runs,
     order_options,
     output_options,
-    reading_progress,
+    score_runs,
 )
 from rankdev.errors import UsageError
 
@@ -76,7 +75,6 @@ def load_scores(
 ) -> Scores:
     """Score runs against references, or read scores that were computed elsewhere."""
     from rankdev.evaluation.score_files import read_scores
-    from rankdev.evaluation.scoring import evaluate, remarks
 
     check_output(click.get_current_context().params.get("output"), references, table, *runs)
     if table is not None:
@@ -86,18 +84,7 @@ def load_scores(
         return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
-    with reading_progress(runs) as progress:
-        found = evaluate(
-            references,
-            named_runs(references, runs, names),
-            measures or ["RDQ@10"],
-            order=order,
-            ties=ties,
-            progress=progress,
-        )
-    for line in remarks(found):
-        click.echo(f"rankdev: note: {line}", err=True)
-    return found
+    return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties)
 
 
 def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:

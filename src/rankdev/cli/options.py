@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankdev.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+    from rankdev.runs import Order, Ties
 
 PROGRESS_BYTES = 50_000_000
 
@@ -142,6 +146,26 @@ def reading_progress(paths: Sequence[str]) -> Iterator[Callable[[str, int], None
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=size)
         yield lambda system, read: bar.update(task, advance=read, description=system)
+
+
+def score_runs(
+    references: str,
+    runs: Sequence[str],
+    names: Sequence[str],
+    measures: Sequence[str],
+    *,
+    order: Order,
+    ties: Ties,
+) -> Scores:
+    """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
+    from rankdev.evaluation.scoring import evaluate, remarks
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
+    for line in remarks(scores):
+        click.echo(f"rankdev: note: {line}", err=True)
+    return scores
 
 
 @contextmanager

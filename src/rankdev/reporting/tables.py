@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -142,6 +143,13 @@ def best_cells(display: pl.DataFrame, columns: Sequence[str], digits: int = 4) -
         top = shown.max()
         cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
     return frozenset(cells)
+
+
+def count_cell(value: float | None) -> str:
+    """Show a number of queries: without decimals, ∞ where it was not reached."""
+    if value is None:
+        return _NOT_AVAILABLE
+    return "∞" if math.isinf(value) else f"{value:g}"
 
 
 def _escaped(text: str) -> str:

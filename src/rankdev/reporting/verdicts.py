@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankdev.reporting.tables import Report, best_cells
+from rankdev.reporting.tables import Report, best_cells, count_cell
 
 if TYPE_CHECKING:
     from rankdev.meta.agreement import Agreement
@@ -44,7 +44,7 @@ def significance_report(verdict: Significance) -> Report:
 def power_report(found: Power, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
     at = found.sizes[found._size(n)]
-    display = found.summary(at).with_columns(pl.col("n80").map_elements(_count, return_dtype=pl.String))
+    display = found.summary(at).with_columns(pl.col("n80").map_elements(count_cell, return_dtype=pl.String))
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
         display = display.join(medians, on="measure", how="left", maintain_order="left")
@@ -63,7 +63,7 @@ def power_report(found: Power, n: int | None = None) -> Report:
 
 def stability_report(found: Stability) -> Report:
     """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
-    display = found.summary().with_columns(pl.col("n_at_0.8").map_elements(_count, return_dtype=pl.String))
+    display = found.summary().with_columns(pl.col("n_at_0.8").map_elements(count_cell, return_dtype=pl.String))
     columns = [name for name in display.columns if name not in ("measure", "n_at_0.8")]
     note = _parameters(found, "subsamples", "seed")
     title = "Agreement (τ) of the order on n queries with the order on all; * highest"
@@ -115,7 +115,3 @@ def _parameters(result: Any, *names: str) -> str:
 
 def _p(value: float) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def _count(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:g}"

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import RankdevWarning
-from rankdev.reporting.tables import Report
+from rankdev.reporting.tables import Report, count_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,7 @@ class Comparison:
         for i, column in enumerate(self.columns):
             cells = [values[i] for _, _, values in rows]
             table[column] = (
-                [_count(cell) for cell in cells] if column in self.counts else pl.Series(cells, strict=False)
+                [count_cell(cell) for cell in cells] if column in self.counts else pl.Series(cells, strict=False)
             )
         return Report(facts(self.records()), pl.DataFrame(table), self.title, (), self._best(rows), digits=3)
 
@@ -118,9 +118,3 @@ def remarks_into(notes: list[str]) -> Iterator[None]:
             warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
         elif str(entry.message) not in notes:
             notes.append(str(entry.message))
-
-
-def _count(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "∞" if math.isinf(value) else f"{value:g}"
