@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.references.preferences import Preferences, strengths
+from rankdev.preferences import Preferences, strengths
 
 
 def judgments(items: int, count: int) -> tuple[Any, Any]:

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 from scipy.stats import kendalltau
 
-from rankdev.references.preferences import Preferences, next_pairs
-from rankdev.references.preferences.strengths import fit_weighted
+from rankdev.preferences import Preferences, next_pairs
+from rankdev.preferences.strengths import fit_weighted
 
 ITEMS, QUERIES, BATCH, BATCHES, SPREAD = 16, 40, 8, 24, 1.5
 STRATEGIES = ("information", "top-heavy", "grade-prior", "random")

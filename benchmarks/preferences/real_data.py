@@ -18,8 +18,8 @@ from scipy.stats import kendalltau, spearmanr
 from rankdev.evaluation import Scores, evaluate
 from rankdev.formats import read_run
 from rankdev.formats.preferences import read_preferences
-from rankdev.meta.doubt import evaluate_with_doubt
-from rankdev.references.preferences import Preferences, strengths, summarise, tiers
+from rankdev.meta.judgment_uncertainty import evaluate_with_doubt
+from rankdev.preferences import Preferences, strengths, summarise, tiers
 from rankdev.references.references import References
 
 AUTHORS = "Compat(p=0.95)@100"

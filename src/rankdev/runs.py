@@ -12,15 +12,6 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown, suggestion
-from rankdev.frames import (
-    as_frame,
-    check_mapping,
-    is_table,
-    number_column,
-    number_series,
-    text_column,
-    text_series,
-)
 from rankdev.references.columns import (
     ByQuery,
     Floats,
@@ -33,6 +24,15 @@ from rankdev.references.columns import (
     repeated_rows,
 )
 from rankdev.references.reference import as_id
+from rankdev.tabular import (
+    as_frame,
+    check_mapping,
+    is_table,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+)
 
 Bools = npt.NDArray[np.bool_]
 Order = Literal["score", "rank"]

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from rankdev.meta.flips.chance import draw, flip_words, stream_keys
+from rankdev.meta.flips.random_bits import draw, flip_words, stream_keys
 
 
 def extremes(apart: Sequence[Fraction], words: np.ndarray) -> int:

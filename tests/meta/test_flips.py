@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.meta.flips import count_extremes, lag_order, open_engine
-from rankdev.meta.flips.chance import draw, flip_words, hashed, stream_keys
-from rankdev.meta.flips.fixed import BITS, largest_of, scale_for
+from rankdev.meta.flips.exact_sums import BITS, largest_of, scale_for
+from rankdev.meta.flips.random_bits import draw, flip_words, hashed, stream_keys
 from tests.meta.plain import all_extremes
 
 ENGINES = [

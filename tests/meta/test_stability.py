@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
-from rankdev.meta.flips.chance import draw, stream_keys
-from rankdev.meta.ordering import tau_b
+from rankdev.meta.flips.random_bits import draw, stream_keys
+from rankdev.meta.kendall import tau_b
 from rankdev.meta.stability import Stability, stability
 
 small = st.lists(st.integers(0, 4), min_size=5, max_size=5)

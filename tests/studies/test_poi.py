@@ -10,10 +10,10 @@ from rankdev.cli import cli
 from rankdev.formats.names import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies import poi
-from rankdev.studies.beside import published
 from rankdev.studies.poi import Protocol, run_poi, system_grid
 from rankdev.studies.poi_figures import save_poi_figures
 from rankdev.studies.poi_report import poi_report, power_table
+from rankdev.studies.published import published
 from rankdev.studies.simulation import simulate
 
 TINY = Protocol(300, (25, 50, 100), 10, 60)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies.beside import published
+from rankdev.studies.published import published
 from rankdev.studies.trec_dl.figures import save_trec_dl_figures
 from rankdev.studies.trec_dl.pipeline import Collection
 from rankdev.studies.trec_dl.report import power_table

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, MeasureError, UsageError, suggestion
-from rankdev.frames import Tabular
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ class Scores(Tabular):
         """
         import polars as pl
 
-        from rankdev.frames import as_frame, text_column
+        from rankdev.tabular import as_frame, text_column
 
         frame = as_frame(table)
         if frame.is_empty():

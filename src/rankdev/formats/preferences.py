@@ -9,7 +9,7 @@ import polars as pl
 from rankdev.errors import DataError, FileFormatError
 from rankdev.formats.streams import PathLike, Source
 from rankdev.formats.tables import Table, read_table
-from rankdev.references.preferences import Preferences
+from rankdev.preferences import Preferences
 
 SHAPES = "'topic a b winner' or 'query preferred other'"
 

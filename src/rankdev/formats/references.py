@@ -15,10 +15,10 @@ from rankdev.formats.runs import run_from_source, run_from_table
 from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
 from rankdev.formats.tables import Table, encode_table, joined, read_json, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
-from rankdev.frames import listed, text_column
 from rankdev.references.columns import check_once
 from rankdev.references.references import References
 from rankdev.runs import Run
+from rankdev.tabular import listed, text_column
 
 
 def read_references(path: PathLike) -> References:

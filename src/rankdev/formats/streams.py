@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from rankdev.errors import FileFormatError, UsageError
-from rankdev.frames import ALIASES
+from rankdev.tabular import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = str | os.PathLike[str]

@@ -16,8 +16,8 @@ import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
-from rankdev.frames import first_line, known_names, mixed_series, text_series
 from rankdev.references.reference import as_id
+from rankdev.tabular import first_line, known_names, mixed_series, text_series
 
 _SPACE = " \t"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

@@ -10,9 +10,9 @@ import numpy as np
 
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Floats, Scores
-from rankdev.frames import Tabular
-from rankdev.meta.ordering import tau_b
-from rankdev.meta.panel import as_scores, pairs_of, panels
+from rankdev.meta.common_queries import as_scores, pairs_of, panels
+from rankdev.meta.kendall import tau_b
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ import numpy as np
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips import count_extremes, lag_order, open_engine
-from rankdev.meta.flips.chance import stream_keys
-from rankdev.meta.flips.fixed import largest_of, scale_for, slack
+from rankdev.meta.flips.exact_sums import largest_of, scale_for, slack
+from rankdev.meta.flips.random_bits import stream_keys
 
 PValue = Literal["plus-one", "paper"]
 ENUMERATED = 20  # non-zero differences up to which all sign flips are counted

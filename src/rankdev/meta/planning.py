@@ -10,8 +10,8 @@ import numpy as np
 
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats, Scores
-from rankdev.frames import Tabular
-from rankdev.meta.panel import as_scores, check_number, check_whole, panels
+from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

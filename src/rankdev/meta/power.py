@@ -12,10 +12,10 @@ import numpy as np
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Floats, Scores
+from rankdev.meta.common_queries import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.flips import Engine, count_extremes, lag_order, open_engine
-from rankdev.meta.flips.chance import stream_keys
+from rankdev.meta.flips.random_bits import stream_keys
 from rankdev.meta.paired import PValue
-from rankdev.meta.panel import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.power_result import Bucket, Power
 from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
-from rankdev.frames import Tabular
-from rankdev.meta.panel import pairs_of
+from rankdev.meta.common_queries import pairs_of
 from rankdev.meta.sizes import usual
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,10 +11,10 @@ import numpy as np
 
 from rankdev.errors import UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
-from rankdev.frames import Tabular
+from rankdev.meta.common_queries import Progress
 from rankdev.meta.paired import PValue
-from rankdev.meta.panel import Progress
 from rankdev.meta.power import power
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
-from rankdev.frames import Tabular
 from rankdev.meta import paired
-from rankdev.meta.contrasts import Columns, describe, oriented
+from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
 from rankdev.meta.corrections import benjamini_hochberg, holm
-from rankdev.meta.panel import as_scores, check_number, check_whole, panels
+from rankdev.meta.pair_statistics import Columns, describe, oriented
 from rankdev.meta.tukey import tukey
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankdev.errors import DataError
-from rankdev.meta.panel import Panel, check_whole
+from rankdev.meta.common_queries import Panel, check_whole
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 

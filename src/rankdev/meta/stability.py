@@ -11,12 +11,12 @@ import numpy as np
 
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Floats, Scores
-from rankdev.frames import Tabular
-from rankdev.meta.flips.chance import draw, stream_keys
-from rankdev.meta.flips.fixed import largest_of, scale_for
-from rankdev.meta.ordering import tau_b
-from rankdev.meta.panel import Panel, as_scores, check_whole, panels
+from rankdev.meta.common_queries import Panel, as_scores, check_whole, panels
+from rankdev.meta.flips.exact_sums import largest_of, scale_for
+from rankdev.meta.flips.random_bits import draw, stream_keys
+from rankdev.meta.kendall import tau_b
 from rankdev.meta.sizes import PAPER_SIZES, fitting
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     import polars as pl

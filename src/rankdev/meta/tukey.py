@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.fixed import largest_of, scale_for, slack
+from rankdev.meta.flips.exact_sums import largest_of, scale_for, slack
 from rankdev.meta.paired import PValue, p_from_counts
 
 ROOM = 1 << 22  # scores shuffled at a time

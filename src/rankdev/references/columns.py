@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, shown
-from rankdev.frames import Tabular, text_series
 from rankdev.references.reference import as_id
+from rankdev.tabular import Tabular, text_series
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,16 +11,6 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, RankdevWarning, shown
-from rankdev.frames import (
-    as_frame,
-    check_mapping,
-    column,
-    is_table,
-    number_column,
-    number_series,
-    text_column,
-    text_series,
-)
 from rankdev.references.columns import (
     ByQuery,
     Floats,
@@ -34,6 +24,16 @@ from rankdev.references.columns import (
     tier_ranks,
 )
 from rankdev.references.reference import Reference, as_id
+from rankdev.tabular import (
+    as_frame,
+    check_mapping,
+    column,
+    is_table,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,12 +126,12 @@ class References(ByQuery[Reference]):
         """Take pairwise judgments: items that they do not separate share a rank.
 
         ``preferences`` are Preferences, a table or tuples (query, winner, loser); the options are those of
-        :func:`rankdev.references.preferences.tiers_from_preferences`.
+        :func:`rankdev.preferences.tiers_from_preferences`.
 
         >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
         Reference({'x': 1, 'y': 2})
         """
-        from rankdev.references.preferences import references_from_preferences
+        from rankdev.preferences import references_from_preferences
 
         return references_from_preferences(preferences, method, **options)
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rankdev.evaluation.single import Explanation, Position
+    from rankdev.evaluation.explain import Explanation, Position
 
 BAR = 24
 

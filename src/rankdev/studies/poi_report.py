@@ -8,8 +8,8 @@ from typing import Any
 
 from rankdev.reporting.bundle import Bundle
 from rankdev.reporting.tables import Report
-from rankdev.studies.beside import Comparison, fact, facts, published, rows_of
 from rankdev.studies.poi import Poi, system_grid
+from rankdev.studies.published import Comparison, fact, facts, published, rows_of
 
 Statement = tuple[str, str, str, bool]
 

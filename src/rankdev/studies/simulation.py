@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankdev.errors import UsageError
-from rankdev.frames import Tabular
 from rankdev.references.columns import Floats, Ints
 from rankdev.references.references import References
 from rankdev.runs import Run
+from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from rankdev.errors import MissingExtraError, UsageError, suggestion
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.chance import Words
-from rankdev.meta.flips.fixed import scale_for
+from rankdev.meta.flips.exact_sums import scale_for
+from rankdev.meta.flips.random_bits import Words
 
 ENGINES = ("auto", "numpy", "numba", "torch")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves

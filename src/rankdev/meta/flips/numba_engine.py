@@ -17,8 +17,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.chance import FACTORS, GOLDEN, SHIFTS, Words, draw
-from rankdev.meta.flips.fixed import largest_of, slack
+from rankdev.meta.flips.exact_sums import largest_of, slack
+from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, draw
 
 TILE = 16  # columns at a time
 NIBBLES = 16  # groups of 4 queries in a 64-bit word

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.chance import FACTORS, GOLDEN, SHIFTS, Words, words_for
-from rankdev.meta.flips.fixed import largest_of, slack
+from rankdev.meta.flips.exact_sums import largest_of, slack
+from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, words_for
 
 ROOM = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.meta.panel import as_scores, panels
+from rankdev.meta.common_queries import as_scores, panels
 from rankdev.reporting.plots.style import COLOURS, COLUMN, figure, styled
 
 if TYPE_CHECKING:

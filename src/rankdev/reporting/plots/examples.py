@@ -11,7 +11,7 @@ from rankdev.reporting.plots.style import colour_of, figure, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rankdev.evaluation.single import Explanation
+    from rankdev.evaluation.explain import Explanation
 
 OUTSIDE = "#9a9a9a"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankdev.reporting.bundle import Bundle
 from rankdev.reporting.tables import Report
-from rankdev.studies.beside import Comparison, fact, facts, published, rows_of
+from rankdev.studies.published import Comparison, fact, facts, published, rows_of
 from rankdev.studies.trec_dl.study import BASELINES, RDQ, SIZES, Pool, TrecDl
 
 STATISTICS = ("queries", "relevant", "median_tier", "mean_tier")

@@ -1,0 +1,57 @@
+"""rankdev compare: is A really better than B?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.score_source import judging_options, load_scores
+from rankdev.errors import UsageError
+
+
+@click.command("compare", short_help="Test which differences between systems can be believed.")
+@judging_options
+@figure_option
+@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
+@click.option(
+    "--test",
+    type=click.Choice(["randomization", "t", "wilcoxon", "bootstrap"]),
+    default="randomization",
+    show_default=True,
+)
+@click.option("--correction", type=click.Choice(["holm", "bh", "tukey", "none"]), default="holm", show_default=True)
+@click.option("--permutations", default=100_000, show_default=True, help="Sign flips or resamples a test.")
+def command(
+    baselines: tuple[str, ...],
+    test: Any,
+    correction: Any,
+    permutations: int,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    **source: Any,
+) -> None:
+    """Test all pairs of systems, or all against baselines, for each measure.
+
+    Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query.
+    """
+    from rankdev.meta.significance import significance
+    from rankdev.reporting.plots import plot_differences
+    from rankdev.reporting.verdicts import significance_report
+
+    scores = load_scores(**source)
+    if figure is not None and (len(scores.systems) != 2 or len(scores.measures) != 1):
+        raise UsageError("--figure shows two systems under one measure; give two runs and one -m")
+    verdict = significance(
+        scores,
+        baselines=baselines or None,
+        test=test,
+        correction=correction,
+        permutations=permutations,
+        seed=seed,
+    )
+    deliver(significance_report(verdict), form, output)
+    draw(figure, plot_differences, scores, *scores.systems, *scores.measures)

@@ -1,0 +1,62 @@
+"""rankdev power: would fewer queries have told?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.options import deliver, draw, figure_option, working_progress
+from rankdev.cli.score_source import judging_options, load_scores, simulation_options, whole_numbers
+
+
+@click.command("power", short_help="Say how often n queries tell systems apart.")
+@judging_options
+@figure_option
+@simulation_options
+@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
+@click.option("--at", type=int, help="Sum up at this size. Default: 100, or the largest below.")
+@click.option("--buckets", metavar="N,N,...", help="Also by reference size; upper edges, the paper's are 3,10,20.")
+def command(
+    sizes: str | None,
+    at: int | None,
+    buckets: str | None,
+    seed: int,
+    subsamples: int,
+    permutations: int,
+    alpha: float,
+    engine: str,
+    threads: int | None,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    **source: Any,
+) -> None:
+    """Simulate the randomization test on subsamples of n queries, for every pair of systems and measure.
+
+    Give REFERENCES and RUNs, or --scores.
+    """
+    from rankdev.meta.power import power
+    from rankdev.meta.sizes import PAPER_SIZES
+    from rankdev.reporting.plots import plot_power
+    from rankdev.reporting.verdicts import power_report
+
+    scores = load_scores(**source)
+    with working_progress() as progress:
+        found = power(
+            scores,
+            sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES,
+            subsamples=subsamples,
+            permutations=permutations,
+            alpha=alpha,
+            buckets=whole_numbers(buckets, "--buckets"),
+            bucket_sizes=None if at is None else [at],
+            seed=seed,
+            engine=engine,
+            threads=threads,
+            progress=progress,
+        )
+    deliver(power_report(found, at), form, output)
+    draw(figure, plot_power, found)
+    if not found.complete:
+        raise KeyboardInterrupt

@@ -1,0 +1,163 @@
+"""rankdev refs: build references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.options import check_output, deliver, output_options
+from rankdev.cli.score_source import seed_option
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.references.references import References
+
+output_option = click.option("-o", "--output", default="-", metavar="FILE", help="Default: JSONL on standard output.")
+
+
+@click.group("refs", short_help="Build references from grades, lists or preferences.")
+def command() -> None:
+    """Build ordered references, and write them in the format that the output's name asks for."""
+
+
+@command.command()
+@click.argument("source", metavar="INPUT")
+@output_option
+def grades(source: str, output: str) -> None:
+    """Make one tier of each distinct positive grade.
+
+    INPUT: TREC qrels, a table with the columns query, item, grade, or JSON {query: {item: grade}}.
+    """
+    from rankdev.formats import read_grades
+
+    check_output(output, source)
+    _write(read_grades(source), output)
+
+
+@command.command()
+@click.argument("source", metavar="INPUT")
+@output_option
+def lists(source: str, output: str) -> None:
+    """Take strict orders, best item first.
+
+    INPUT: JSON {query: [item, ...]}, JSONL with query and items (or tiers), or any run, whose order is taken.
+    """
+    from rankdev.formats import read_lists
+
+    check_output(output, source)
+    _write(read_lists(source), output)
+
+
+@command.command()
+@click.argument("source", metavar="PREFS")
+@output_option
+@click.option(
+    "--method",
+    type=click.Choice(["bradley-terry", "rank-centrality", "crowd-bt"]),
+    default="bradley-terry",
+    show_default=True,
+    help="How strengths are found; crowd-bt also tells good workers from bad.",
+)
+@click.option("--ridge", default=0.1, show_default=True, help="Pull of all strengths towards each other.")
+@click.option("--ties", type=click.Choice(["half", "davidson"]), default="half", show_default=True)
+@click.option(
+    "--disconnected",
+    type=click.Choice(["error", "split", "largest"]),
+    default="error",
+    show_default=True,
+    help="Groups that no comparison connects: refuse, one reference each, or the largest alone.",
+)
+@click.option("--alpha", default=0.05, show_default=True, help="Level at which two items count as separated.")
+@click.option("--rule", type=click.Choice(["partition", "leader"]), default="partition", show_default=True)
+@click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality and crowd-bt.")
+@click.option("--strengths", "strengths_file", metavar="FILE", help="Write each item's strength and interval here too.")
+@click.option("--workers", "workers_file", metavar="FILE", help="Write each worker's quality here (crowd-bt).")
+@seed_option
+def preferences(
+    source: str, output: str, strengths_file: str | None, workers_file: str | None, method: str, **options: Any
+) -> None:
+    """Turn pairwise judgments into references whose ties are what the judgments do not separate.
+
+    PREFS: CSV, JSONL or Parquet with query, winner, loser, and worker and tie where there are such; or lines
+    'topic a b winner'.
+    """
+    from rankdev.formats.preferences import read_preferences
+    from rankdev.preferences import summarise, tiers_from_preferences
+    from rankdev.references.references import References
+
+    for target in (output, strengths_file, workers_file):
+        check_output(target, source)
+    targets = [path for path in (output, strengths_file, workers_file) if path is not None]
+    if len(set(targets)) < len(targets):
+        raise UsageError("references, --strengths and --workers need files of their own")
+    if workers_file is not None and method != "crowd-bt":
+        raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
+    found = tiers_from_preferences(read_preferences(source), method, **options)
+    tables = {}
+    if strengths_file is not None:
+        tables[strengths_file] = found.to_polars()
+    if workers_file is not None and found.strengths.workers is not None:
+        tables[workers_file] = found.strengths.workers.to_polars()
+    _write(References.from_tiers(found.tiers), output, tables)
+    click.echo(summarise(found), err=True)
+
+
+@command.command("next")
+@click.argument("source", metavar="PREFS")
+@click.option("--budget", type=int, required=True, help="How many pairs to ask.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["information", "random", "grade-prior", "top-heavy"]),
+    default="information",
+    show_default=True,
+)
+@click.option("--grades", "grades_file", metavar="FILE", help="Grades for grade-prior: TREC qrels or a table.")
+@seed_option
+@output_options
+def next_(
+    source: str,
+    budget: int,
+    strategy: str,
+    grades_file: str | None,
+    seed: int,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Name the pairs whose answers are expected to teach most."""
+    from rankdev.formats import read_grades
+    from rankdev.formats.preferences import read_preferences
+    from rankdev.preferences import next_pairs
+    from rankdev.reporting.tables import Report
+
+    graded = None if grades_file is None else {q: r.grades or {} for q, r in read_grades(grades_file).items()}
+    chosen = next_pairs(read_preferences(source), budget, strategy, grades=graded, seed=seed)
+    table = chosen.to_polars()
+    deliver(Report(table, table, f"{len(chosen)} pairs to ask, {strategy}"), form, output)
+
+
+def _write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write references, and tables by file name beside them; no file appears unless all can be written."""
+    from rankdev.formats.references import encode_references
+    from rankdev.formats.streams import writing
+    from rankdev.formats.tables import encode_table
+
+    contents = [(output, encode_references(references, output))]
+    contents += [(path, encode_table(frame, path)) for path, frame in tables.items()]
+    for path, _ in contents:
+        if Path(path).is_dir():
+            raise UsageError(f"{path}: this is a folder; give a file")
+    with ExitStack() as stack:
+        streams = [stack.enter_context(writing(path)) for path, _ in contents]
+        for stream, (_, content) in zip(streams, contents, strict=True):
+            stream.write(content)
+    tiers = int(references.tier_counts.sum())
+    click.echo(
+        f"rankdev: {len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers",
+        err=True,
+    )

@@ -1,0 +1,79 @@
+"""rankdev sensitivity: how much do a measure's parameters matter?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.options import (
+    deliver,
+    draw,
+    figure_option,
+    named_runs,
+    order_options,
+    output_options,
+    working_progress,
+)
+from rankdev.cli.score_source import seed_option, simulation_options
+from rankdev.errors import UsageError
+
+PAPER_CELLS = [(1, 0.2), (4, 0.2)]
+
+
+@click.command("sensitivity", short_help="Say how a measure's parameters change its power.")
+@click.argument("references")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters vary.")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
+@click.option("-n", default=100, show_default=True, help="Number of queries.")
+@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@order_options
+@simulation_options
+@seed_option
+@output_options
+@figure_option
+@click.option("--mark", multiple=True, metavar="V,V", help="Frame a cell in the picture. Default: the paper's two.")
+def command(
+    references: str,
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    grid: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    mark: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Give the median power at n queries for every combination of a measure's parameters."""
+    from rankdev.meta.sensitivity import PAPER_GRID, sensitivity
+    from rankdev.reporting.plots import plot_sensitivity
+    from rankdev.reporting.verdicts import sensitivity_report
+
+    with working_progress() as progress:
+        found = sensitivity(
+            references,
+            named_runs(references, runs, names),
+            grid=dict(map(_values, grid)) or PAPER_GRID,
+            progress=progress,
+            **options,
+        )
+    deliver(sensitivity_report(found), form, output)
+    chosen = [tuple(map(_value, cell.split(","))) for cell in mark] or ([] if grid else PAPER_CELLS)
+    draw(figure, plot_sensitivity, found, chosen)
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    name, mark, values = text.partition("=")
+    if not mark or not values:
+        raise UsageError(f"--grid is {text!r}; expected a parameter and its values, such as alpha=0.5,1,2")
+    return name.strip(), [_value(part.strip()) for part in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

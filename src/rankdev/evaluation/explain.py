@@ -1,0 +1,210 @@
+"""One query by hand: its score, and where the rest of it was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.measures import RDQ, Measure, parse
+from rankdev.measures.match import Floats, Ideals, Match
+from rankdev.references.reference import Reference, as_id
+from rankdev.tabular import Tabular
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NOT_IN_REFERENCE = "not in the reference"
+DISPLACED = "displaced"
+MISSING = "missing"
+REPEATED = "repeated"
+
+
+def score(reference: Any, ranking: Iterable[Any], measure: str | Measure) -> float:
+    """Score one ranking with any measure; NaN where it is not available.
+
+    >>> score(["d1", "d2"], ["d2", "d1"], "AP@5")
+    1.0
+    """
+    return float(parse(measure).score(match_one(Reference.of(reference), _items(ranking)))[0])
+
+
+def rdq(reference: Any, ranking: Iterable[Any], k: int | None = None, **parameters: Any) -> float:
+    """Score one ranking with RDQ@k.
+
+    ``reference`` is a list of items, best first, a mapping item → rank or a Reference; ``parameters`` are those of
+    the measure: penalty, alpha, lam, weights, tail.
+
+    >>> round(rdq(["d1", "d2"], ["d2", "d1"], k=5), 4)
+    0.5255
+    """
+    return score(reference, ranking, _rdq(k, parameters))
+
+
+@dataclass(frozen=True)
+class Position:
+    """What stands at a position, what it earns and what is lost there, and why."""
+
+    position: int
+    item: str | None
+    rank: int | None
+    ideal_rank: int
+    weight: float
+    credit: float
+    earned: float
+    lost: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation(Tabular):
+    """A score taken apart: ``lost`` over the positions adds up to 1 − ``score``.
+
+    The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
+    another order (repeats taken for items outside the reference), ``ordering_loss`` is what that order would win. An
+    item that earns credit past the last position that the reference can fill wins back what was lost above: its
+    ``lost`` is negative.
+    """
+
+    measure: str
+    score: float
+    best_score: float
+    best_order: tuple[str, ...]
+    not_returned: tuple[tuple[str, int], ...]
+    positions: tuple[Position, ...] = field(repr=False)
+
+    @property
+    def retrieval_loss(self) -> float:
+        """Lost because of which items were returned."""
+        return 1.0 - self.best_score
+
+    @property
+    def ordering_loss(self) -> float:
+        """Lost because of the order of the returned items."""
+        return self.best_score - self.score
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
+        import polars as pl
+
+        return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
+
+
+def explain(
+    reference: Any,
+    ranking: Iterable[Any],
+    k: int | None = None,
+    *,
+    measure: str | Measure | None = None,
+    **parameters: Any,
+) -> Explanation:
+    """Say position by position what an RDQ score is made of.
+
+    >>> explanation = explain(["d1", "d2"], ["x", "d1"], k=2)
+    >>> [(entry.item, entry.why) for entry in explanation.positions]
+    [('x', 'not in the reference'), ('d1', 'displaced')]
+    """
+    if measure is not None and (k is not None or parameters):
+        raise UsageError("give either a measure or k and RDQ's parameters, not both")
+    chosen = _rdq(k, parameters) if measure is None else parse(measure)
+    if not isinstance(chosen, RDQ):
+        raise UsageError(f"only RDQ can be explained position by position; got {chosen}")
+    known = Reference.of(reference)
+    returned = _items(ranking)[: chosen.cutoff]
+    return _explain(known, returned, chosen)
+
+
+def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
+    """Match one ranking with its reference: first occurrences of reference items."""
+    place = {item: i for i, item in enumerate(reference)}
+    first = {item: position for position, item in reversed(list(enumerate(ranking)))}
+    hits = sorted((position, place[item]) for item, position in first.items() if item in place)
+    grades = None if reference.grades is None else np.array([reference.grades[item] for item in reference])
+    return Match(
+        Ideals(np.array([0, len(reference)]), np.array(list(reference.values())), grades),
+        np.zeros(len(hits), np.int64),
+        np.array([position for position, _ in hits], np.int64),
+        np.array([index for _, index in hits], np.int64),
+        np.array([len(ranking)]),
+    )
+
+
+def _explain(reference: Reference, returned: list[str], measure: RDQ) -> Explanation:
+    match = match_one(reference, returned)
+    counted = min(len(reference), measure.cutoff or len(reference))
+    depth = max(counted, len(returned))
+    ideal = match.ideals.ideal_ranks(depth)[0]
+    weights = measure.position_weights.first(depth)
+    tiers = np.arange(1, int(match.ideals.tiers[0]) + 1)
+    credits = measure.credit(ideal[:, None], tiers, match.ideals.sizes[:, None])
+    shares = weights / np.cumsum(weights)[counted - 1]
+    first = {item: position for position, item in reversed(list(enumerate(returned)))}
+    positions = []
+    for i, item in enumerate([*returned, *[None] * (depth - len(returned))]):
+        rank = None if item is None else reference.get(item)
+        fresh = item is not None and first[item] == i
+        credit = float(credits[i, rank - 1]) if rank is not None and fresh else 0.0
+        earned = float(shares[i]) * credit
+        lost = (float(shares[i]) if i < counted else 0.0) - earned
+        why = _why(item, rank, fresh) if lost else ""
+        positions.append(Position(i + 1, item, rank, int(ideal[i]), float(weights[i]), credit, earned, lost, why))
+    score = float(measure.score(match)[0])
+    best_score, best_order = _best_order(reference, returned, shares[:, None] * credits)
+    return Explanation(
+        str(measure),
+        score,
+        max(score, best_score),  # the same sum in another order can be a rounding error less
+        best_order,
+        tuple((item, rank) for item, rank in reference.items() if item not in first),
+        tuple(positions),
+    )
+
+
+def _why(item: str | None, rank: int | None, fresh: bool) -> str:
+    if item is None:
+        return MISSING
+    if rank is None:
+        return NOT_IN_REFERENCE
+    return DISPLACED if fresh else REPEATED
+
+
+def _best_order(reference: Reference, returned: list[str], earned: Floats) -> tuple[float, tuple[str, ...]]:
+    """Find the order of the returned items that earns most: an assignment of items to positions, not a sort."""
+    from scipy.optimize import linear_sum_assignment
+
+    good = [item for item in dict.fromkeys(returned) if item in reference]
+    gains = earned[: len(returned), [reference[item] - 1 for item in good]]
+    positions, columns = linear_sum_assignment(gains, maximize=True)
+    placed = dict(zip(positions.tolist(), (good[column] for column in columns), strict=True))
+    rest = iter(_without(returned, good))
+    order = tuple(placed[i] if i in placed else next(rest) for i in range(len(returned)))
+    return min(1.0, float(gains[positions, columns].sum())), order
+
+
+def _without(returned: list[str], good: list[str]) -> list[str]:
+    """Take the first occurrence of each good item out."""
+    left = list(returned)
+    for item in good:
+        left.remove(item)
+    return left
+
+
+def _items(ranking: Iterable[Any]) -> list[str]:
+    if isinstance(ranking, Mapping):  # item → score, as in a run
+        from rankdev.runs import Run
+
+        return Run.from_scores({"ranking": ranking}).get("ranking", [])
+    if isinstance(ranking, str | Set) or not isinstance(ranking, Iterable):
+        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {ranking!r}")
+    return [as_id(item) for item in ranking]
+
+
+def _rdq(k: int | None, parameters: dict[str, Any]) -> RDQ:
+    known = [entry.name for entry in RDQ.parameters()]
+    for name in parameters:
+        if name not in known:
+            raise UsageError(f"unknown parameter {name!r}; RDQ has {', '.join(known)}{suggestion(name, known)}")
+    return RDQ(cutoff=k, **parameters)

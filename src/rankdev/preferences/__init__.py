@@ -1,0 +1,31 @@
+"""Pairwise judgments → strengths → tiers; which pair to ask next; who judges well."""
+
+from rankdev.preferences.build import (
+    references_from_preferences,
+    resample_references,
+    tiers_from_preferences,
+)
+from rankdev.preferences.crowd import WorkerQuality
+from rankdev.preferences.diagnostics import Diagnostics
+from rankdev.preferences.preferences import Preferences
+from rankdev.preferences.selection import NextPairs, next_pairs
+from rankdev.preferences.strengths import Strengths, strengths
+from rankdev.preferences.summary import Summary, summarise
+from rankdev.preferences.tiers import Tiers, tiers
+
+__all__ = [
+    "Diagnostics",
+    "NextPairs",
+    "Preferences",
+    "Strengths",
+    "Summary",
+    "Tiers",
+    "WorkerQuality",
+    "next_pairs",
+    "references_from_preferences",
+    "resample_references",
+    "strengths",
+    "summarise",
+    "tiers",
+    "tiers_from_preferences",
+]

@@ -1,0 +1,81 @@
+"""Rank Centrality (Negahban, Oh and Shah 2012): the stationary distribution of a walk towards winners."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.preferences.newton import centred
+from rankdev.preferences.pairs import Pairs, sums
+from rankdev.preferences.uncertainty import EXACT_UP_TO
+
+Floats = npt.NDArray[np.float64]
+
+TINY = 1e-300  # below, a probability cannot be told from 0
+
+
+def rank_centrality(
+    pairs: Pairs, ridge: float, *, tolerance: float = 1e-10, limit: int = 2000
+) -> tuple[Floats, int, bool]:
+    """Give the logarithm of the stationary distribution, centred by query; steps; whether it converged.
+
+    The walk goes from i to j at a rate equal to the share of their comparisons that j won, ``ridge`` wins
+    each way added; the divisor d_max of the definition only slows it down and leaves its rest unchanged.
+    Walks that mix too slowly to settle by iteration (long chains) are solved directly.
+    """
+    whole = pairs.count + 2 * ridge
+    up, down = (pairs.score + ridge) / whole, (pairs.count - pairs.score + ridge) / whole  # to first, to second
+    n = pairs.items
+    leaving = sums(pairs.first, down, n) + sums(pairs.second, up, n)
+    moves, pace = leaving > 0, np.where(leaving > 0, leaving, 1.0)
+
+    def step_on(flow: Floats) -> Floats:
+        at = flow / pace
+        came = sums(pairs.first, at[pairs.second] * up, n) + sums(pairs.second, at[pairs.first] * down, n)
+        return np.maximum(np.where(moves, 0.5 * (flow + came), flow), TINY)  # lazy, so that it cannot oscillate
+
+    flow = np.repeat(1.0 / np.diff(pairs.starts), np.diff(pairs.starts))  # probability × rate of leaving
+    step, change = 0, np.inf
+    while change >= tolerance and step < limit:  # relative to each item, since its logarithm is what is wanted
+        step, before = step + 1, flow
+        flow = step_on(before)
+        change = float(np.abs(flow / before - 1).max(initial=0.0))
+    if change >= tolerance:
+        flow = np.maximum(_direct(pairs, up, down, leaving) * pace, TINY)
+        change = float(np.abs(step_on(flow) / flow - 1).max(initial=0.0))
+    converged = change < 1e-6 and bool((flow > TINY).all())
+    return centred(np.log(flow / pace), pairs.starts), step, converged
+
+
+def _direct(pairs: Pairs, up: Floats, down: Floats, leaving: Floats) -> Floats:
+    """Solve for the rest of each query's walk, its first item at 1."""
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.linalg import spsolve
+
+    result, ends = np.ones(pairs.items), np.searchsorted(pairs.first, pairs.starts)
+    for start, stop, a, b in zip(pairs.starts, pairs.starts[1:], ends, ends[1:], strict=False):
+        n, i, j = int(stop - start), pairs.first[a:b] - start, pairs.second[a:b] - start
+        places = (np.concatenate([j, i]), np.concatenate([i, j]))
+        rates = coo_array((np.concatenate([up[a:b], down[a:b]]), places), shape=(n, n))
+        if n <= EXACT_UP_TO:
+            result[start:stop] = _eliminated(rates.toarray())
+        else:
+            grounded = np.eye(1, n)[0]  # the balance of one item follows from the others
+            system = diags_array(1 - grounded) @ (diags_array(leaving[start:stop]) - rates.T.tocsr())
+            result[start:stop] = spsolve((system + diags_array(grounded)).tocsc(), grounded)
+    return result
+
+
+def _eliminated(rates: Floats) -> Floats:
+    """Find the rest of a walk, its first item at 1, without one subtraction, so that no weak item is lost.
+
+    This is the elimination of Grassmann, Taksar and Heyman (1985); ``rates[i, j]`` leads from i to j.
+    """
+    n = len(rates)
+    for k in range(n - 1, 0, -1):
+        rates[:k, k] /= rates[k, :k].sum()
+        rates[:k, :k] += np.outer(rates[:k, k], rates[k, :k])
+    rest = np.ones(n)
+    for k in range(1, n):
+        rest[k] = rest[:k] @ rates[:k, k]
+    return rest

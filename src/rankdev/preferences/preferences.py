@@ -1,0 +1,224 @@
+"""Pairwise judgments as columns: who was preferred to whom, for which query, by which worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, UsageError
+from rankdev.preferences.pairs import Pairs, count_pairs
+from rankdev.tabular import Tabular
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankdev.preferences.diagnostics import Diagnostics
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences(Tabular):
+    """Judgments of pairs of items, one row a judgment.
+
+    ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
+    (non-decreasing); ``winner`` and ``loser`` index them. Where ``tie`` is set neither won. ``worker``
+    indexes ``workers`` and is None where nobody wrote down who judged.
+    """
+
+    queries: tuple[str, ...]
+    items: tuple[str, ...] = field(repr=False)
+    item_query: Ints = field(repr=False)
+    winner: Ints = field(repr=False)
+    loser: Ints = field(repr=False)
+    tie: npt.NDArray[np.bool_] = field(repr=False)
+    workers: tuple[str, ...] = field(default=(), repr=False)
+    worker: Ints | None = field(default=None, repr=False)
+    weight: Floats | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        columns = (self.winner, self.loser, self.tie, self.worker, self.weight)
+        if len({len(column) for column in columns if column is not None}) != 1:
+            raise DataError("preferences: winner, loser, tie, worker and weight must have one length")
+        if len(self.items) != len(self.item_query) or np.any(np.diff(self.item_query) < 0):
+            raise DataError("preferences: item_query must give each item's query, in order")
+        if len(self.items) and len(self.winner):
+            ends = (self.winner.min(), self.loser.min(), self.winner.max(), self.loser.max())
+            if min(ends) < 0 or max(ends) >= len(self.items):
+                raise DataError("preferences: winner and loser must index the items")
+        if np.any(self.winner == self.loser):
+            row = int(np.argmax(self.winner == self.loser))
+            raise DataError(f"row {row}: item {self.items[self.winner[row]]!r} is compared with itself")
+        if np.any(self.item_query[self.winner] != self.item_query[self.loser]):
+            raise DataError("preferences: an item is compared with an item of another query")
+        if self.weight is not None and not np.all(np.isfinite(self.weight) & (self.weight >= 0)):
+            raise DataError("preferences: every weight must be a finite number, 0 or more")
+
+    @classmethod
+    def from_table(cls, table: Any, *, items: Mapping[str, Iterable[str]] | None = None) -> Preferences:
+        """Take judgments from a polars, pandas or Arrow table.
+
+        Columns are query, winner, loser; or query, a, b, winner; or query, a1, a2 and a label that says
+        ``a1``, ``a2`` or ``equal``. A worker, tie and weight column are optional. ``items`` lists what may
+        be compared: an item outside it is an error, one that was never compared is kept.
+
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"query": ["q", "q"], "winner": ["x", "y"], "loser": ["y", "z"]})
+        >>> len(Preferences.from_table(table))
+        2
+        """
+        from rankdev.preferences.columns import columns_of, encode
+        from rankdev.tabular import as_frame
+
+        return cls(**encode(columns_of(as_frame(table)), items))
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Sequence[str]] = (),
+        *,
+        items: Mapping[str, Iterable[str]] | None = None,
+    ) -> Preferences:
+        """Take judgments as tuples (query, winner, loser) or (query, winner, loser, worker).
+
+        >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z")]).items
+        ('x', 'y', 'z')
+        """
+        from rankdev.preferences.columns import encode, frame_of_rows
+
+        return cls(**encode(frame_of_rows(rows), items))
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The judgments counted by pair of items, all queries in one."""
+        return count_pairs(self)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Where each query's items begin, and the end of the last."""
+        return np.searchsorted(self.item_query, np.arange(len(self.queries) + 1))
+
+    @cached_property
+    def groups(self) -> npt.NDArray[np.int64]:
+        """The group (a number) of each item: comparisons connect the items of a group, but not groups."""
+        return self.pairs.components()
+
+    @cached_property
+    def group_counts(self) -> npt.NDArray[np.int64]:
+        """How many groups each query has; 1 where all its items are connected."""
+        _, representative = np.unique(self.groups, return_index=True)
+        return np.bincount(self.item_query[representative], minlength=len(self.queries))
+
+    def disconnected(self) -> dict[str, list[list[str]]]:
+        """Name the groups of every query whose items were not all compared, even indirectly, largest first.
+
+        >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
+        {'q': [['x', 'y'], ['v', 'w']]}
+        """
+        found: dict[str, list[list[str]]] = {}
+        for query in np.flatnonzero(self.group_counts > 1):
+            start, stop = self.starts[query], self.starts[query + 1]
+            named: dict[int, list[str]] = {}
+            for item, label in zip(self.items[start:stop], self.groups[start:stop].tolist(), strict=True):
+                named.setdefault(label, []).append(item)
+            found[self.queries[query]] = sorted(named.values(), key=len, reverse=True)
+        return found
+
+    def largest_groups(self) -> Preferences:
+        """Keep of every query only the largest group of connected items, and the judgments on them."""
+        sizes = np.bincount(self.groups)
+        size = sizes[self.groups]
+        best = np.maximum.reduceat(size, self.starts[:-1])[self.item_query]
+        # of equally large groups the one met first stays
+        order = np.lexsort((np.arange(len(size)), -size, self.item_query))
+        leader = self.groups[order[self.starts[:-1]]][self.item_query]
+        return self._keep((size == best) & (self.groups == leader))
+
+    def split_groups(self) -> Preferences:
+        """Make every group of a disconnected query a query of its own, named ``query#1``, ``query#2``, …"""
+        broken = self.disconnected()
+        new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
+        if taken := set(self.queries).intersection(new):
+            raise DataError(f"query {min(taken)!r} exists, so that a group split off cannot be named so; rename it")
+        names = {
+            (query, item): f"{query}#{number}"
+            for query, groups in broken.items()
+            for number, group in enumerate(groups, 1)
+            for item in group
+        }
+        labels = [
+            names.get((self.queries[query], item), self.queries[query])
+            for query, item in zip(self.item_query.tolist(), self.items, strict=True)
+        ]
+        queries = tuple(dict.fromkeys(labels))
+        number = {name: code for code, name in enumerate(queries)}
+        codes = np.array([number[label] for label in labels], np.int32)
+        order = np.argsort(codes, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return replace(
+            self,
+            queries=queries,
+            items=tuple(self.items[i] for i in order),
+            item_query=codes[order],
+            winner=place[self.winner].astype(np.int32),
+            loser=place[self.loser].astype(np.int32),
+        )
+
+    def select(self, queries: Iterable[str]) -> Preferences:
+        """Keep some queries."""
+        wanted = set(queries)
+        if unknown := wanted - set(self.queries):
+            raise UsageError(f"no judgments for query {sorted(unknown)[0]!r}")
+        mask = np.array([query in wanted for query in self.queries])
+        kept = self._keep(mask[self.item_query])
+        codes = np.cumsum(mask) - 1
+        names = tuple(query for query in self.queries if query in wanted)
+        return replace(kept, queries=names, item_query=codes[kept.item_query].astype(np.int32))
+
+    def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
+        place = (np.cumsum(mask) - 1).astype(np.int32)
+        rows = mask[self.winner] & mask[self.loser]
+        return replace(
+            self,
+            items=tuple(self.items[i] for i in np.flatnonzero(mask)),
+            item_query=self.item_query[mask],
+            winner=place[self.winner[rows]],
+            loser=place[self.loser[rows]],
+            tie=self.tie[rows],
+            worker=None if self.worker is None else self.worker[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
+    def diagnostics(self) -> Diagnostics:
+        """Say for every query what there is: comparisons, items, workers, groups, cycles, agreement."""
+        from rankdev.preferences.diagnostics import diagnose
+
+        return diagnose(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a judgment: query, winner, loser, tie, and worker and weight where there are any."""
+        import polars as pl
+
+        names = pl.Series(list(self.items), dtype=pl.String)
+        queries = pl.Series(list(self.queries), dtype=pl.String)
+        columns: dict[str, Any] = {
+            "query": queries.gather(self.item_query[self.winner]),
+            "winner": names.gather(self.winner),
+            "loser": names.gather(self.loser),
+            "tie": self.tie,
+        }
+        if self.worker is not None:
+            columns["worker"] = pl.Series(list(self.workers), dtype=pl.String).gather(self.worker)
+        if self.weight is not None:
+            columns["weight"] = self.weight
+        return pl.DataFrame(columns)

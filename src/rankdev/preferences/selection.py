@@ -1,0 +1,214 @@
+"""Which pair to ask next: the batch of pairs whose answers are expected to teach most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.preferences.build import as_preferences
+from rankdev.preferences.preferences import Preferences
+from rankdev.preferences.resampling import generator
+from rankdev.preferences.strengths import check_ridge, fit_weighted
+from rankdev.tabular import Tabular
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+STRATEGIES = ("information", "random", "grade-prior", "top-heavy")
+CANDIDATES = 20_000  # pairs of one query weighed at most; more are sampled
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+
+
+@dataclass(frozen=True, eq=False)
+class NextPairs(Tabular):
+    """Pairs to ask, the most useful first; ``gain`` is the expected information of the answer in bits."""
+
+    rows: list[tuple[str, str, str, float]] = field(repr=False)
+    budget: int
+    strategy: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        return ((query, a, b) for query, a, b, _ in self.rows)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a pair: query, a, b, gain."""
+        import polars as pl
+
+        schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
+        return pl.DataFrame(self.rows, schema=schema, orient="row")
+
+
+class _Query:
+    """The candidate pairs of one query, their worth, and what is known about its strengths."""
+
+    def __init__(
+        self,
+        strengths: Floats,
+        factor: Floats,
+        strategy: str,
+        rng: np.random.Generator,
+        asked: Ints,
+        grades: Floats | None,
+    ) -> None:
+        self.strengths, self.factor = strengths, factor
+        self.i, self.j = _candidates(len(strengths), rng)
+        self.asked = asked[self.i * len(strengths) + self.j] if len(asked) else np.zeros(len(self.i), int)
+        self.noise = rng.random(len(self.i))
+        self.strategy, self.grades = strategy, grades
+        place = np.empty(len(strengths))
+        place[np.argsort(-strengths, kind="stable")] = np.arange(1, len(strengths) + 1)
+        self.top = 1 / np.sqrt(place[self.i] * place[self.j])
+
+    def worth(self) -> Floats:
+        """How much each pair is wanted, larger first."""
+        if self.strategy == "random":
+            return self.noise - self.asked
+        if self.strategy == "grade-prior" and self.grades is not None:
+            # within a grade before across, higher grades before lower, rarely asked before often asked
+            a, b = self.grades[self.i], self.grades[self.j]
+            keys = (self.noise, -self.asked, np.maximum(a, b), -np.abs(a - b))
+            worth = np.empty(len(a))
+            worth[np.lexsort(keys)] = np.arange(len(a)) / len(a)
+            return worth - self.asked
+        gain = self.gains()
+        return gain * self.top if self.strategy == "top-heavy" else gain
+
+    def gains(self) -> Floats:
+        """Expected information of each pair's answer, in bits, were the strengths as uncertain as fitted."""
+        between = self.factor[self.i] - self.factor[self.j]
+        return information(self.strengths[self.i] - self.strengths[self.j], (between**2).sum(axis=1))
+
+    def ask(self, k: int) -> None:
+        """Reckon with an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
+        self.asked[k] += 1
+        v = self.factor[self.i[k]] - self.factor[self.j[k]]
+        d = self.strengths[self.i[k]] - self.strengths[self.j[k]]
+        size, h = v @ v, 0.25 / np.cosh(d / 2) ** 2
+        if size > 0:
+            shrink = (1 - 1 / np.sqrt(1 + h * size)) / size
+            self.factor = self.factor - shrink * np.outer(self.factor @ v, v)
+
+
+def next_pairs(
+    preferences: Any,
+    budget: int,
+    strategy: str = "information",
+    *,
+    grades: Mapping[str, Mapping[str, float]] | None = None,
+    ridge: float = 0.1,
+    seed: int = 0,
+) -> NextPairs:
+    """Choose the next ``budget`` pairs to ask, over all queries.
+
+    ``information`` takes the pairs whose answers tell most about the strengths under the present posterior,
+    reckoning after each pick with the answer to come; ``top-heavy`` weighs that by the places of the two
+    items, so that the head of the list is settled first; ``grade-prior`` asks within the highest
+    ``grades`` first; ``random`` asks at random, rarely asked pairs first. Preferences may be empty where
+    their items are given (``Preferences.from_rows(items=…)``).
+
+    >>> judged = [("q", "x", "y")] * 9 + [("q", "y", "z")]
+    >>> list(next_pairs(judged, 1))
+    [('q', 'y', 'z')]
+    """
+    judged = as_preferences(preferences)
+    _check(budget, strategy, grades)
+    check_ridge(ridge)
+    fit = fit_weighted(judged, "bradley-terry", None, ridge=ridge)
+    rng = generator(seed)
+    factors, starts = fit.factors, judged.starts
+    asked = _asked(judged)
+    queries = []
+    for number, query in enumerate(judged.queries):
+        block = slice(starts[number], starts[number + 1])
+        graded = _grades(judged, query, block, grades) if grades is not None else None
+        queries.append(_Query(fit.values[block], factors[number], strategy, rng, asked[number], graded))
+    rows = [
+        (judged.queries[q], judged.items[starts[q] + a], judged.items[starts[q] + b], gain)
+        for q, a, b, gain in _pick(queries, budget)
+    ]
+    return NextPairs(rows, budget, strategy, seed)
+
+
+def information(mean: Floats, variance: Floats) -> Floats:
+    """Mutual information, in bits, between an answer and a strength difference N(mean, variance)."""
+    d = mean[:, None] + np.sqrt(variance)[:, None] * NODES
+    chance = 0.5 + 0.5 * np.tanh(d / 2)
+    weights = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+    return np.maximum(_entropy(chance @ weights) - _entropy(chance) @ weights, 0.0)
+
+
+def _entropy(p: Floats) -> Floats:
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.asarray(-(p * np.log2(p) + (1 - p) * np.log2(1 - p)))
+
+
+def _pick(queries: list[_Query], budget: int) -> Iterator[tuple[int, int, int, float]]:
+    best: list[tuple[float, int]] = []
+    for query in queries:
+        worth = query.worth()
+        best.append((float(worth.max()), int(worth.argmax())) if len(worth) else (-np.inf, 0))
+    if all(worth == -np.inf for worth, _ in best):
+        raise DataError("no pairs to ask: no query has two items")
+    for _ in range(budget):
+        q = max(range(len(best)), key=lambda number: best[number][0])
+        query, k = queries[q], best[q][1]
+        yield q, int(query.i[k]), int(query.j[k]), float(query.gains()[k])
+        query.ask(k)
+        worth = query.worth()
+        best[q] = (float(worth.max()), int(worth.argmax()))
+
+
+def _candidates(n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    if n * (n - 1) // 2 <= CANDIDATES:
+        return np.triu_indices(n, 1)
+    a = rng.integers(n, size=CANDIDATES)
+    b = (a + 1 + rng.integers(n - 1, size=CANDIDATES)) % n
+    pairs = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)]), axis=1)
+    return pairs[0], pairs[1]
+
+
+def _asked(judged: Preferences) -> list[Ints]:
+    """How often each pair was asked, by query, as a flat table of first × second for short lists."""
+    pairs, starts = judged.pairs, judged.starts
+    result = []
+    for start, stop in pairwise(starts):
+        n = int(stop - start)
+        mine = slice(*np.searchsorted(pairs.first, [start, stop]))
+        table = np.zeros(n * n if n * (n - 1) // 2 <= CANDIDATES else 0, np.int64)
+        if len(table):
+            table[(pairs.first[mine] - start) * n + pairs.second[mine] - start] = pairs.count[mine]
+        result.append(table)
+    return result
+
+
+def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, Mapping[str, float]]) -> Floats:
+    known = grades.get(query, {})
+    items = judged.items[block]
+    for item in items:
+        if item not in known:
+            raise DataError(f"query {query!r}: item {item!r} has no grade; grade-prior needs one for every item")
+    return np.array([float(known[item]) for item in items])
+
+
+def _check(budget: int, strategy: str, grades: object) -> None:
+    if not isinstance(budget, Integral) or budget < 1:
+        raise UsageError(f"budget must be a whole number of pairs, 1 or more; got {shown(budget)}")
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise UsageError(f"unknown strategy {strategy!r}{suggestion(str(strategy), STRATEGIES)}: {known}")
+    if strategy == "grade-prior" and grades is None:
+        raise UsageError("strategy 'grade-prior' needs grades={query: {item: grade}}")

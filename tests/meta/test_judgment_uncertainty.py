@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.judgment_uncertainty import Doubt, evaluate_with_doubt
+
+
+def judged(queries, times, rng):
+    """Three items a query, of which the first is best, compared all with all."""
+    rows = []
+    for query in range(queries):
+        for a, b in (("x", "y"), ("x", "z"), ("y", "z")):
+            for _ in range(times):
+                rows.append((f"q{query:02d}", a, b) if rng.random() < 0.8 else (f"q{query:02d}", b, a))
+    return rows
+
+
+def runs(queries):
+    orders = {"good": ["x", "y", "z"], "middling": ["y", "x", "z"], "bad": ["z", "y", "x"]}
+    return {name: {f"q{query:02d}": order for query in range(queries)} for name, order in orders.items()}
+
+
+def test_the_table_and_the_odds():
+    doubt = evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
+    table = doubt.to_polars()
+    assert table.columns == ["measure", "system", "mean", "low", "high", "judgments_low", "judgments_high"]
+    assert (table["low"] <= table["high"]).all()
+    odds = {(row["a"], row["b"]): row["a_beats_b"] for row in doubt.beats().filter(measure="RDQ@3").to_dicts()}
+    assert odds["good", "bad"] > 0.95
+    assert doubt.beats().filter(measure="AP@3")["a_beats_b"].to_list() == [0.5] * 3  # all items are in the reference
+    assert_allclose(
+        doubt.both,
+        evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40).both,
+    )
+
+
+def test_more_judgments_leave_the_queries_doubt_only():
+    width = {}
+    for times in (4, 60):
+        doubt = evaluate_with_doubt(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
+        row = doubt.to_polars().filter(system="middling").to_dicts()[0]
+        width[times] = row["judgments_high"] - row["judgments_low"]
+    assert width[60] < 0.7 * width[4]
+
+
+def test_both_kinds_of_doubt_by_a_stand_in():
+    """Scores that do not depend on the references have no doubt from judgments, and the queries' own from queries."""
+    value = np.array([0.0, 1.0] * 6)
+
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
+
+    rows = [(f"q{k:02d}", "x", "y") for k in range(12)]
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
+    assert_allclose(doubt.judgments, 0.5)
+    assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
+
+
+def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))
+
+    rows = [("q1", "x", "y"), ("q2", "x", "y")]
+    assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
+    with pytest.raises(UsageError, match="confidence must lie"):
+        evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_resamples_without_a_score_do_not_count():
+    def score(tiers, systems, measures):
+        return Scores(("s", "t"), tuple(tiers), ("M", "L"), np.array([[[0.5, np.nan]] * 2, [[0.4, 0.4]] * 2]))
+
+    doubt = evaluate_with_doubt(
+        [("q1", "x", "y"), ("q2", "x", "y")], {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score
+    )
+    assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
+    assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
+    some = doubt.both.copy()
+    some[0, 0, 0] = np.nan
+    assert Doubt(doubt.scores, some, doubt.judgments, 3, "", 0.95, 0).beats()["a_beats_b"][0] == 1.0

@@ -1,0 +1,187 @@
+import gzip
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.formats.preferences import read_preferences
+from rankdev.preferences import Preferences, strengths
+
+ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
+
+
+def told(preferences):
+    return preferences.to_polars().select("query", "winner", "loser", "tie").rows()
+
+
+def test_rows_become_columns():
+    judged = Preferences.from_rows(ROWS)
+    assert judged.queries == ("q1", "q2")
+    assert judged.items == ("x", "y", "z", "x", "z")
+    assert told(judged) == [(*row, False) for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"topic": ["q", "q", "q"], "a": ["x", "y", "x"], "b": ["y", "z", "z"], "winner": ["y", "y", "tie"]},
+        {"query": ["q", "q", "q"], "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": ["a2", "a1", "equal"]},
+        {"topic": ["q", "q", "q"], "arg1": ["x", "y", "x"], "arg2": ["y", "z", "z"], "label": ["a2", "a1", "equal"]},
+        {"qid": ["q", "q", "q"], "winner": ["y", "y", "x"], "loser": ["x", "z", "z"], "tie": ["0", "", "true"]},
+    ],
+)
+def test_every_shape_says_the_same(table):
+    expected = [("q", "y", "x", False), ("q", "y", "z", False), ("q", "x", "z", True)]
+    frame = pl.DataFrame(table)
+    assert told(Preferences.from_table(frame)) == expected
+    assert told(Preferences.from_table(frame.to_pandas())) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.csv", "query,winner,loser\nq1,x,y\nq1,y,z\nq2,x,z\n"),
+        ("p.tsv", "query\twinner\tloser\nq1\tx\ty\nq1\ty\tz\nq2\tx\tz\n"),
+        (
+            "p.jsonl",
+            '{"query":"q1","winner":"x","loser":"y"}\n\n{"query":"q1","winner":"y","loser":"z"}\n'
+            '{"query":"q2","winner":"x","loser":"z"}\n',
+        ),
+        ("p.txt", "q1 x y x\nq1 z y y\nq2 z x x\n"),
+        ("rounds", "q1 x y\nq1 y z\n\nq2 x z\n"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_files(tmp_path, name, text, packed):
+    path = tmp_path / (name + ".gz" * packed)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    assert told(read_preferences(path)) == [(*row, False) for row in ROWS]
+
+
+def test_parquet(tmp_path):
+    Preferences.from_rows(ROWS).to_polars().write_parquet(tmp_path / "p.parquet")
+    assert told(read_preferences(tmp_path / "p.parquet")) == [(*row, False) for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "message"),
+    [
+        ("p.csv", "query,winner,loser\nq,x,y\nq,y,y\n", 3, "'y' is compared with itself"),
+        ("p.csv", "query,a,b,winner\nq,x,y,z\n", 2, "the winner 'z' is neither 'x' nor 'y'"),
+        ("p.csv", "query,winner,loser\nq,x,\n", 2, "no loser"),
+        ("p.csv", "query,winner,loser,tie\nq,x,y,perhaps\n", 2, "expected true or false"),
+        ("p.csv", "query,better,worse\nq,x,y\n", None, "expected columns query, winner, loser"),
+        ("p.csv", "winner,loser\nx,y\n", None, "no query column"),
+        ("p.jsonl", '{"query":"q","winner":"x","loser":"y"}\n{"query":\n', 2, "not JSON"),
+        ("p.txt", "q x y x\nq x y\n", 2, "expected 4 words"),
+        ("p.txt", "q x y z w\n", 1, "'topic a b winner' or 'query preferred other'"),
+        ("p.txt", "q x y x\n\nq x y w\n", 3, "neither 'x' nor 'y'"),
+        ("p.txt", "\n", None, "empty"),
+    ],
+)
+def test_bad_files_name_the_line(tmp_path, name, text, line, message):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_preferences(path)
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
+
+
+def test_unknown_items_are_refused_and_uncompared_ones_kept():
+    with pytest.raises(DataError, match="'z' is not among the items given") as caught:
+        Preferences.from_rows(ROWS, items={"q1": ["x", "y"], "q2": ["x", "z"]})
+    assert caught.value.row == 1
+    judged = Preferences.from_rows(ROWS, items={"q1": "wxyz", "q2": "xz"})
+    assert judged.disconnected() == {"q1": [["x", "y", "z"], ["w"]]}
+
+
+def test_nothing_to_compare():
+    with pytest.raises(DataError, match="no comparisons"):
+        Preferences.from_rows([])
+    with pytest.raises(DataError, match="no comparisons"):
+        strengths(Preferences.from_rows(items={"q": ["x"]}))
+    with pytest.raises(DataError, match=r"expected \(query, winner, loser\)"):
+        Preferences.from_rows([("q", "x")])
+
+
+def test_one_item_is_a_reference_of_one():
+    judged = Preferences.from_rows([("q", "x", "y")], items={"q": "xy", "alone": ["z"]})
+    assert strengths(judged).to_polars().filter(query="alone").select("item", "strength", "rank").rows() == [
+        ("z", 0.0, 1)
+    ]
+
+
+def test_disconnected_groups_are_named_split_or_cut():
+    rows = [("q", "a", "b"), ("q", "b", "c"), ("q", "x", "y"), ("r", "a", "x")]
+    judged = Preferences.from_rows(rows)
+    with pytest.raises(DataError, match=r"2 groups .*{a, b, c}; {x, y}"):
+        strengths(judged)
+    split = strengths(judged, disconnected="split").ordered_items()
+    assert split == {"q#1": ["a", "b", "c"], "q#2": ["x", "y"], "r": ["a", "x"]}
+    largest = strengths(judged, disconnected="largest").ordered_items()
+    assert largest == {"q": ["a", "b", "c"], "r": ["a", "x"]}
+
+
+def test_diagnostics_by_hand():
+    rows = [
+        ("q", "x", "y", "ann"),
+        ("q", "x", "y", "ann"),  # repeats the row above
+        ("q", "y", "x", "bob"),
+        ("q", "y", "z", "bob"),
+        ("q", "z", "x", "bob"),
+        ("r", "u", "v", "cem"),  # cem judges once
+        ("r", "u", "w", "ann"),
+        ("r", "w", "u", "ann"),  # contradicts the row above
+    ]
+    table = Preferences.from_rows(rows).diagnostics().to_polars()
+    assert table["comparisons"].to_list() == [5, 3]
+    assert table["items"].to_list() == [3, 3]
+    assert table["workers"].to_list() == [2, 2]
+    assert table["in_cycles"].to_list() == [3, 0]  # x > y > z > x by majority
+    assert table["duplicates"].to_list() == [1, 0]
+    assert table["contradictions"].to_list() == [0, 1]
+    assert table["single_workers"].to_list() == [0, 1]
+    assert table["connected"].to_list() == [True, True]
+    # pairs of judgments that agree: 1 of 3 on x–y; 0 of 1 on u–w
+    np.testing.assert_allclose(table["agreement"].to_list(), [1 / 3, 0.0])
+
+
+def test_contradictory_ties_are_kept_and_counted():
+    table = pl.DataFrame(
+        {"query": "q", "winner": ["x", "x"], "loser": ["y", "y"], "tie": [True, False], "worker": "ann"}
+    )
+    judged = Preferences.from_table(table)
+    assert judged.diagnostics().values["contradictions"].tolist() == [1]
+    assert judged.pairs.score.tolist() == [1.5]
+
+
+def test_select_and_columns_are_checked():
+    judged = Preferences.from_rows(ROWS)
+    assert told(judged.select(["q2"])) == [("q2", "x", "z", False)]
+    with pytest.raises(UsageError, match="no judgments for query 'q9'"):
+        judged.select(["q9"])
+    flat = np.zeros(1, np.int32)
+    with pytest.raises(DataError, match="compared with itself"):
+        Preferences(("q",), ("x",), flat, flat, flat, np.zeros(1, bool))
+    with pytest.raises(DataError, match="index the items"):
+        Preferences(("q",), ("x",), flat, flat, flat + 1, np.zeros(1, bool))
+
+
+def test_a_group_split_off_does_not_join_a_query_of_its_name():
+    judged = Preferences.from_rows([("q", "x", "y"), ("q", "v", "w"), ("q#1", "x", "z")])
+    with pytest.raises(DataError, match="query 'q#1' exists"):
+        judged.split_groups()
+
+
+@pytest.mark.parametrize("labels", [[1, 0, 1], ["1", "0", "0"], [0, 0, 0]])
+def test_labels_of_0_and_1_are_not_guessed(labels):
+    table = pl.DataFrame({"query": ["q"] * 3, "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": labels})
+    with pytest.raises(DataError, match="only 0 and 1, which may mean anything; say 1 or a for the first"):
+        Preferences.from_table(table)
+
+
+def test_items_may_be_called_0_and_1():
+    table = pl.DataFrame({"query": ["q"] * 2, "a": ["0", "1"], "b": ["1", "0"], "winner": ["0", "1"]})
+    assert told(Preferences.from_table(table)) == [("q", "0", "1", False), ("q", "1", "0", False)]

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankdev.errors import DataError, UsageError
+from rankdev.preferences import Preferences, next_pairs, strengths
+from rankdev.preferences.selection import STRATEGIES, information
+
+from .simulate import every_pair
+
+ITEMS = {"q1": [f"d{k}" for k in range(6)], "q2": [f"e{k}" for k in range(4)]}
+GRADES = {"q1": {f"d{k}": k // 2 for k in range(6)}, "q2": {f"e{k}": 0 for k in range(4)}}
+
+
+@given(mean=st.floats(-5, 5), variance=st.floats(0.0, 9.0))
+@settings(max_examples=40, deadline=None)
+def test_information_is_the_mutual_information(mean, variance):
+    d = mean + np.sqrt(variance) * np.linspace(-8, 8, 4001)
+    density = np.exp(-(np.linspace(-8, 8, 4001) ** 2) / 2)
+    p = 1 / (1 + np.exp(-d))
+
+    def entropy(p):
+        return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+
+    plain = entropy((p * density).sum() / density.sum()) - (entropy(p) * density).sum() / density.sum()
+    assert_allclose(information(np.array([mean]), np.array([variance])), plain, atol=5e-3)  # 15 nodes
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_budget_is_spent_on_pairs_of_one_query_each(strategy):
+    judged = Preferences.from_rows(items=ITEMS)
+    chosen = next_pairs(judged, 12, strategy, grades=GRADES, seed=1)
+    assert len(chosen) == 12
+    for query, a, b in chosen:
+        assert a != b
+        assert {a, b} <= set(ITEMS[query])
+    assert chosen.to_polars().rows() == next_pairs(judged, 12, strategy, grades=GRADES, seed=1).to_polars().rows()
+
+
+@pytest.mark.parametrize("strategy", ["random", "information"])
+def test_no_pair_is_asked_twice_before_all_were_asked_once(strategy):
+    chosen = next_pairs(Preferences.from_rows(items=ITEMS), 21, strategy)  # 15 + 6 pairs
+    asked = {(query, *sorted(pair)) for query, *pair in chosen}
+    assert len(asked) == 21 if strategy == "random" else len(asked) > 15
+
+
+def test_information_connects_what_is_not_connected():
+    judged = Preferences.from_rows([("q", "a", "b")] * 20 + [("q", "x", "y")] * 20)
+    ((_, a, b),) = next_pairs(judged, 1)
+    assert (a in "ab") != (b in "ab")
+
+
+def test_grade_prior_starts_inside_the_highest_grade():
+    chosen = list(next_pairs(Preferences.from_rows(items={"q1": ITEMS["q1"]}), 3, "grade-prior", grades=GRADES))
+    assert chosen[0] == ("q1", "d4", "d5")
+    assert set(chosen[1:]) == {("q1", "d2", "d3"), ("q1", "d0", "d1")}
+
+
+def test_top_heavy_asks_about_the_head():
+    rng = np.random.default_rng(0)
+    judged = Preferences.from_rows(every_pair(np.linspace(3, -3, 12), 2, rng))
+    place = {item: k for k, item in enumerate(strengths(judged).ordered_items()["q"])}
+    mean = {
+        strategy: np.mean([place[item] for _, *pair in next_pairs(judged, 20, strategy) for item in pair])
+        for strategy in ("top-heavy", "information")
+    }
+    assert mean["top-heavy"] < mean["information"] - 1
+
+
+def test_the_next_answer_is_reckoned_with():
+    """After asking a pair its own gain is what a fit with one more judgment of it would give, nearly."""
+    rows = every_pair(np.array([0.5, 0.0, -0.5]), 5, np.random.default_rng(0))
+    judged = Preferences.from_rows(rows)
+    chosen = next_pairs(judged, 2).to_polars()
+    _, a, b, _ = chosen.row(0)
+    after = next_pairs(Preferences.from_rows([*rows, ("q", a, b)]), 1).to_polars()
+    assert chosen["gain"][1] <= chosen["gain"][0]
+    assert_allclose(chosen["gain"][1], after["gain"][0], rtol=0.3)
+
+
+def test_long_lists_are_sampled():
+    rng = np.random.default_rng(3)
+    a = rng.integers(400, size=3000)
+    b = (a + 1 + rng.integers(399, size=3000)) % 400
+    judged = Preferences.from_rows([("q", f"d{x}", f"d{y}") for x, y in zip(a, b, strict=True)])
+    assert len(next_pairs(judged, 5)) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"budget": 0}, UsageError, "budget must be a whole number of pairs, 1 or more"),
+        ({"budget": 1, "strategy": "informaton"}, UsageError, "did you mean information"),
+        ({"budget": 1, "strategy": "grade-prior"}, UsageError, "needs grades"),
+        ({"budget": 1, "strategy": "grade-prior", "grades": {"q": {"x": 1}}}, DataError, "'y' has no grade"),
+    ],
+)
+def test_wrong_calls(options, error, message):
+    with pytest.raises(error, match=message):
+        next_pairs([("q", "x", "y")], **options)
+
+
+def test_single_items_cannot_be_asked_about():
+    with pytest.raises(DataError, match="no query has two items"):
+        next_pairs(Preferences.from_rows(items={"q": ["x"]}), 1)

@@ -1,0 +1,274 @@
+from pathlib import Path
+
+import choix
+import evalica
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import spearmanr
+
+from rankdev.errors import DataError, UsageError
+from rankdev.formats.preferences import read_preferences
+from rankdev.preferences import Preferences, pairs, strengths, uncertainty
+from rankdev.preferences.centrality import rank_centrality
+
+from .simulate import crowd, preferences_of, random_pairs
+
+
+def centred(values):
+    return np.asarray(values) - np.mean(values)
+
+
+def in_order(fit, values):
+    """Values by item number, in the order of the fit's items."""
+    return centred(np.asarray(values)[[int(item[1:]) for item in fit.preferences.items]])
+
+
+seeds = st.integers(0, 2**31)
+
+
+@given(seed=seeds, items=st.integers(2, 12), judgments=st.integers(5, 200), ridge=st.floats(0.01, 2.0))
+@settings(max_examples=40, deadline=None)
+def test_bradley_terry_is_the_maximum_that_choix_finds(seed, items, judgments, ridge):
+    winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed))
+    judged = Preferences.from_rows(
+        [("q", f"d{a:03d}", f"d{b:03d}") for a, b in zip(winner, loser, strict=True)],
+        items={"q": [f"d{k:03d}" for k in range(items)]},
+    )
+    assume(not judged.disconnected())
+    fit = strengths(judged, ridge=ridge)
+    data = list(zip(winner.tolist(), loser.tolist(), strict=True))
+    expected = choix.opt_pairwise(items, data, alpha=ridge / 2, tol=1e-10)  # choix penalises alpha · |θ|²
+    assert_allclose(fit.values, in_order(fit, expected), atol=2e-5)
+    assert fit.converged
+
+
+def test_without_a_ridge_choix_and_evalica_agree():
+    winner, loser, _ = random_pairs(12, 600, np.random.default_rng(1))
+    fit = strengths(preferences_of(winner, loser), ridge=0)
+    data = list(zip(winner.tolist(), loser.tolist(), strict=True))
+    assert_allclose(fit.values, in_order(fit, choix.ilsr_pairwise(12, data, max_iter=1000, tol=1e-12)), atol=1e-6)
+    scores = evalica.bradley_terry(
+        winner.tolist(), loser.tolist(), [evalica.Winner.X] * 600, tolerance=1e-12, limit=10_000
+    ).scores
+    assert_allclose(fit.values, in_order(fit, np.log(scores.sort_index().to_numpy())), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("data", "strength"),
+    [
+        # two items: the odds are the ratio of wins
+        ([(0, 1), (0, 1), (0, 1), (1, 0)], [np.log(3) / 2, -np.log(3) / 2]),
+        # a cycle has no better and no worse
+        ([(0, 1), (1, 2), (2, 0)], [0, 0, 0]),
+    ],
+)
+def test_known_maxima(data, strength):
+    fit = strengths(preferences_of(*zip(*data, strict=True)), ridge=0)
+    assert_allclose(fit.values, in_order(fit, strength), atol=1e-8)
+
+
+def test_without_a_ridge_an_item_that_never_lost_is_refused():
+    with pytest.raises(DataError, match=r"never lost .* use ridge"):
+        strengths(Preferences.from_rows([("q", "x", "y")]), ridge=0)
+
+
+def test_ties_are_half_wins_or_davidsons():
+    rows = {"query": ["q"] * 10, "a": ["x"] * 10, "b": ["y"] * 10, "winner": ["x"] * 5 + ["y"] * 2 + ["tie"] * 3}
+    judged = Preferences.from_table(pl.DataFrame(rows))
+    assert_allclose(strengths(judged, ridge=0).values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
+    # Davidson's maximum reproduces the observed shares: π_x/π_y = 5/2 and ν = 3/√(5 · 2)
+    fit = strengths(judged, ridge=0, ties="davidson")
+    assert_allclose(fit.values[0] * 2, np.log(5 / 2), atol=1e-6)
+    assert_allclose(fit.tie_rate, 3 / np.sqrt(10), atol=1e-6)
+
+
+@given(seed=seeds, items=st.integers(2, 15), judgments=st.integers(1, 400), tie_rate=st.sampled_from([0.0, 0.7]))
+@settings(max_examples=30, deadline=None)
+def test_compiled_sums_are_the_plain_ones(seed, items, judgments, tie_rate):
+    compiled = pytest.importorskip("rankdev.preferences.compiled")
+    rng = np.random.default_rng(seed)
+    winner, loser, strength = random_pairs(items, judgments, rng)
+    low, high = np.minimum(winner, loser).astype(np.int32), np.maximum(winner, loser).astype(np.int32)
+    plain = pairs._Plain
+    first, second, of = plain.group(low, high, items)
+    other_first, other_second, other_of = compiled.group(low, high, items)
+    assert_allclose(np.sort(first * items + second), np.sort(other_first * items + other_second))
+    assert_allclose(first[of] * items + second[of], other_first[other_of] * items + other_second[other_of])
+    assert np.all(np.diff(other_first) >= 0)
+    assert_allclose(plain.components(first, second, items), compiled.components(first, second, items))
+    count = rng.random(len(first)) * 9
+    arrays = (first, second, count, count * rng.random(len(first)), strength, tie_rate)
+    for a, b in zip(plain.linearise(*arrays), compiled.linearise(*arrays), strict=True):
+        assert_allclose(a, b, atol=1e-10)
+    for x in (strength, rng.normal(size=(items, 3))):
+        assert_allclose(plain.spread(first, second, count, x), compiled.spread(first, second, count, x), atol=1e-10)
+
+
+def test_the_engine_does_not_change_the_result(monkeypatch):
+    pytest.importorskip("numba")
+    winner, loser, _ = random_pairs(40, 2000, np.random.default_rng(3))
+    plain = strengths(preferences_of(winner, loser))
+    monkeypatch.setattr(pairs, "COMPILE_FROM", 1)
+    assert pairs._engine(1) is not pairs._Plain
+    assert_allclose(strengths(preferences_of(winner, loser)).values, plain.values, atol=1e-8)
+
+
+def test_queries_fitted_together_are_as_fitted_alone():
+    rng = np.random.default_rng(4)
+    rows = []
+    for query in range(6):
+        winner, loser, _ = random_pairs(5 + query, 80, rng, scale=query)
+        rows += [(f"q{query}", f"d{a}", f"d{b}") for a, b in zip(winner, loser, strict=True)]
+    judged = Preferences.from_rows(rows)
+    together = strengths(judged)
+    for number, query in enumerate(judged.queries):
+        block = slice(judged.starts[number], judged.starts[number + 1])
+        assert_allclose(together.values[block], strengths(judged.select([query])).values, atol=1e-6)
+
+
+@given(seed=seeds, items=st.integers(2, 10), judgments=st.integers(20, 200), ridge=st.sampled_from([0.1, 1.0]))
+@settings(max_examples=30, deadline=None)
+def test_rank_centrality_is_the_eigenvector(seed, items, judgments, ridge):
+    winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed))
+    judged = preferences_of(winner, loser)
+    assume(not judged.disconnected())
+    n, counted = len(judged.items), judged.pairs
+    walk, degree = np.zeros((n, n)), np.zeros(n)
+    for i, j, score, count in zip(counted.first, counted.second, counted.score, counted.count, strict=True):
+        share = (score + ridge) / (count + 2 * ridge)
+        walk[j, i], walk[i, j] = share, 1 - share
+        degree[[i, j]] += 1
+    walk /= degree.max()
+    walk[np.diag_indices(n)] = 1 - walk.sum(axis=1)
+    values, vectors = np.linalg.eig(walk.T)
+    stationary = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))
+    expected = centred(np.log(stationary))
+    assert_allclose(strengths(judged, "rank-centrality", ridge=ridge).values, expected, atol=1e-6)
+
+
+def test_rank_centrality_agrees_with_choix_and_solves_slow_walks_directly():
+    winner, loser, _ = random_pairs(10, 500, np.random.default_rng(5))
+    fit = strengths(preferences_of(winner, loser), "rank-centrality", ridge=0)
+    data = list(zip(winner.tolist(), loser.tolist(), strict=True))
+    assert_allclose(fit.values, in_order(fit, choix.rank_centrality(10, data)), atol=1e-7)
+    # a chain of 100 items, each beating the next 2 : 1, mixes too slowly to iterate; the odds multiply
+    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(99) for _ in range(2)]
+    rows += [("q", f"d{k + 1:03d}", f"d{k:03d}") for k in range(99)]
+    chain = Preferences.from_rows(rows)
+    values, _, _ = rank_centrality(chain.pairs, 0.0, limit=5)
+    assert_allclose(-np.diff(values), np.log(2), atol=1e-6)
+
+
+def test_standard_errors_are_the_inverse_information():
+    winner, loser, _ = random_pairs(8, 300, np.random.default_rng(6))
+    fit = strengths(preferences_of(winner, loser))
+    information = np.eye(8) * 0.1
+    for i, j, count in zip(fit.pairs.first, fit.pairs.second, fit.pairs.count, strict=True):
+        p = 1 / (1 + np.exp(fit.values[j] - fit.values[i]))
+        h = count * p * (1 - p)
+        information[[i, j], [i, j]] += h
+        information[[i, j], [j, i]] -= h
+    centre = np.eye(8) - 1 / 8
+    expected = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre))
+    assert_allclose(fit.standard_errors, expected, rtol=1e-4)
+    table = fit.to_polars()
+    assert_allclose(table["high"] - table["low"], 2 * 1.959964 * expected[fit.order], rtol=1e-4)
+    assert table["rank"].to_list() == list(range(1, 9))
+
+
+def test_standard_errors_of_long_lists_are_drawn(monkeypatch):
+    winner, loser, _ = random_pairs(60, 3000, np.random.default_rng(7))
+    exact = strengths(preferences_of(winner, loser)).standard_errors
+    monkeypatch.setattr(uncertainty, "EXACT_UP_TO", 10)
+    drawn = strengths(preferences_of(winner, loser)).standard_errors
+    assert np.abs(drawn / exact - 1).mean() < 0.12  # expected 9%
+    assert abs((drawn / exact).mean() - 1) < 0.05
+
+
+def test_intervals_hold_the_truth():
+    held = []
+    for seed in range(60):
+        winner, loser, truth = random_pairs(10, 400, np.random.default_rng(seed))
+        fit = strengths(preferences_of(winner, loser))
+        held.append(np.abs(fit.values - in_order(fit, truth)) < 1.96 * fit.standard_errors)
+    assert 0.92 < np.mean(held) < 0.98  # 95% meant
+
+
+def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
+    quality = np.r_[np.full(16, 0.95), np.full(4, 0.5), np.full(4, 0.05)]
+    plain, told, error, inside = [], [], [], []
+    for seed in range(6):
+        judged, truth = crowd(quality, 15, 60, np.random.default_rng(seed))
+        fit = strengths(judged, "crowd-bt")
+        assert fit.converged
+        true = in_order(fit, truth)
+        plain.append(np.corrcoef(strengths(judged).values, true)[0, 1])
+        told.append(np.corrcoef(fit.values, true)[0, 1])
+        workers = fit.workers
+        order = [int(name[1:]) for name in workers.workers]
+        error.append(np.abs(workers.quality - quality[order]).mean())
+        inside.append((workers.low <= quality[order]) & (quality[order] <= workers.high))
+        verdicts = dict(zip(workers.workers, workers.verdicts, strict=True))
+        assert sum(verdicts[f"w{k:02d}"] == "good" for k in range(16)) >= 13
+        assert sum(verdicts[f"w{k:02d}"] == "inverted" for k in range(20, 24)) >= 2
+        assert not any(verdicts[f"w{k:02d}"] == "inverted" for k in range(16))
+    assert np.mean(told) > np.mean(plain) + 0.01
+    assert np.mean(told) > 0.95
+    assert np.mean(error) < 0.12
+    assert np.mean(inside) > 0.8
+
+
+def test_a_worker_with_one_judgment_is_unclear():
+    judged, _ = crowd([0.95, 0.95, 0.95], 6, 40, np.random.default_rng(0))
+    rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
+    fit = strengths(Preferences.from_rows([*rows, ("q", "d000", "d001", "once")]), "crowd-bt")
+    assert fit.workers.to_polars().filter(worker="once")["verdict"].to_list() == ["unclear"]
+
+
+def test_real_judgments_give_the_order_supplied_with_them():
+    folder = Path(__file__).parents[3] / "../shared/data/preferences/arguments"
+    if not folder.exists():
+        pytest.skip("needs ../shared/data/preferences/arguments beside the repository")
+    fit = strengths(read_preferences(folder / "pairs_by_worker.tsv.gz"))
+    gold = pl.read_csv(folder / "gold_ranking.tsv", separator="\t")
+    joined = fit.to_polars().join(gold, left_on=["query", "item"], right_on=["topic", "arg_id"])
+    rho = [spearmanr(topic["strength"], -topic["rank_score"]).statistic for _, topic in joined.group_by("query")]
+    assert len(rho) == 31
+    assert np.mean(rho) == pytest.approx(0.9108, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "bradley-tery"}, "unknown method 'bradley-tery'; did you mean bradley-terry"),
+        ({"ties": "third"}, "unknown ties"),
+        ({"disconnected": "ignore"}, "unknown disconnected"),
+        ({"ridge": -1}, "ridge must be a number, 0 or more"),
+        ({"method": "crowd-bt"}, "no worker column"),
+        ({"method": "rank-centrality", "ties": "davidson"}, "belongs to method='bradley-terry'"),
+    ],
+)
+def test_wrong_calls(options, message):
+    with pytest.raises(UsageError, match=message):
+        strengths(Preferences.from_rows([("q", "x", "y"), ("q", "y", "x")]), **options)
+
+
+@pytest.mark.parametrize("limit", [2000, 1])  # by iteration; directly
+@pytest.mark.parametrize("items", [8, 10, 30, 100])
+def test_rank_centrality_is_exact_for_weak_items(items, limit):
+    # a chain's balance holds pair by pair, so each step is worth log((20 + ridge) / ridge)
+    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(items - 1) for _ in range(20)]
+    values, _, converged = rank_centrality(Preferences.from_rows(rows).pairs, 0.1, limit=limit)
+    assert converged
+    assert_allclose(np.diff(values), -np.log(20.1 / 0.1), rtol=1e-8)
+
+
+def test_rank_centrality_says_where_strengths_leave_the_range_of_numbers():
+    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(199) for _ in range(20)]
+    values, _, converged = rank_centrality(Preferences.from_rows(rows).pairs, 0.1)
+    assert not converged
+    assert np.isfinite(values).all()

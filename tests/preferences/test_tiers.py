@@ -1,0 +1,239 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankdev.errors import UsageError
+from rankdev.preferences import (
+    Preferences,
+    resample_references,
+    separation,
+    strengths,
+    summarise,
+    tiers,
+    tiers_from_preferences,
+    uncertainty,
+)
+from rankdev.preferences.refit import likelihood_ratios
+from rankdev.preferences.separation import Close, _problem, likelihood_separation
+from rankdev.preferences.tiers import by_leader, partition
+
+from .simulate import crowd, every_pair, preferences_of, random_pairs
+
+seeds = st.integers(0, 2**31)
+
+
+def queries_of(strength, times, queries, seed):
+    rng = np.random.default_rng(seed)
+    rows = [row for query in range(queries) for row in every_pair(strength, times, rng, f"q{query:03d}")]
+    return strengths(Preferences.from_rows(rows))
+
+
+def test_no_difference_is_one_tier():
+    found = tiers(queries_of(np.zeros(8), 10, 300, seed=0)).tiers
+    assert 0.88 < np.mean([len(cut) == 1 for cut in found.values()]) < 0.96  # 92% in the long run
+
+
+def test_a_consistent_order_is_separated_fully():
+    rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
+    for rule in ("partition", "leader"):
+        assert tiers_from_preferences(rows, rule=rule).tiers == {"q": [[f"d{i}"] for i in range(6)]}
+
+
+def test_three_by_three_items_one_unit_apart():
+    truth = np.repeat([1.0, 0.0, -1.0], 3)
+    upper = np.triu_indices(9, 1)
+    wanted = np.sign(truth[upper[0]] - truth[upper[1]])
+    right = []
+    for cut in tiers(queries_of(truth, 10, 150, seed=1)).tiers.values():
+        rank = {item: -place for place, tier in enumerate(cut) for item in tier}
+        value = np.array([rank[f"d{k:03d}"] for k in range(9)])
+        right.append(np.mean(np.sign(value[upper[0]] - value[upper[1]]) == wanted))
+    assert 0.90 < np.mean(right) < 0.95  # 92% in the long run
+
+
+def refitted(problem, i, j):
+    """The plain way: merge i and j into one and maximise with a general optimiser."""
+    from scipy.optimize import minimize
+
+    def loss(x):
+        strength = np.insert(x, j, x[i if i < j else i - 1])
+        return problem.loss(strength[:, None])[0]
+
+    return 2 * (minimize(loss, np.delete(problem.best, j), tol=1e-9).fun - problem.loss(problem.best[:, None])[0])
+
+
+@given(seed=seeds, items=st.integers(3, 6), judgments=st.integers(8, 60), scale=st.sampled_from([0.5, 3.0]))
+@settings(max_examples=15, deadline=None)
+def test_likelihood_ratios_are_those_of_plain_refits(seed, items, judgments, scale):
+    winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed), scale)
+    fit = strengths(preferences_of(winner, loser), disconnected="largest")
+    problem, order, factor = _problem(fit, 0)
+    i, j = np.triu_indices(len(order), 1)
+    plain = [refitted(problem, a, b) for a, b in zip(i, j, strict=True)]
+    for helper in (factor, None):
+        assert_allclose(likelihood_ratios(problem, helper, i, j), plain, atol=0.01, rtol=0.01)
+        decided = likelihood_ratios(problem, helper, i, j, critical=3.84)
+        clear = np.abs(np.array(plain) - 3.84) > 0.01
+        assert np.array_equal((decided >= 3.84)[clear], (np.array(plain) >= 3.84)[clear])
+
+
+@given(seed=seeds, items=st.integers(3, 25), per_item=st.integers(2, 40), scale=st.sampled_from([0.3, 1.0, 4.0]))
+@settings(max_examples=25, deadline=None)
+def test_what_is_not_refitted_would_have_been_decided_the_same(seed, items, per_item, scale):
+    winner, loser, _ = random_pairs(items, items * per_item, np.random.default_rng(seed), scale)
+    fit = strengths(preferences_of(winner, loser), disconnected="largest")
+    same = []
+    for refit in ("auto", "always"):
+        close = likelihood_separation(fit, 0, 0.05, refit)
+        same.append({(i, j) for i, j, p in zip(close.i, close.j, close.p, strict=True) if p >= 0.05})
+    always = likelihood_separation(fit, 0, 0.05, "always")
+    near = {(i, j) for i, j, p in zip(always.i, always.j, always.p, strict=True) if abs(p - 0.05) < 0.002}
+    assert same[0] - near == same[1] - near
+
+
+def test_long_lists_are_decided_nearly_as_by_refits(monkeypatch):
+    for scale, judgments in ((1.0, 6000), (3.0, 400)):
+        winner, loser, _ = random_pairs(60, judgments, np.random.default_rng(8), scale)
+        together = []
+        for limit, refit in ((300, "always"), (10, "auto")):
+            monkeypatch.setattr(uncertainty, "EXACT_UP_TO", limit)
+            monkeypatch.setattr(separation, "EXACT_UP_TO", limit)
+            close = likelihood_separation(strengths(preferences_of(winner, loser)), 0, 0.05, refit)
+            table = np.zeros((60, 60), bool)
+            table[close.i, close.j] = close.p >= 0.05
+            together.append(table)
+        assert np.mean((together[0] == together[1])[np.triu_indices(60, 1)]) > 0.95
+
+
+def wrongs(together, starts, n):
+    place = np.searchsorted(starts, np.arange(n), side="right")
+    return sum((place[i] == place[j]) != together[i, j] for i in range(n) for j in range(i + 1, n))
+
+
+@given(seed=seeds, n=st.integers(1, 8), share=st.floats(0.1, 0.9))
+@settings(max_examples=60, deadline=None)
+def test_the_partition_has_the_fewest_wrongs_of_all(seed, n, share):
+    rng = np.random.default_rng(seed)
+    i, j = np.triu_indices(n, 1)
+    close = Close(n, i, j, np.where(rng.random(len(i)) < share, 0.5, 0.01))
+    together = np.zeros((n, n), bool)
+    together[i, j] = close.p >= 0.05
+    cuts = [np.array([0, *(k for k in range(1, n) if mask >> (k - 1) & 1)]) for mask in range(2 ** (n - 1))]
+    least = min(wrongs(together, starts, n) for starts in cuts)
+    found = partition(close, 0.05)
+    assert wrongs(together, found, n) == least
+    assert len(found) == min(len(starts) for starts in cuts if wrongs(together, starts, n) == least)
+
+
+def test_the_leader_opens_tiers_by_hand():
+    # Holm over three pairs: .010·3 = .03, .02·2 = .04 and .5: item 1 stays with 0, item 2 leaves 0 (.04)
+    i, j = np.triu_indices(3, 1)
+    assert by_leader(Close(3, i, j, np.array([0.5, 0.02, 0.01])), 0.05).tolist() == [0, 2]
+    assert by_leader(Close(3, i, j, np.array([0.5, 0.03, 0.01])), 0.05).tolist() == [0]
+    # pairs that are not listed are separated
+    assert by_leader(Close(3, i[:1], j[:1], np.array([0.5])), 0.05).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("method", ["rank-centrality", "crowd-bt"])
+def test_methods_without_a_likelihood_are_tested_by_a_bootstrap(method):
+    rng = np.random.default_rng(2)
+    strength = np.array([2.5, 2.5, 0.0, 0.0])
+    rows = [(*row, f"w{k % 12:02d}") for k, row in enumerate(every_pair(strength, 24, rng))]
+    result = tiers_from_preferences(rows, method, resamples=60, seed=3)
+    assert [sorted(tier) for tier in result.tiers["q"]] == [["d000", "d001"], ["d002", "d003"]]
+    again = tiers_from_preferences(rows, method, resamples=60, seed=3)
+    assert_allclose(result.close[0].p, again.close[0].p)
+
+
+def test_clustering_by_worker_counts_a_worker_once():
+    # one worker says it 30 times: without workers that is certain, with them it is one opinion against one
+    rows = [("q", "x", "y", "loud")] * 30 + [("q", "y", "x", f"w{k}") for k in range(3)]
+    options = {"method": "rank-centrality", "resamples": 400}
+    assert len(tiers_from_preferences([row[:3] for row in rows], **options).tiers["q"]) == 2
+    assert len(tiers_from_preferences(rows, **options).tiers["q"]) == 1
+
+
+def test_depth_joins_the_rest():
+    rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
+    cut = tiers_from_preferences(rows, max_depth=3).tiers["q"]
+    assert cut == [["d0"], ["d1"], ["d2", "d3", "d4", "d5"]]
+    assert summarise(tiers_from_preferences(rows, max_depth=3)).queries[0].undecided == 0  # joined, not undecided
+
+
+def test_tables_and_references_say_the_same():
+    from rankdev.preferences import references_from_preferences
+
+    fit = queries_of(np.array([3.0, 0.0, 0.0]), 12, 2, seed=5)
+    result = tiers(fit)
+    table = result.to_polars()
+    assert table.columns == ["query", "item", "strength", "low", "high", "rank"]
+    references = references_from_preferences(fit.preferences)
+    assert references.to_polars().sort("query", "item").rows() == sorted(table.select("query", "item", "rank").rows())
+
+
+def test_resampled_references_hold_all_items_and_repeat_with_the_seed():
+    judged, _ = crowd(np.full(6, 0.95), 6, 40, np.random.default_rng(4))
+    for method in ("bradley-terry", "rank-centrality"):
+        first = list(resample_references(judged, method, resamples=4, seed=1))
+        assert first == list(resample_references(judged, method, resamples=4, seed=1))
+        for drawn in first:
+            assert sorted(item for tier in drawn["q"] for item in tier) == sorted(judged.items)
+    assert any(a != b for a, b in pairwise(resample_references(judged, resamples=10, seed=1)))
+
+
+def test_the_summary_counts_what_is_open():
+    fit = queries_of(np.array([3.0, 0.0, 0.3]), 12, 1, seed=5)
+    result = tiers(fit)
+    text, row = str(summarise(result)), summarise(result).queries[0]
+    assert result.tiers["q000"][0] == ["d000"]
+    assert (row.items, row.comparisons, row.tiers, row.undecided) == (3, 36, 2, 1)
+    assert text.startswith("1 query, 3 items, 36 comparisons, 2 tiers.\n1 pair of neighbours")
+
+
+def test_the_summary_estimates_the_judgments_that_decide():
+    enough = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = every_pair(np.array([0.8, 0.0]), 10, rng)
+        row = summarise(tiers_from_preferences(rows)).queries[0]
+        if row.more:
+            gap = float(np.diff(strengths(Preferences.from_rows(rows)).values)[0])
+            more = every_pair(np.array([0.0, gap]), row.more, rng)  # if the gap is what was fitted …
+            enough.append(len(tiers_from_preferences(rows + more).tiers["q"]) == 2)
+    assert 0.3 < np.mean(enough) < 0.9  # … half of the pairs are separated by then
+
+
+def test_the_summary_names_bad_workers_and_repeated_rows():
+    quality = np.r_[np.full(10, 0.97), 0.5, 0.02]
+    judged, _ = crowd(quality, 8, 80, np.random.default_rng(1))
+    rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
+    text = str(summarise(tiers_from_preferences([*rows, rows[0]], "crowd-bt", resamples=20)))
+    assert "seem to answer the opposite: w11." in text
+    assert "repeat one of the same worker; all are counted" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0}, "alpha must lie between 0 and 1"),
+        ({"rule": "leaders"}, "unknown rule 'leaders'; did you mean leader"),
+        ({"max_depth": 0}, "max_depth must be 1 or more"),
+        ({"method": "rank-centrality", "resamples": 0}, "resamples must be 1 or more"),
+    ],
+)
+def test_wrong_calls(options, message):
+    with pytest.raises(UsageError, match=message):
+        tiers_from_preferences([("q", "x", "y")], **options)
+
+
+def test_the_leader_rule_says_how_many_resamples_it_needs():
+    rows = [("q", f"d{i}", f"d{j}") for i in range(4) for j in range(i + 1, 4) for _ in range(30)]
+    with pytest.raises(UsageError, match=r"6 pairs of the longest query.*resamples=240 or more"):
+        tiers_from_preferences(rows, "rank-centrality", rule="leader")
+    enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
+    assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}
+    assert len(list(resample_references(rows, "rank-centrality", rule="leader", resamples=240))) == 240

@@ -1,0 +1,67 @@
+import json
+import warnings
+
+import polars as pl
+import pytest
+
+from rankdev.errors import RankdevWarning
+from rankdev.reporting.bundle import Bundle
+from rankdev.studies.published import Comparison, facts, remarks_into, rows_of
+
+TABLE = Comparison(
+    "Table 9",
+    "Nine",
+    ("p50", "n80"),
+    {"a": [0.2, 100.0], "b": [0.3, float("inf")], "c": [None, None]},
+    {"a": [0.5, 50.0], "b": [0.4, 75.0]},
+    ("n80",),
+)
+
+
+def test_ours_stands_above_the_paper_and_measures_it_does_not_have_stand_alone():
+    shown = TABLE.report().shown
+    assert shown["measure"].to_list() == ["a", "", "b", "", "c"]
+    assert shown[""].to_list() == ["rankdev", "paper", "rankdev", "paper", "rankdev"]
+    assert shown["p50"].to_list() == [0.2, 0.5, 0.3, 0.4, None]
+    assert shown["n80"].to_list() == ["100", "50", "∞", "75", "–"]
+
+
+def test_the_best_of_each_source_is_marked_the_highest_power_and_the_fewest_queries():
+    assert TABLE.report().best == {(2, "p50"), (1, "p50"), (0, "n80"), (1, "n80")}
+
+
+def test_records_are_one_row_a_cell():
+    frame = facts(TABLE.records())
+    assert frame.columns == ["part", "measure", "statistic", "value", "published"]
+    assert frame.row(1) == ("Table 9", "a", "n80", 100.0, 50.0)
+    assert frame.row(3) == ("Table 9", "b", "n80", None, 75.0)  # not reached
+    assert frame.row(4) == ("Table 9", "c", "p50", None, None)
+
+
+def test_rows_of_puts_the_best_first_and_the_unavailable_last():
+    frame = pl.DataFrame({"measure": ["a", "b", "c"], "p50": [0.1, None, 0.4]})
+    assert rows_of(frame, ["p50"], "p50") == {"c": [0.4], "a": [0.1], "b": [None]}
+
+
+def test_warnings_of_rankdev_become_notes_once_and_others_stay_warnings():
+    notes = []
+
+    def work():
+        with remarks_into(notes):
+            warnings.warn("mine", RankdevWarning, stacklevel=1)
+            warnings.warn("mine", RankdevWarning, stacklevel=1)
+            warnings.warn("other", UserWarning, stacklevel=1)
+
+    with pytest.warns(UserWarning, match="other"):
+        work()
+    assert notes == ["mine"]
+
+
+def test_a_bundle_prints_all_tables_and_encodes_its_records():
+    bundle = Bundle(facts(TABLE.records()), [TABLE.report(), TABLE.report()], ["the end"])
+    text = bundle.encode("table").decode()
+    assert text.count("Nine") == 2
+    assert text.rstrip().endswith("the end")
+    assert bundle.encode("latex").count(b"\\toprule") == 2
+    assert json.loads(bundle.encode("json"))[0]["published"] == 0.5
+    assert bundle.encode("csv").splitlines()[0] == b"part,measure,statistic,value,published"
