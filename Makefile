@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-extras check lock clean
+.PHONY: setup demo test test-extras check docs wheel lock clean
 
 setup: .venv/.done
 
@@ -29,6 +29,17 @@ check: setup
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# the site, in build/site; a link that leads nowhere is an error
+docs: setup
+	$(BIN)/mkdocs build --quiet
+
+# what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
+wheel: setup
+	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv --clear build/wheel/empty
+	build/wheel/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	cd build/wheel && empty/bin/rankdev demo > demo.txt && empty/bin/rankdev --version
 
 lock: setup
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --quiet --upgrade -o requirements.lock

@@ -14,6 +14,7 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 
 ROOT = Path(__file__).parent
 collect_ignore = [] if find_spec("torch") else ["src/rankdev/meta/flips/torch_engine.py"]
+collect_ignore_glob = ["docs/*/*.py"]
 HOME = Path.cwd()
 
 
