@@ -48,7 +48,7 @@ def test_a_plan_by_known_numbers(pilot):
     at = found.to_polars().filter(n=34).row(0, named=True)
     assert at["analytic"] == pytest.approx(0.808, abs=0.001)
     assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
-    words = found.summary()
+    words = str(found)
     assert "plan for 34 queries" in words
     assert "The 50 queries of the pilot" in words
     assert len(found.to_pandas()) == found.to_polars().height
@@ -81,7 +81,7 @@ def test_hopeless_differences_need_more_than_anyone_has(pilot):
     found = plan(pilot, "s0", "s1", "m0", difference=1e-6)
     assert found.queries == np.inf
     assert found.resampled is None
-    assert "more than ten million" in found.summary()
+    assert "more than ten million" in str(found)
 
 
 def test_a_whole_float_is_a_seed(pilot):

@@ -12,7 +12,7 @@ from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.measures.match import Floats, Ideals, Match
 from rankdev.references.reference import Reference, as_id
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +60,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Explanation(Tabular):
+class Explanation(Result):
     """A score taken apart: ``lost`` over the positions adds up to 1 − ``score``.
 
     The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
@@ -75,6 +75,9 @@ class Explanation(Tabular):
     best_order: tuple[str, ...]
     not_returned: tuple[tuple[str, int], ...]
     positions: tuple[Position, ...] = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("measure",)
 
     @property
     def retrieval_loss(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, MeasureError, UsageError, suggestion
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Tabular):
+class Scores(Result):
     """Values of every measure for every system and query.
 
     ``values[system, query, measure]`` is NaN where a measure is not available.

@@ -12,14 +12,14 @@ from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import as_scores, pairs_of, panels
 from rankdev.meta.kendall import tau_b
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement(Tabular):
+class Agreement(Result):
     """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
 
     NaN where a measure gives all systems the same mean.
@@ -30,6 +30,9 @@ class Agreement(Tabular):
     tau: Floats = field(repr=False)
     r: Floats = field(repr=False)
     pooled: bool
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("pooled",)
 
     def to_polars(self) -> pl.DataFrame:
         """One row a data set and pair of measures: dataset, a, b, tau, r."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt(Tabular):
+class Doubt(Result):
     """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
 
     ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
@@ -35,6 +35,9 @@ class Doubt(Tabular):
     method: str
     confidence: float
     seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("method", "resamples", "confidence", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""

@@ -11,7 +11,7 @@ import numpy as np
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
+SUMMARY = (
+    *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
+    *("queries", "low", "high", "resampled", "detectable"),
+)
 ROUNDING = 1e-12  # spread up to which differences are equal
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Tabular):
+class Plan(Result):
     """Queries needed to tell two systems apart, and what the pilot can tell by itself.
 
     ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
@@ -48,6 +52,9 @@ class Plan(Tabular):
     power: float
     alpha: float
     seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("a", "b", "measure", "difference", "power", "alpha", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a number of queries: n, the analytic power and the power by resampling."""
@@ -57,16 +64,11 @@ class Plan(Tabular):
         columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
         return pl.DataFrame(columns).fill_nan(None)
 
-    def summary(self) -> str:
-        """Say it in plain words."""
-        beside = "" if self.resampled is None else f" Resampling the pilot says {_count(self.resampled)}."
-        return (
-            f"To detect a difference of {self.difference:.4g} in {self.measure} between {self.a} and {self.b}"
-            f" with {self.power:.0%} power at α = {self.alpha:g}, plan for {_count(self.queries)} queries"
-            f" (95% interval, for what the pilot leaves open: {_count(self.low)} to {_count(self.high)})."
-            f"{beside} The {self.pilot} queries of the pilot detect differences of {self.detectable:.4g} or"
-            f" more; it observed {self.observed:.4g}."
-        )
+    def summary(self) -> pl.DataFrame:
+        """One row with the answer: the systems, the measure, the pilot, the queries needed and their interval."""
+        import polars as pl
+
+        return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
 
 
 def plan(
@@ -239,7 +241,3 @@ class _Resampling:
         analytic = np.array([t_power(n, effect, self.alpha) for n in sizes])
         resampled = [self.power(int(n)) if n <= RESAMPLED_LIMIT else np.nan for n in sizes]
         return sizes, analytic, np.array(resampled)
-
-
-def _count(n: float) -> str:
-    return f"{int(n):,}" if np.isfinite(n) else "more than ten million"

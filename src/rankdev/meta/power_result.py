@@ -12,7 +12,7 @@ from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.common_queries import pairs_of
 from rankdev.meta.sizes import usual
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False)
-class Power(Tabular):
+class Power(Result):
     """Power of every measure, pair of systems and number of queries.
 
     ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
@@ -49,7 +49,9 @@ class Power(Tabular):
     p_value: Literal["plus-one", "paper"]
     seed: int
     complete: bool
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("sizes", "subsamples", "permutations", "alpha", "p_value", "seed")
 
     @property
     def error(self) -> Floats:

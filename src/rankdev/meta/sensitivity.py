@@ -14,7 +14,7 @@ from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import Progress
 from rankdev.meta.paired import PValue
 from rankdev.meta.power import power
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,15 +23,15 @@ PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity(Tabular):
+class Sensitivity(Result):
     """Median power over pairs for every cell of a grid of parameters.
 
-    ``cells`` holds one tuple of parameter values per cell, ``measures`` their texts, ``power`` their median
-    power.
+    ``axes`` names the parameters, ``cells`` holds one tuple of their values per cell, ``measures`` the texts and
+    ``power`` the median power of the cells.
     """
 
     measure: str
-    parameters: tuple[str, ...]
+    axes: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...] = field(repr=False)
     measures: tuple[str, ...] = field(repr=False)
     power: Floats = field(repr=False)
@@ -41,12 +41,15 @@ class Sensitivity(Tabular):
     alpha: float
     p_value: PValue
     seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a cell: one column a parameter, n, power."""
         import polars as pl
 
-        columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.parameters)}
+        columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))
 
@@ -103,6 +106,7 @@ def sensitivity(
         found.alpha,
         found.p_value,
         found.seed,
+        found.remarks,
     )
 
 

@@ -16,7 +16,7 @@ from rankdev.meta.common_queries import as_scores, check_number, check_whole, pa
 from rankdev.meta.corrections import benjamini_hochberg, holm
 from rankdev.meta.pair_statistics import Columns, describe, oriented
 from rankdev.meta.tukey import tukey
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ ADJUST: dict[str, Callable[[Floats], Floats]] = {"holm": holm, "bh": benjamini_h
 
 
 @dataclass(frozen=True, eq=False)
-class Significance(Tabular):
+class Significance(Result):
     """Verdicts on pairs of systems; ``columns`` holds the table, one entry a pair and measure."""
 
     columns: dict[str, Any] = field(repr=False)
@@ -41,6 +41,9 @@ class Significance(Tabular):
     p_value: paired.PValue
     confidence: float
     seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("test", "correction", "permutations", "p_value", "confidence", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a pair and measure: the difference a − b, its interval, effect, wins and p-values."""

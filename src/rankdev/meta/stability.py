@@ -16,7 +16,7 @@ from rankdev.meta.flips.exact_sums import largest_of, scale_for
 from rankdev.meta.flips.random_bits import draw, stream_keys
 from rankdev.meta.kendall import tau_b
 from rankdev.meta.sizes import PAPER_SIZES, fitting
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ ROOM = 1 << 23  # numbers held at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Stability(Tabular):
+class Stability(Result):
     """Mean Kendall τ-b between a measure's ordering on n queries and on all: ``tau[measure, size]``."""
 
     measures: tuple[str, ...]
@@ -33,7 +33,9 @@ class Stability(Tabular):
     tau: Floats = field(repr=False)
     subsamples: int
     seed: int
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("sizes", "subsamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a measure and size: measure, n, tau."""

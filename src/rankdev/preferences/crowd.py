@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rankdev.errors import UsageError
 from rankdev.preferences.newton import Fit, maximise
 from rankdev.preferences.pairs import Pairs, moments, sums
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,7 @@ GRID = np.linspace(0.0025, 0.9975, 200)
 
 
 @dataclass(frozen=True, eq=False)
-class WorkerQuality(Tabular):
+class WorkerQuality(Result):
     """How often each worker says what the strengths say: 1 always, ½ at random, 0 the opposite.
 
     ``low`` and ``high`` hold the quality with probability ``confidence``, given the fitted strengths.

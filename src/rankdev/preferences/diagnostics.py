@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnostics(Tabular):
+class Diagnostics(Result):
     """A row a query: see :meth:`to_polars` for the columns."""
 
     queries: tuple[str, ...]

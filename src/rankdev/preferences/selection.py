@@ -16,7 +16,7 @@ from rankdev.preferences.build import as_preferences
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.resampling import generator
 from rankdev.preferences.strengths import check_ridge, fit_weighted
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,13 +30,16 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
 @dataclass(frozen=True, eq=False)
-class NextPairs(Tabular):
+class NextPairs(Result):
     """Pairs to ask, the most useful first; ``gain`` is the expected information of the answer in bits."""
 
     rows: list[tuple[str, str, str, float]] = field(repr=False)
     budget: int
     strategy: str
     seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("budget", "strategy", "seed")
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -18,7 +18,7 @@ from rankdev.preferences.newton import Fit, centred, maximise
 from rankdev.preferences.pairs import Pairs
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.uncertainty import factors
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ LOOSE = 1e-3  # the step after which they end; a larger one leaves refits nearer
 
 
 @dataclass(frozen=True, eq=False)
-class Strengths(Tabular):
+class Strengths(Result):
     """Log-strengths of all items, mean 0 in each query, and how they came about.
 
     ``pairs`` are the counts they were fitted to, ``curvature`` the information in each pair (None for
@@ -53,6 +53,9 @@ class Strengths(Tabular):
     tie_rate: float = 0.0
     confidence: float = 0.95
     workers: WorkerQuality | None = field(default=None, repr=False)
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("method", "ridge", "ties", "confidence")
 
     @cached_property
     def factors(self) -> list[Floats]:

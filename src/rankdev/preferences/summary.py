@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev.preferences.tiers import Tiers
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ class QuerySummary:
 
 
 @dataclass(frozen=True)
-class Summary(Tabular):
+class Summary(Result):
     """A row a query, and remarks on the data; ``str()`` gives the whole in plain words."""
 
     queries: tuple[QuerySummary, ...]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankdev.errors import UsageError, suggestion
 from rankdev.preferences.resampling import resampled_strengths
 from rankdev.preferences.separation import Close, bootstrap_separation, likelihood_separation
-from rankdev.tabular import Tabular
+from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ RULES = ("partition", "leader")
 
 
 @dataclass(frozen=True, eq=False)
-class Tiers(Tabular):
+class Tiers(Result):
     """The tiers of every query, best first, and what they were drawn from.
 
     ``close`` holds for each query the p-values of the pairs that might not differ.
@@ -39,6 +39,9 @@ class Tiers(Tabular):
     max_depth: int | None = None
     resamples: int = 0
     seed: int = 0
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("alpha", "rule", "max_depth", "resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row an item: query, item, strength, low, high, rank (of its tier); best first."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rankdev.evaluation.scores import Scores
+from rankdev.reporting.door import reports
 from rankdev.reporting.tables import Report, best_cells
 
-if TYPE_CHECKING:
-    from rankdev.evaluation.scores import Scores
 
-
+@reports(Scores)
 def scores_report(scores: Scores, *, per_query: bool = False, notes: tuple[str, ...] = ()) -> Report:
     """Give means (query null in the records), and with ``per_query`` every value."""
     import polars as pl

@@ -61,6 +61,16 @@ class Report:
         self.print_table(buffer_text)
         return buffer_text.getvalue().encode()
 
+    def text(self) -> str:
+        """Give what the command line prints."""
+        return self.encode("table").decode()
+
+    def html(self) -> str:
+        """Give the same for a notebook."""
+        from html import escape
+
+        return f"<pre>{escape(self.text())}</pre>"
+
     def print_table(self, stream: IO[str]) -> None:
         """Print for a person; on a terminal the best values stand out."""
         table = self._table()

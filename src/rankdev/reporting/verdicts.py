@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from rankdev.meta.agreement import Agreement
+from rankdev.meta.planning import Plan
+from rankdev.meta.power_result import Power
+from rankdev.meta.sensitivity import Sensitivity
+from rankdev.meta.significance import Significance
+from rankdev.meta.stability import Stability
+from rankdev.reporting.door import reports
 from rankdev.reporting.tables import Report, best_cells, count_cell
 
-if TYPE_CHECKING:
-    from rankdev.meta.agreement import Agreement
-    from rankdev.meta.planning import Plan
-    from rankdev.meta.power_result import Power
-    from rankdev.meta.sensitivity import Sensitivity
-    from rankdev.meta.significance import Significance
-    from rankdev.meta.stability import Stability
 
-
+@reports(Significance)
 def significance_report(verdict: Significance) -> Report:
     """Show a row a pair and measure; p-values that can be believed are marked."""
     table = verdict.to_polars()
@@ -41,6 +41,7 @@ def significance_report(verdict: Significance) -> Report:
     return Report(table, display, "Differences a − b", (note,), believed)
 
 
+@reports(Power)
 def power_report(found: Power, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
     at = found.sizes[found._size(n)]
@@ -61,6 +62,7 @@ def power_report(found: Power, n: int | None = None) -> Report:
     return Report(found.to_polars(), display, title, tuple(notes), best_cells(display, columns, 3), digits=3)
 
 
+@reports(Stability)
 def stability_report(found: Stability) -> Report:
     """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
     display = found.summary().with_columns(pl.col("n_at_0.8").map_elements(count_cell, return_dtype=pl.String))
@@ -70,12 +72,13 @@ def stability_report(found: Stability) -> Report:
     return Report(found.to_polars(), display, title, (note,), best_cells(display, columns, 3), digits=3)
 
 
+@reports(Sensitivity)
 def sensitivity_report(found: Sensitivity) -> Report:
     """Show the median power of each cell, as a grid where there are two parameters."""
     table = found.to_polars()
     display = table
-    if len(found.parameters) == 2:
-        first, second = found.parameters
+    if len(found.axes) == 2:
+        first, second = found.axes
         display = table.pivot(second, index=first, values="power", maintain_order=True)
         named = {name: f"{second} = {name}" for name in display.columns if name != first}
         display = display.with_columns(pl.col(first).cast(pl.String)).rename(named)
@@ -83,30 +86,32 @@ def sensitivity_report(found: Sensitivity) -> Report:
     return Report(table, display, f"Median power at {found.n} queries", (note,), digits=3)
 
 
+@reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
     """Show τ and r of each pair of measures."""
     table = found.to_polars()
     return Report(table, table, "Agreement between measures over system means", (), digits=3)
 
 
+@reports(Plan)
 def plan_report(found: Plan) -> Report:
     """Say in words how many queries are needed, with the power at numbers around it."""
-    names = (
-        "a",
-        "b",
-        "measure",
-        "pilot",
-        "observed",
-        "difference",
-        "queries",
-        "low",
-        "high",
-        "resampled",
-        "detectable",
+    return Report(found.summary(), found.to_polars(), "Power by number of queries", (_plan_in_words(found),), digits=3)
+
+
+def _plan_in_words(found: Plan) -> str:
+    beside = "" if found.resampled is None else f" Resampling the pilot says {_count(found.resampled)}."
+    return (
+        f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
+        f" with {found.power:.0%} power at α = {found.alpha:g}, plan for {_count(found.queries)} queries"
+        f" (95% interval, for what the pilot leaves open: {_count(found.low)} to {_count(found.high)})."
+        f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
+        f" more; it observed {found.observed:.4g}."
     )
-    settings = ("power", "alpha", "seed")
-    answer = pl.DataFrame({name: [getattr(found, name)] for name in (*names, *settings)})
-    return Report(answer, found.to_polars(), "Power by number of queries", (found.summary(),), digits=3)
+
+
+def _count(n: float) -> str:
+    return f"{int(n):,}" if math.isfinite(n) else "more than ten million"
 
 
 def _parameters(result: Any, *names: str) -> str:

@@ -19,9 +19,9 @@ def command(seed: int, form: str | None, output: str | None, figure: str | None,
     Give REFERENCES and RUNs, or --scores, and at least two measures.
     """
     from rankdev.meta.agreement import agreement
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_agreement
-    from rankdev.reporting.verdicts import agreement_report
 
     found = agreement(load_scores(**source))
-    deliver(agreement_report(found), form, output)
+    deliver(report_of(found), form, output)
     draw(figure, plot_agreement, found)

@@ -39,8 +39,8 @@ def command(
     Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query.
     """
     from rankdev.meta.significance import significance
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_differences
-    from rankdev.reporting.verdicts import significance_report
 
     scores = load_scores(**source)
     if figure is not None and (len(scores.systems) != 2 or len(scores.measures) != 1):
@@ -53,5 +53,5 @@ def command(
         permutations=permutations,
         seed=seed,
     )
-    deliver(significance_report(verdict), form, output)
+    deliver(report_of(verdict), form, output)
     draw(figure, plot_differences, scores, *scores.systems, *scores.measures)

@@ -43,8 +43,8 @@ def command(
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
     Parquet. Both may be .gz or .zst; - is standard input.
     """
-    from rankdev.reporting.scores import scores_report
+    from rankdev.reporting.door import report_of
 
     check_output(output, references, *runs)
     scores = score_runs(references, runs, names, measures, order=order, ties=ties)
-    deliver(scores_report(scores, per_query=per_query), form, output)
+    deliver(report_of(scores, per_query=per_query), form, output)

@@ -34,7 +34,7 @@ def command(
     Give REFERENCES and RUNs, or --scores, of the pilot.
     """
     from rankdev.meta.planning import plan
-    from rankdev.reporting.verdicts import plan_report
+    from rankdev.reporting.door import report_of
 
     scores = load_scores(**source)
     if len(scores.measures) != 1:
@@ -53,4 +53,4 @@ def command(
         alpha=alpha,
         seed=seed,
     )
-    deliver(plan_report(found), form, output)
+    deliver(report_of(found), form, output)

@@ -38,8 +38,8 @@ def command(
     """
     from rankdev.meta.power import power
     from rankdev.meta.sizes import PAPER_SIZES
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_power
-    from rankdev.reporting.verdicts import power_report
 
     scores = load_scores(**source)
     with working_progress() as progress:
@@ -56,7 +56,7 @@ def command(
             threads=threads,
             progress=progress,
         )
-    deliver(power_report(found, at), form, output)
+    deliver(report_of(found, n=at), form, output)
     draw(figure, plot_power, found)
     if not found.complete:
         raise KeyboardInterrupt

@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Give the median power at n queries for every combination of a measure's parameters."""
     from rankdev.meta.sensitivity import PAPER_GRID, sensitivity
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_sensitivity
-    from rankdev.reporting.verdicts import sensitivity_report
 
     with working_progress() as progress:
         found = sensitivity(
@@ -58,7 +58,7 @@ def command(
             progress=progress,
             **options,
         )
-    deliver(sensitivity_report(found), form, output)
+    deliver(report_of(found), form, output)
     chosen = [tuple(map(_value, cell.split(","))) for cell in mark] or ([] if grid else PAPER_CELLS)
     draw(figure, plot_sensitivity, found, chosen)
 

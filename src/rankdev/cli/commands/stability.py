@@ -30,10 +30,10 @@ def command(
     """
     from rankdev.meta.sizes import PAPER_SIZES
     from rankdev.meta.stability import stability
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_stability
-    from rankdev.reporting.verdicts import stability_report
 
     scores = load_scores(**source)
     found = stability(scores, sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES, subsamples=subsamples, seed=seed)
-    deliver(stability_report(found), form, output)
+    deliver(report_of(found), form, output)
     draw(figure, plot_stability, found)

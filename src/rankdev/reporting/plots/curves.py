@@ -8,6 +8,7 @@ import numpy as np
 
 from rankdev.meta.power_result import Power
 from rankdev.meta.stability import Stability
+from rankdev.reporting.door import draws
 from rankdev.reporting.plots.style import COLUMN, figure, looks, styled
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Floats
 
 
+@draws(Power)
 @styled
 def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve a measure."""
@@ -23,6 +25,7 @@ def plot_power(power: Power) -> Figure:
     return _curves(power.sizes, power.measures, medians, f"median power (α = {power.alpha:g})", (0, 1))
 
 
+@draws(Stability)
 @styled
 def plot_stability(stability: Stability) -> Figure:
     """Draw the mean τ-b against the number of queries, one curve a measure."""

@@ -11,17 +11,19 @@ from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.sensitivity import Sensitivity
+from rankdev.reporting.door import draws
 from rankdev.reporting.plots.style import COLUMN, PAGE, figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@draws(Sensitivity)
 @styled
 def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] = ()) -> Figure:
     """Draw median power over a grid of two parameters; ``chosen`` cells, as (1, 0.2), get a red frame."""
-    if len(sensitivity.parameters) != 2:
-        raise UsageError(f"a heatmap shows two parameters; got {', '.join(sensitivity.parameters)}")
+    if len(sensitivity.axes) != 2:
+        raise UsageError(f"a heatmap shows two parameters; got {', '.join(sensitivity.axes)}")
     rows, columns = (list(dict.fromkeys(values)) for values in zip(*sensitivity.cells, strict=True))
     cells = sensitivity.power.reshape(len(rows), len(columns))
     drawn, axes = figure(COLUMN, 0.9 + 0.33 * len(rows))
@@ -30,15 +32,16 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
-            raise UsageError(f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.parameters)}")
+            raise UsageError(f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.axes)}")
         _frame(axis, columns.index(cell[1]), rows.index(cell[0]))
     symbols = {"alpha": "α", "lam": "λ"}
-    vertical, horizontal = (symbols.get(name, name) for name in sensitivity.parameters)
+    vertical, horizontal = (symbols.get(name, name) for name in sensitivity.axes)
     axis.set(xlabel=horizontal, ylabel=vertical)
     drawn.colorbar(image, ax=axis, label=f"median power at n = {sensitivity.n}", pad=0.02)
     return drawn
 
 
+@draws(Agreement)
 @styled
 def plot_agreement(
     agreement: Agreement, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None

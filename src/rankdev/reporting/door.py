@@ -1,0 +1,56 @@
+"""The one door into reporting: the report and the figure of any result.
+
+A module that knows how a result looks says so by the result's class, and is named in ``REPORTS`` or ``FIGURES``::
+
+    @reports(Power)
+    def power_report(found: Power, *, n: int | None = None) -> Report: ...
+"""
+
+from __future__ import annotations
+
+from functools import cache, singledispatch
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rankdev.errors import UsageError
+from rankdev.reporting.tables import Report
+from rankdev.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+REPORTS = ("scores", "verdicts")
+FIGURES = ("plots",)
+
+
+@singledispatch
+def _report(result: Result, **options: Any) -> Report:
+    table = result.to_polars()
+    return Report(table, table)
+
+
+@singledispatch
+def _figure(result: Result, **options: Any) -> Figure:
+    raise UsageError(f"there is no picture of {type(result).__name__}; its table is in to_polars()")
+
+
+def report_of(result: Result, **options: Any) -> Report:
+    """Give what a person reads about a result; ``options`` are those of its report."""
+    _load(REPORTS)
+    return _report(result, **options)
+
+
+def figure_of(result: Result, **options: Any) -> Figure:
+    """Draw a result; ``options`` are those of its picture."""
+    _load(FIGURES)
+    return _figure(result, **options)
+
+
+@cache
+def _load(modules: tuple[str, ...]) -> None:
+    """Import what registers itself here; on use, because it brings all results with it."""
+    for name in modules:
+        import_module(f"rankdev.reporting.{name}")
+
+
+reports, draws = _report.register, _figure.register  # decorators that take the result's class
