@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-extras check docs wheel lock clean
+.PHONY: setup demo test test-extras fuzz check docs wheel lock clean
 
 setup: .venv/.done
 
@@ -23,6 +23,10 @@ test: setup
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
 	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py
+
+# what make test does for a few seconds, with 30,000 files for each fuzzer; see docs/reliability.md
+fuzz: setup
+	RANKDEV_FUZZ=$(or $(FILES),30000) $(BIN)/python -m pytest tests/fuzz
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks

@@ -81,7 +81,7 @@ def batches(draw: st.DrawFn, rows: list[Row]) -> list[list[Row]]:
 
 @st.composite
 def cut_rows(draw: st.DrawFn) -> tuple[list[list[Row]], Ordering, int, int]:
-    given_rows = draw(rows(scores=[1.0, 1.0 + 1e-9, 2.0, 3.0]))
+    given_rows = draw(rows(scores=[1.0, 1.0 + 1e-9, 2.0, 1e300, 1e301]))
     ordering = draw(st.sampled_from(ORDERINGS))
     if ordering.order == "rank":
         given_rows = ranked(given_rows)
@@ -221,7 +221,7 @@ BAD = [
     (pl.DataFrame({"query": ["q"], "score": [1]}), "'item' is missing; found query, score"),
     (pl.DataFrame({"query": ["q"], "item": ["d"]}), "'score' is missing; found query, item"),
     (pl.DataFrame({"query": ["q"], "item": [None], "score": [1]}), "row 0 has no item"),
-    (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "query 'q': rank 1 stands twice"),
+    (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "query 'q': rank 1 appears twice"),
     (None, "a run must be a path, a Run, a table, .* got NoneType"),
 ]
 

@@ -193,7 +193,11 @@ class Run(ByQuery[list[str]]):
 
 
 class RunBuilder:
-    """Collects a run batch by batch, keeping only the positions that can matter."""
+    """Collects a run batch by batch, keeping only the positions that can matter.
+
+    The last query of a batch may go on in the next one, so its rows wait, uncut, until another query comes: a
+    contradiction between rows of a query is noticed wherever its rows stand together, whatever is cut afterwards.
+    """
 
     def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
         self._ordering = ordering
@@ -201,22 +205,70 @@ class RunBuilder:
         self._depth = depth
         self._batches: list[pl.DataFrame] = []
         self._rows = 0
+        self._waiting: list[pl.DataFrame] = []  # rows of one query
         self._compact_at = 4_000_000
 
     def add(self, query: pl.Series, item: pl.Series, value: Floats) -> None:
         """Add rows; ``value`` is the score, or the rank where the order goes by rank."""
         batch = pl.DataFrame({"query": query, "item": item, "value": value})
         groups = group(query)
-        check_unique(groups, item, value, self._ordering.order)
-        if self._depth is not None:
-            batch = self._cut(groups, batch, self._depth)
+        self._check(groups, item, value)
+        if self._depth is None:
+            self._batches.append(batch)
+        elif batch.height:
+            self._add_cut(groups, batch, self._depth)
+
+    def _add_cut(self, groups: Groups, batch: pl.DataFrame, depth: int) -> None:
+        codes = groups.codes
+        begin, end = 0, batch.height - _length_of_first(codes[::-1])
+        if self._waiting and self._waiting[0]["query"][0] == groups.names[0]:
+            begin = _length_of_first(codes)
+            self._waiting.append(batch[:begin])
+        if begin < batch.height:
+            self._release(depth)
+            self._keep(self._cut(Groups(groups.names, codes[begin:end]), batch[begin:end], depth))
+            self._waiting = [batch[end:]]
+        if sum(frame.height for frame in self._waiting) > self._compact_at:
+            self._release(depth)
+        if self._rows > self._compact_at:
+            self._compact(depth)
+
+    def _release(self, depth: int) -> None:
+        """Check and cut the query that was waiting for more rows."""
+        if not self._waiting:
+            return
+        frame = pl.concat(self._waiting, rechunk=True)
+        groups = group(frame["query"])
+        if len(self._waiting) > 1:
+            try:
+                self._check(groups, frame["item"], frame["value"].to_numpy())
+            except DataError as error:
+                raise DataError(str(error)) from None  # its row is none of the batch that is added
+        self._waiting = []
+        self._keep(self._cut(groups, frame, depth))
+
+    def _keep(self, batch: pl.DataFrame) -> None:
         self._batches.append(batch)
         self._rows += batch.height
-        if self._depth is not None and self._rows > self._compact_at:
-            self._compact(self._depth)
+
+    def _check(self, groups: Groups, item: pl.Series, value: Floats) -> Bools:
+        """Refuse two values of an item, or two items of a rank; mark items that are returned twice."""
+        repeats = check_unique(groups, item, value, self._ordering.order)
+        if self._ordering.order == "rank":
+            pairs = pl.DataFrame({"code": groups.codes, "rank": value})
+            shared = ~pairs.select(pl.struct("code", "rank").is_first_distinct()).to_series().to_numpy()
+            if shared.any():
+                row = int(np.argmax(shared))
+                query = shown(groups.names[int(groups.codes[row])])
+                raise DataError(
+                    f"query {query}: rank {value[row]:g} appears twice; each item needs a rank of its own", row
+                )
+        return repeats
 
     def finish(self) -> Run:
         """Put everything in order."""
+        if self._depth is not None:
+            self._release(self._depth)
         frame = pl.concat(self._batches, rechunk=True) if self._batches else _EMPTY
         self._batches.clear()
         if self._depth is not None:
@@ -226,8 +278,7 @@ class RunBuilder:
         rows = self._order(groups, frame)
         if rows is not None:
             groups, item, value = Groups(groups.names, groups.codes[rows]), item.gather(rows), value[rows]
-        self._check_positions(groups, value)
-        repeats = check_unique(groups, item, value, self._ordering.order)
+        repeats = self._check(groups, item, value)
         if repeats.any():
             _warn_repeats(repeats, groups.names.gather(groups.codes), item, self._name)
         return Run(
@@ -254,15 +305,16 @@ class RunBuilder:
         offsets = groups.offsets
         begins, counts = offsets[:-1], np.diff(offsets)
         kept = np.minimum(counts, depth)
-        if self._ordering.order == "score":
-            value = frame["value"].to_numpy()
-            keys = self._ordering.keys(value if rows is None else value[rows])
-            longer = np.flatnonzero(kept < counts)
-            while len(longer):  # a step for each further row of the longest tie
-                last = begins[longer] + kept[longer] - 1
-                longer = longer[keys[last] == keys[last + 1]]
-                kept[longer] += 1
-                longer = longer[kept[longer] < counts[longer]]
+        value = frame["value"].to_numpy()
+        keys = self._ordering.keys(value if rows is None else value[rows])
+        longer = np.flatnonzero(kept < counts)
+        last = begins[longer] + kept[longer] - 1
+        tied = keys[last] == keys[last + 1]
+        if tied.any():
+            longer, last = longer[tied], last[tied]
+            steps = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1)  # where equal keys end
+            until = steps[np.searchsorted(steps, last)] + 1
+            kept[longer] = np.minimum(until - begins[longer], counts[longer])
         ends = np.cumsum(kept)
         at = np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
         return frame[at if rows is None else rows[at]]
@@ -300,12 +352,11 @@ class RunBuilder:
         descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
         return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
 
-    def _check_positions(self, groups: Groups, value: Floats) -> None:
-        shared = (groups.codes[1:] == groups.codes[:-1]) & (value[1:] == value[:-1])
-        if self._ordering.order == "rank" and shared.any():
-            at = int(np.argmax(shared))
-            query = groups.names[int(groups.codes[at])]
-            raise DataError(f"query {shown(query)}: rank {value[at]:g} stands twice; each item needs a rank of its own")
+
+def _length_of_first(codes: Ints) -> int:
+    """Length of the stretch of equal codes at the beginning."""
+    differs = codes != codes[0]
+    return int(np.argmax(differs)) if differs.any() else len(codes)
 
 
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "item": pl.String, "value": pl.Float64})

@@ -62,7 +62,7 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.csv", 'query,item,score\nq1,"d1"x,0.5\n', 2, "this is not a table"),
     ("a.csv", b"query,item,score\nq1,d1,1\nq1,\xff,1\n", 3, "this line is not UTF-8; save the file as UTF-8"),
     ("a.csv", "query,item,score\nq1,d1,1\nq1,d1,2\n", 3, "query 'q1': item 'd1' has two scores, 1 and 2; keep one"),
-    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,1\n", None, "query 'q1': rank 1 stands twice"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,1\n", 3, "query 'q1': rank 1 appears twice"),
     ("a.csv", '""\n""\n', None, "the table is empty"),
     ("a.tsv", "query\titem\tscore\nq1\td1\n", 2, "2 columns; the header has 3"),
     ("a.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1"\n', 2, "this line is not JSON"),

@@ -10,6 +10,7 @@ from functools import partial
 from operator import add
 from typing import NoReturn
 
+import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
@@ -46,13 +47,14 @@ Batch = tuple[pl.DataFrame, Callable[[int], int]]
 def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Batch]:
     """Give batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
-    for text in source.batches():
-        frame = _columns(text, layout, number)
+    for piece in source.batches():
+        text = piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece
+        frame = _columns(text, layout, number) if _is_single_spaced(text) else None
         if frame is not None:
             yield frame, partial(add, first_line)
             first_line += frame.height
             continue
-        if text.strip():
+        if text.strip(_SPACE.encode() + b"\n"):
             yield _mended(source.name, text, first_line, layout, number)
         first_line += text.count(b"\n")
 
@@ -63,6 +65,14 @@ def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str
     if frame is None:
         _complain(name, text, first_line, layout, number)
     return frame, lambda row: _line_of(text, first_line, row)
+
+
+def _is_single_spaced(text: bytes) -> bool:
+    """Tell whether one blank stands between columns and none elsewhere, so that a plain split finds the columns."""
+    if b"\t" in text or b"\r" in text or text[:1] <= b" " or text[-1:] == b" ":
+        return False
+    blank = np.frombuffer(text, np.uint8) <= ord(" ")  # ten times faster than to look for pairs of bytes
+    return not (blank[1:] & blank[:-1]).any()
 
 
 def _single_spaced(text: bytes) -> bytes:
@@ -77,7 +87,8 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     """Read single-spaced lines, each a row; None where a line is anything else."""
     extra = len(layout.columns)
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
-    wanted = [layout.columns.index(column) for column in ("query", "item", number)]
+    needed = ("query", "item", number, layout.columns[layout.least - 1])  # the last says that the line is whole
+    wanted = sorted({layout.columns.index(column) for column in needed})
     shield = text.startswith(b"x")  # polars takes a text that begins with x^ for packed
     try:
         frame = pl.read_csv(
@@ -92,9 +103,8 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
         )
     except (pl.exceptions.PolarsError, ValueError):
         return None
-    columns = frame.select("query", "item", number).rechunk()
-    whole = frame["extra"].null_count() == frame.height > 0 and not any(series.null_count() for series in columns)
-    return columns if whole and frame[number].is_finite().all() else None
+    whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
+    return frame.select("query", "item", number).rechunk() if whole and frame[number].is_finite().all() else None
 
 
 def _complain(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:

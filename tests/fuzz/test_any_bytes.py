@@ -1,7 +1,6 @@
 """Whatever the bytes, the readers succeed or raise one of rankdev's errors, in one line."""
 
 import gzip
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from rankdev import RankdevError
 from rankdev.formats import read_grades, read_lists, read_references, read_run
 from tests.formats.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
+from tests.fuzz.files import SLOW
 
 READERS = [read_run, read_references, read_grades, read_lists]
 SEEDS = [
@@ -26,9 +26,8 @@ SEEDS += [(f"{suffix}.zst", zstandard.compress(content)) for suffix, content in 
 SUFFIXES = ["run", "csv", "tsv", "json", "jsonl", "parquet", "gz", "zst"]
 ODD = [b"\n", b"\r", b'"', b",", b"\t", b" ", b"{", b"}", b"[", b"]", b"null", b"NaN", b"1e999", b"-", b"\0", b"\xff"]
 ODD += [b"true", b"1" * 40, b"\\ud800", b"[[[", b"\xef\xbb\xbf", b"PAR1", b"0", b":", b'""']
-EXAMPLES = int(os.environ.get("RANKDEV_FUZZ", "150"))
 
-fuzz = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(max_examples=SLOW * 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def check_all(path: Path, content: bytes) -> None:

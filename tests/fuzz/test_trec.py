@@ -1,0 +1,115 @@
+"""TREC files read fast, in batches of any size, give what a plain parser gives, to the line of an error."""
+
+import math
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rankdev import RankdevError
+from rankdev.errors import FileFormatError
+from rankdev.formats.streams import Source
+from rankdev.formats.trec import QRELS, RUN, Layout, read_trec
+from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
+
+Row = tuple[int, str, str, float]  # the line, the query, the item, the number
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
+
+def plain(content: bytes, layout: Layout, number: str) -> list[Row] | int:
+    """Read as plainly as can be: the rows, or the first wrong line."""
+    rows = []
+    for at, line in enumerate(content.split(b"\n"), start=1):
+        try:
+            fields = [field for field in re.split("[ \t\r]+", line.decode()) if field]
+        except UnicodeDecodeError:
+            return at
+        if not fields:
+            continue
+        value = fields[min(len(fields) - 1, layout.columns.index(number))]
+        whole = layout.least <= len(fields) <= len(layout.columns)
+        if not whole or not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
+            return at
+        rows.append((at, fields[0], fields[2], float(value)))
+    return rows
+
+
+def made(chance: Random, layout: Layout) -> bytes:
+    gaps = [" "] * chance.choice([1, 5, 60]) + ["  ", "\t", " \t", "   ", "\r", " \r "]
+    ends = ["\n"] * chance.choice([1, 30]) + ["\r\n", " \n", "\n\n", "\n \n", "\r\r\n", "\t\n"]
+    begins = [""] * chance.choice([1, 30]) + [" ", "\t", "  ", "\r"]
+    numbers = NUMBERS + chance.choice([[], [], NO_NUMBERS])
+    lines = []
+    for _ in range(chance.randint(1, 8)):
+        fields = [chance.choice(IDS), chance.choice(["0", "Q0"]), chance.choice(IDS)]
+        if layout is RUN:
+            fields += [chance.choice(["1", "2", "x", "10"]), chance.choice(numbers)]
+            fields += chance.choice([[], ["t"], ["t"], ["7"], ["7.5"]])  # a numeric tag could pass for a score
+        else:
+            fields += [chance.choice(numbers)]
+        if chance.random() < 0.02:
+            fields = chance.choice([fields[:-1], [*fields, "3"]])
+        *most, last = fields
+        lines.append(chance.choice(begins) + "".join(field + chance.choice(gaps) for field in most) + last)
+        lines.append(chance.choice(ends))
+    content = "".join(lines).encode()
+    if chance.random() < 0.02:
+        content = content.replace(b"d", b"\xff", 1)
+    return content.rstrip(b"\n") if chance.random() < 0.3 else content
+
+
+def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    for seed, chance in enumerate(seeds()):
+        layout, number = chance.choice([(RUN, "score"), (RUN, "rank"), (QRELS, "grade")])
+        content = made(chance, layout)
+        path.write_bytes(content)
+        small_batches(chance, monkeypatch)
+        try:
+            with Source(path) as source:
+                batches = read_trec(source, layout, number)
+                read: list[Row] | int | None = [
+                    (line_of(row), *values) for frame, line_of in batches for row, values in enumerate(frame.rows())
+                ]
+        except FileFormatError as error:
+            read = error.line
+        assert read == plain(content, layout, number), f"seed {seed}: {content!r}"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+@pytest.mark.parametrize(
+    ("line", "score"),
+    [
+        ("q Q0 d1  1 9", 9),  # a right-aligned rank and no tag
+        ("q Q0 d1    1 9 7", 9),
+        ("q Q0 \td1 1 9 t", 9),
+        ("q Q0 d1\t 1 9 t", 9),
+        ("q Q0 d1 1 \r9 t", 9),
+        ("q\rQ0\rd1\r1\r9", 9),
+        (" q Q0 d1 1 9 8 ", 9),
+        ("\tq Q0 d1 1 9 t\t", 9),
+    ],
+)
+def test_any_white_space_separates(tmp_path: Path, line: str, score: float, end: str) -> None:
+    path = tmp_path / "file"
+    for content in (line, line + end, f"q Q0 d0 10 3 t{end}{line}", f"{line}{end}q Q0 d0 10 3 t"):
+        path.write_bytes(content.encode())
+        with Source(path) as source:
+            rows = [row for frame, _ in read_trec(source, RUN, "score") for row in frame.rows()]
+        assert ("q", "d1", score) in rows
+        assert all(row in {("q", "d1", score), ("q", "d0", 3)} for row in rows)
+
+
+@pytest.mark.parametrize("line", ["q  0 d1 2", "q 0 \td1 2", "q 0 d1   2 ", "\rq 0 d1 \r2"])
+def test_white_space_of_qrels(tmp_path: Path, line: str) -> None:
+    (tmp_path / "file").write_text(f"{line}\nq 0 d2 1\n")
+    with Source(tmp_path / "file") as source:
+        rows = [row for frame, _ in read_trec(source, QRELS, "grade") for row in frame.rows()]
+    assert rows == [("q", "d1", 2), ("q", "d2", 1)]
+
+
+def test_grades_are_no_ranks(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("q 0 d1 2\n")
+    with Source(tmp_path / "file") as source, pytest.raises(RankdevError, match=r"4 columns; .* looks like qrels"):
+        list(read_trec(source, RUN, "rank"))
