@@ -1,4 +1,6 @@
+import os
 import shutil
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -42,5 +44,22 @@ def rankdev(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
             except SystemExit as stop:
                 status = int(stop.code or 0)
         return Finished(status, *capfd.readouterr())
+
+    return run
+
+
+ENTRY = "import sys; sys.argv[0] = 'rankdev'; from rankdev.cli import main; main()"
+
+
+@pytest.fixture
+def shell(folder: Path) -> Callable[..., Finished]:
+    """Run a line of bash in which ``rankdev`` is a process of its own; bytes that are no text are shown as such."""
+
+    def run(line: str, **environment: str) -> Finished:
+        script = f'rankdev() {{ "$PYTHON" -c "$ENTRY" "$@"; }}; {line}'
+        variables = {**os.environ, "PYTHON": sys.executable, "ENTRY": ENTRY, **environment}
+        done = subprocess.run(["bash", "-c", script], capture_output=True, cwd=folder, env=variables, check=False)
+        out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
+        return Finished(done.returncode, out, err)
 
     return run

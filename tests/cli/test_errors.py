@@ -72,19 +72,6 @@ def test_click_s_own_errors_are_status_2(rankdev, arguments, message):
     assert message in done.err
 
 
-@pytest.mark.parametrize("target", ["places.jsonl", "blended.run"])
-def test_an_input_is_never_written_over(rankdev, folder, target):
-    before = (folder / target).read_bytes()
-    for arguments in (
-        ("eval", "places.jsonl", "blended.run"),
-        ("compare", "places.jsonl", "blended.run", "nearest.run"),
-    ):
-        done = rankdev(*arguments, "blended.run", "-o", target)
-        assert done.status == 2
-        assert f"{target}: this file is read; write to another one" in done.err
-    assert (folder / target).read_bytes() == before
-
-
 def test_repeated_items_are_a_warning(rankdev, folder):
     (folder / "twice.json").write_text('{"museums": ["art-hall", "art-hall"]}')
     done = rankdev("eval", "places.jsonl", "twice.json")

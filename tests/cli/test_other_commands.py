@@ -114,15 +114,6 @@ def test_refs_refuse_a_negative_seed(rankdev, folder, arguments):
     assert "-1 is not in the range" in done.err
 
 
-def test_refs_never_writes_over_what_it_reads_or_writes(rankdev, folder):
-    (folder / "prefs.csv").write_text(JUDGED)
-    assert "this file is read" in rankdev("refs", "preferences", "prefs.csv", "-o", "prefs.csv").err
-    done = rankdev("refs", "preferences", "prefs.csv", "-o", "x.csv", "--strengths", "x.csv")
-    assert done.status == 2
-    assert "need files of their own" in done.err
-    assert (folder / "prefs.csv").read_text() == JUDGED
-
-
 def test_refs_next_spends_the_budget(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
     rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rankdev import References, Run, UsageError
-from rankdev.formats import write_references, write_run
-from rankdev.formats.streams import writing
+from rankdev import DataError, References, Run, UsageError
+from rankdev.formats import read_run, write_references, write_run
+from rankdev.formats.writing import writing
 
 RUN = Run.from_lists({"q1": ["d1"]})
 LINE = b"q1 Q0 d1 1 1 rankdev\n"
@@ -54,14 +54,103 @@ def test_packed_files_are_the_same_every_time(tmp_path: Path) -> None:
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_the_umask_is_respected(tmp_path: Path) -> None:
+@pytest.fixture(params=["unnamed", "hidden"])
+def any_file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write as where files without a name can be made, and as where they cannot."""
+    if request.param == "hidden":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    return request.param
+
+
+@pytest.mark.usefixtures("any_file_system")
+def test_the_umask_is_respected_and_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mask = os.umask(0o027)
     try:
-        write_run(RUN, tmp_path / "a.run")
-        assert os.umask(0o027) == 0o027
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda mask: pytest.fail("the umask belongs to the whole process"))
+            write_run(RUN, tmp_path / "a.run")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "a.run").stat().st_mode) == 0o640
+
+
+@pytest.mark.usefixtures("any_file_system")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o660, 0o755])
+def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes(b"before")
+    path.chmod(mode)
+    write_run(RUN, path)
+    assert path.read_bytes() == LINE
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_what_is_being_written_cannot_be_seen(tmp_path: Path) -> None:
+    with writing(tmp_path / "a.run") as stream:
+        stream.write(b"half of it")
+        stream.flush()
+        assert not list(tmp_path.iterdir())
+        stream.write(b" and the rest")
+    assert (tmp_path / "a.run").read_bytes() == b"half of it and the rest"
+
+
+@pytest.mark.usefixtures("any_file_system")
+def test_where_a_link_cannot_be_made_the_content_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", lambda *a, **k: (_ for _ in ()).throw(PermissionError(1, "not here")))
+    (tmp_path / "a.run").write_bytes(b"before")
+    (tmp_path / "a.run").chmod(0o600)
+    write_run(RUN, tmp_path / "a.run")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [LINE]
+    assert stat.S_IMODE((tmp_path / "a.run").stat().st_mode) == 0o600
+
+
+def test_what_a_killed_process_left_is_swept_and_what_a_living_one_holds_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".rankdev.0123456789abcdef").write_bytes(b"half")
+    (tmp_path / ".rankdev.mine").write_bytes(b"another's")
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    with writing(tmp_path / "a.run") as stream:
+        held = {path.name for path in tmp_path.iterdir()} - {".rankdev.mine"}
+        assert len(held) == 1
+        assert ".rankdev.0123456789abcdef" not in held
+        write_run(RUN, tmp_path / "b.run")
+        assert held <= {path.name for path in tmp_path.iterdir()}
+        stream.write(b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".rankdev.mine", "a.run", "b.run"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is protected against root")
+def test_a_file_that_is_protected_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_bytes(b"before")
+    (tmp_path / "a.run").chmod(0o444)
+    with pytest.raises(UsageError, match="Permission denied"):
+        write_run(RUN, tmp_path / "a.run")
+    assert (tmp_path / "a.run").read_bytes() == b"before"
+
+
+def test_an_open_descriptor_is_written_where_it_stands(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    with log.open("ab") as opened:
+        write_run(RUN, f"/dev/fd/{opened.fileno()}")
+        (tmp_path / "link").symlink_to(f"/dev/fd/{opened.fileno()}")
+        write_run(RUN, tmp_path / "link")
+        opened.write(b"after\n")
+    assert log.read_bytes() == b"before\n" + LINE + LINE + b"after\n"
+
+
+def test_zstd_is_written_with_a_checksum(tmp_path: Path) -> None:
+    run = Run.from_lists({f"q{i}": [f"d{j}" for j in range(50)] for i in range(20)})
+    write_run(run, tmp_path / "a.run.zst")
+    packed = bytearray((tmp_path / "a.run.zst").read_bytes())
+    assert zstandard.get_frame_parameters(bytes(packed)).has_checksum
+    for at in range(len(packed) // 2, len(packed), 7):
+        packed[at] ^= 1
+        (tmp_path / "b.run.zst").write_bytes(packed)
+        with pytest.raises(DataError):
+            read_run(tmp_path / "b.run.zst")
+        packed[at] ^= 1
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

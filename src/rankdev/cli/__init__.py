@@ -12,6 +12,7 @@ import click
 
 from rankdev import __version__
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
+from rankdev.files_in_use import one_command
 
 COMMANDS = {
     "eval": "Score runs against references.",
@@ -54,8 +55,10 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rankdev")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Evaluate rankings against ordered references."""
+    ctx.with_resource(one_command())
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.errors import MissingExtraError, UsageError
+from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
@@ -20,11 +22,23 @@ if TYPE_CHECKING:
 PROGRESS_BYTES = 50_000_000
 
 
+def _announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse an output that cannot be written, or that another option names too, before the work for it begins."""
+    if path is not None:
+        announce_output(path)
+    return path
+
+
+def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Add an option that names a file to write."""
+    return click.option(*names, metavar="FILE", callback=_announce, **settings)
+
+
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --format and -o."""
     from rankdev.reporting.tables import FORMATS
 
-    command = click.option("-o", "--output", metavar="FILE", help="Write here instead of to the terminal.")(command)
+    command = file_option("-o", "--output", help="Write here instead of to the terminal.")(command)
     return click.option(
         "--format", "form", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else a table."
     )(command)
@@ -36,11 +50,30 @@ def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None)
         from rankdev.reporting.plots import check_name
 
         check_name(path)
-        if not Path(path).absolute().parent.is_dir():
-            raise UsageError(f"{path}: there is no such folder to write to")
-        if find_spec("matplotlib") is None:
-            raise MissingExtraError("matplotlib", "plot", "a picture")
-    return path
+        _check_matplotlib()
+    return _announce(ctx, param, path)
+
+
+def _check_pictures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+    """Refuse a folder of pictures that could not be made before the work for them begins."""
+    if folder is not None:
+        _check_matplotlib()
+        above = Path(folder).absolute()
+        while not above.exists():
+            above = above.parent
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UsageError(f"{folder}: cannot write here ({above} is no folder to write to); choose another folder")
+    return folder
+
+
+def _check_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib", "plot", "a picture")
+
+
+def figures_option(what: str) -> Callable[..., Any]:
+    """Add --figures, a folder of pictures."""
+    return click.option("--figures", metavar="DIR", callback=_check_pictures, help=f"Write {what} there.")
 
 
 figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Draw it too: PNG, SVG or PDF.")
@@ -89,15 +122,6 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
     )
 
 
-def check_output(output: str | None, *inputs: str | None) -> None:
-    """Refuse to write over a file that is read."""
-    if output is None or not Path(output).exists():
-        return
-    for path in inputs:
-        if path not in (None, "-") and Path(str(path)).exists() and Path(str(path)).samefile(output):
-            raise UsageError(f"{output}: this file is read; write to another one")
-
-
 def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Name each run by --name or by its file."""
     from rankdev.formats.names import system_name
@@ -116,7 +140,7 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
 
 def deliver(report: Any, form: str | None, output: str | None) -> None:
     """Print a report or write it to a file, in the format asked for."""
-    from rankdev.formats.streams import writing
+    from rankdev.formats.writing import writing
     from rankdev.reporting.tables import choose_format
 
     chosen = choose_format(form, output)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.options import (
-    check_output,
     measure_option,
     order_options,
     output_options,
@@ -76,7 +75,6 @@ def load_scores(
     """Score runs against references, or read scores that were computed elsewhere."""
     from rankdev.evaluation.score_files import read_scores
 
-    check_output(click.get_current_context().params.get("output"), references, table, *runs)
     if table is not None:
         if references is not None:
             raise UsageError("give either REFERENCES and RUNs or --scores, not both")

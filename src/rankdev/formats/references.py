@@ -12,9 +12,10 @@ import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.runs import run_from_source, run_from_table
-from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
+from rankdev.formats.streams import PathLike, Source, plain_suffix
 from rankdev.formats.tables import Table, encode_table, joined, read_json, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
+from rankdev.formats.writing import writing
 from rankdev.references.columns import check_once
 from rankdev.references.references import References
 from rankdev.runs import Run

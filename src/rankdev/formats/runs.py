@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.formats.streams import PathLike, Source, plain_suffix, writing
+from rankdev.formats.streams import PathLike, Source, plain_suffix
 from rankdev.formats.tables import Table, encode_table, read_json, read_table
 from rankdev.formats.trec import RUN, read_trec, write_trec
+from rankdev.formats.writing import writing
 from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
 
 

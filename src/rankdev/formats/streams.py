@@ -1,26 +1,25 @@
-"""Bytes in and out: paths and standard streams, plain, gzip or zstd, in batches of whole lines."""
+"""Bytes in: paths and standard streams, plain, gzip or zstd, in batches of whole lines."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
-import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
+from rankdev import files_in_use
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.tabular import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
-PathLike = str | os.PathLike[str]
+PathLike = files_in_use.PathLike
 
 HEAD_BYTES = 1 << 16
 BATCH_BYTES = 16 << 20  # small enough for the allocator to use the same memory again for each batch
@@ -41,6 +40,7 @@ class Source:
         self._reported = 0
         self._raw = _open(self._path)
         try:
+            _remember(self._path, self._raw)
             self._stream = self._unpacked()
             self._head = self._guarded(lambda: self._stream.read(HEAD_BYTES)).removeprefix(_BOM)
             self.kind = self._known_kind()
@@ -164,57 +164,10 @@ def plain_suffix(path: PathLike) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-@contextmanager
-def writing(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open for writing, packed as the name says; the file appears only when everything is written."""
-    if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(os.path.realpath(path))
-    special = target.exists() and not target.is_file() and not target.is_dir()  # a pipe or a device stays in its place
-    try:
-        with target.open("wb") if special else _replacing(target) as raw, _packed(raw, target.suffix.lower()) as stream:
-            yield stream
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write here ({error.strerror}); choose another place") from None
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    handle, temporary = tempfile.mkstemp(prefix=".rankdev.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            yield raw
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _packed(raw: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    if suffix == ".gz":
-        with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
-            yield stream  # type: ignore[misc]
-    elif suffix == ".zst":
-        import zstandard
-
-        with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as stream:
-            yield stream
-    else:
-        yield raw
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _open(path: str) -> Any:
     if path == "-":
+        if sys.stdin is None:
+            raise UsageError("standard input is closed; give a file, or pipe something in")
         return sys.stdin.buffer
     try:
         return open(path, "rb")
@@ -226,6 +179,12 @@ def _open(path: str) -> Any:
         raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
     except ValueError:
         raise UsageError(f"{path!r} is not the name of a file") from None
+
+
+def _remember(path: str, raw: Any) -> None:
+    """Note a file that is read, standard input too, so that no command writes over it."""
+    with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
+        files_in_use.note_reading("/dev/stdin" if path == "-" else path, raw.fileno())
 
 
 def _is_record(line: bytes) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from rankdev.cli.options import (
-    check_output,
     deliver,
     measure_option,
     order_options,
@@ -45,6 +44,5 @@ def command(
     """
     from rankdev.reporting.door import report_of
 
-    check_output(output, references, *runs)
     scores = score_runs(references, runs, names, measures, order=order, ties=ties)
     deliver(report_of(scores, per_query=per_query), form, output)

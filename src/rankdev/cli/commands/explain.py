@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import check_output, deliver, order_options, output_options
+from rankdev.cli.options import deliver, order_options, output_options
 from rankdev.errors import DataError, suggestion
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def command(
     from rankdev.reporting.explanation import print_explanation
     from rankdev.reporting.tables import Report, choose_format, console
 
-    check_output(output, references, run)
     known = read_references(references)
     if query not in known:
         raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")

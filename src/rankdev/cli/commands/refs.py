@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import check_output, deliver, output_options
+from rankdev.cli.options import deliver, file_option, output_options
 from rankdev.cli.score_source import seed_option
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev.references.references import References
 
-output_option = click.option("-o", "--output", default="-", metavar="FILE", help="Default: JSONL on standard output.")
+output_option = file_option("-o", "--output", default="-", help="Default: JSONL on standard output.")
 
 
 @click.group("refs", short_help="Build references from grades, lists or preferences.")
@@ -35,7 +34,6 @@ def grades(source: str, output: str) -> None:
     """
     from rankdev.formats import read_grades
 
-    check_output(output, source)
     _write(read_grades(source), output)
 
 
@@ -49,7 +47,6 @@ def lists(source: str, output: str) -> None:
     """
     from rankdev.formats import read_lists
 
-    check_output(output, source)
     _write(read_lists(source), output)
 
 
@@ -76,8 +73,8 @@ def lists(source: str, output: str) -> None:
 @click.option("--rule", type=click.Choice(["partition", "leader"]), default="partition", show_default=True)
 @click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
 @click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality and crowd-bt.")
-@click.option("--strengths", "strengths_file", metavar="FILE", help="Write each item's strength and interval here too.")
-@click.option("--workers", "workers_file", metavar="FILE", help="Write each worker's quality here (crowd-bt).")
+@file_option("--strengths", "strengths_file", help="Write each item's strength and interval here too.")
+@file_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
 @seed_option
 def preferences(
     source: str, output: str, strengths_file: str | None, workers_file: str | None, method: str, **options: Any
@@ -91,11 +88,6 @@ def preferences(
     from rankdev.preferences import summarise, tiers_from_preferences
     from rankdev.references.references import References
 
-    for target in (output, strengths_file, workers_file):
-        check_output(target, source)
-    targets = [path for path in (output, strengths_file, workers_file) if path is not None]
-    if len(set(targets)) < len(targets):
-        raise UsageError("references, --strengths and --workers need files of their own")
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
     found = tiers_from_preferences(read_preferences(source), method, **options)
@@ -144,14 +136,11 @@ def next_(
 def _write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write references, and tables by file name beside them; no file appears unless all can be written."""
     from rankdev.formats.references import encode_references
-    from rankdev.formats.streams import writing
     from rankdev.formats.tables import encode_table
+    from rankdev.formats.writing import writing
 
     contents = [(output, encode_references(references, output))]
     contents += [(path, encode_table(frame, path)) for path, frame in tables.items()]
-    for path, _ in contents:
-        if Path(path).is_dir():
-            raise UsageError(f"{path}: this is a folder; give a file")
     with ExitStack() as stack:
         streams = [stack.enter_context(writing(path)) for path, _ in contents]
         for stream, (_, content) in zip(streams, contents, strict=True):

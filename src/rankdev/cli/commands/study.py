@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, figure_option, output_options, working_progress
+from rankdev.cli.options import deliver, figure_option, figures_option, output_options, working_progress
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def controlled(figure: str | None, form: str | None, output: str | None) -> None
 @click.option("--runs", metavar="DIR", help="Their runs, one file a system; names like model-setting form a grid.")
 @click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
-@click.option("--figures", metavar="DIR", help="Write figure1.png (sensitivity), power.png and stability.png there.")
+@figures_option("figure1.png (sensitivity), power.png and stability.png")
 @output_options
 def poi(
     references: str | None,
@@ -80,7 +80,7 @@ def poi(
 @click.option("--tiers", is_flag=True, help="Only the tier statistics of the judgments; needs no runs.")
 @click.option("--quick", is_flag=True, help="Fewer subsamples and flips.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
-@click.option("--figures", metavar="DIR", help="Write figure2.png (agreement) there.")
+@figures_option("figure2.png (agreement)")
 @output_options
 def trec_dl(
     tiers: bool, quick: bool, seed: int, figures: str | None, form: str | None, output: str | None, **files: Any

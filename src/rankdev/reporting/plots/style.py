@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from rankdev.errors import MissingExtraError, UsageError
-from rankdev.formats.streams import writing
+from rankdev.formats.writing import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from rankdev.formats.streams import writing
+from rankdev.formats.writing import writing
 
 
 def default_folder() -> Path:

@@ -1,0 +1,109 @@
+"""What one command reads and writes, so that no output takes the place of an input or of another output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from stat import S_ISDIR, S_ISREG
+
+from rankdev.errors import UsageError
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file by its name and, where it is there, by itself: links and other spellings are the same file."""
+
+    name: str
+    place: str
+    identity: tuple[int, int] | None
+
+    @classmethod
+    def at(cls, path: PathLike) -> _File:
+        identity = None
+        with suppress(OSError, ValueError):
+            there = os.stat(path)
+            identity = (there.st_dev, there.st_ino)
+        return cls(os.fspath(path), os.path.realpath(path), identity)
+
+    def same(self, other: _File) -> bool:
+        return self.place == other.place or (self.identity is not None and self.identity == other.identity)
+
+
+@dataclass
+class _InUse:
+    read: list[_File] = field(default_factory=list)
+    announced: list[_File] = field(default_factory=list)
+    written: list[_File] = field(default_factory=list)
+
+
+_commands: list[_InUse] = []
+
+
+@contextmanager
+def one_command() -> Iterator[None]:
+    """Hold everything read and written inside against each other; outside, a file may be read and then replaced."""
+    _commands.append(_InUse())
+    try:
+        yield
+    finally:
+        _commands.pop()
+
+
+def announce_output(path: PathLike) -> None:
+    """Say before the work that this will be written: refused at once where it cannot be."""
+    if not _commands:
+        return
+    now = _commands[-1]
+    target = _File.at(path)
+    if str(path) == "-":
+        target = _File("-", "-", None)
+    elif not is_special(path):
+        _refuse_an_input(target, now)
+        if os.path.isdir(path):
+            raise UsageError(f"{path}: cannot write here (Is a directory); give a file")
+        folder = os.path.dirname(target.place)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise UsageError(f"{path}: cannot write here (there is no such folder to write to); choose another place")
+    if any(target.same(other) for other in now.announced):
+        raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
+    now.announced.append(target)
+
+
+def note_reading(path: PathLike, descriptor: int) -> None:
+    """Remember an input; refused where it is announced as an output."""
+    if not _commands or is_special(descriptor):
+        return
+    now, there = _commands[-1], os.fstat(descriptor)
+    file = _File(os.fspath(path), os.path.realpath(path), (there.st_dev, there.st_ino))
+    now.read.append(file)
+    for target in now.announced:
+        _refuse_an_input(target, now)
+
+
+def note_writing(path: PathLike) -> None:
+    """Remember an output; refused where it is an input, or was written before."""
+    if not _commands or is_special(path):
+        return
+    now, target = _commands[-1], _File.at(path)
+    _refuse_an_input(target, now)
+    if any(target.same(other) for other in now.written):
+        raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
+    now.written.append(target)
+
+
+def _refuse_an_input(target: _File, now: _InUse) -> None:
+    if any(target.same(file) for file in now.read):
+        raise UsageError(f"{target.name}: this file is read; write to another one")
+
+
+def is_special(path: PathLike | int) -> bool:
+    """Tell pipes, terminals and devices, which hold nothing that could be lost."""
+    try:
+        there = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (S_ISREG(there) or S_ISDIR(there))

@@ -1,0 +1,107 @@
+"""No output takes the place of an input or of another output; what is written is what was asked for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+PLACES, BLENDED, NEAREST = "places.jsonl", "blended.run", "nearest.run"
+CALLS = [
+    ("eval", PLACES, BLENDED),
+    ("explain", PLACES, BLENDED, "--query", "hotel-astoria"),
+    ("compare", PLACES, BLENDED, NEAREST),
+    ("agreement", PLACES, BLENDED, NEAREST, "-m", "RDQ@5", "-m", "AP@5"),
+    ("power", PLACES, BLENDED, NEAREST, "--sizes", "5", "--subsamples", "2"),
+    ("stability", PLACES, BLENDED, NEAREST, "--sizes", "5", "--subsamples", "2"),
+    ("sensitivity", PLACES, BLENDED, NEAREST, "-n", "5", "--subsamples", "2", "--grid", "alpha=1"),
+    ("plan", PLACES, BLENDED, NEAREST),
+    ("refs", "lists", PLACES),
+    ("refs", "lists", BLENDED),
+    ("refs", "preferences", "judgments.csv"),
+    ("refs", "next", "judgments.csv", "--budget", "2"),
+]
+SEPARATE = "two outputs of this call are the same file"
+
+
+def inputs(call: tuple[str, ...]) -> list[str]:
+    return [word for word in call if word in (PLACES, BLENDED, NEAREST, "judgments.csv")]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+@pytest.mark.parametrize("spelling", ["plain", "dotted", "symbolic", "hard"])
+def test_an_input_is_never_written_over(rankdev, folder, call, spelling):
+    for target in inputs(call):
+        before = (folder / target).read_bytes()
+        path = {"plain": target, "dotted": f"./{target}"}.get(spelling, f"{spelling}-{target}")
+        if spelling == "symbolic":
+            (folder / path).symlink_to(target)
+        elif spelling == "hard":
+            os.link(folder / target, folder / path)
+        done = rankdev(*call, "-o", path, *([] if call[0] == "refs" and call[1] != "next" else ["--format", "csv"]))
+        assert (done.status, done.out) == (2, "")
+        assert f"rankdev: {path}: this file is read; write to another one\n" in done.err
+        assert (folder / target).read_bytes() == before
+
+
+def test_a_picture_is_never_written_over_an_input(rankdev, folder):
+    (folder / BLENDED).rename(folder / "blended.svg")
+    before = (folder / "blended.svg").read_bytes()
+    done = rankdev("compare", PLACES, "blended.svg", NEAREST, "--figure", "./blended.svg")
+    assert done.status == 2
+    assert "rankdev: ./blended.svg: this file is read" in done.err
+    assert (folder / "blended.svg").read_bytes() == before
+
+
+def test_standard_input_from_a_file_is_an_input(shell, folder):
+    before = (folder / BLENDED).read_bytes()
+    done = shell(f"rankdev refs lists - -o {BLENDED} < {BLENDED}")
+    assert done.status == 2
+    assert f"{BLENDED}: this file is read" in done.err
+    assert (folder / BLENDED).read_bytes() == before
+
+
+@pytest.mark.parametrize("other", ["x.csv", "./x.csv", "../{here}/x.csv"])
+@pytest.mark.parametrize("option", ["--strengths", "--workers"])
+def test_two_outputs_are_two_files(rankdev, folder, option, other):
+    call = ("refs", "preferences", "judgments.csv", "--method", "crowd-bt", "--resamples", "2")
+    done = rankdev(*call, "-o", "x.csv", option, other.format(here=folder.name))
+    assert done.status == 2
+    assert SEPARATE in done.err
+    assert not (folder / "x.csv").exists()
+
+
+def test_a_table_and_its_picture_are_two_files(rankdev):
+    done = rankdev("compare", PLACES, BLENDED, NEAREST, "--format", "csv", "-o", "x.svg", "--figure", "./x.svg")
+    assert done.status == 2
+    assert SEPARATE in done.err
+
+
+@pytest.mark.parametrize("option", ["-o", "--figure"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(rankdev, monkeypatch, option):
+    monkeypatch.setattr("rankdev.meta.power.power", lambda *a, **k: pytest.fail("the work has begun"))
+    done = rankdev("power", PLACES, BLENDED, NEAREST, option, "no/such/folder.svg", "--format", "csv")
+    assert done.status == 2
+    assert "no/such/folder.svg: cannot write here" in done.err
+
+
+@pytest.mark.parametrize("call", [("study", "poi"), ("study", "trec-dl", "--tiers")], ids=" ".join)
+def test_pictures_that_cannot_be_drawn_are_refused_before_the_work(rankdev, monkeypatch, folder, call):
+    monkeypatch.setattr("rankdev.studies.poi.run_poi", lambda *a, **k: pytest.fail("the work has begun"))
+    monkeypatch.setattr("rankdev.studies.trec_dl.study.all_tiers", lambda *a, **k: pytest.fail("the work has begun"))
+    done = rankdev(*call, "--figures", f"{PLACES}/pictures")
+    assert done.status == 2
+    assert f"{PLACES}/pictures: cannot write here" in done.err
+    monkeypatch.setattr("rankdev.cli.options.find_spec", lambda name: None)
+    done = rankdev(*call, "--figures", "pictures")
+    assert done.status == 2
+    assert "a picture needs matplotlib; install it with" in done.err
+    assert not (folder / "pictures").exists()
+
+
+def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
+    import rankdev as rd
+
+    references = rd.read_references(PLACES)
+    rd.write_references(references, PLACES)
+    rd.write_references(references, PLACES)
+    assert rd.read_references(PLACES) == references
