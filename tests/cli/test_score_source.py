@@ -138,7 +138,7 @@ def test_json_has_no_infinity(rankdev, folder):
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "say which with -a and -b: nearest, popular, blended"),
-        (("power", "places.jsonl", *RUNS, "--figure", "no/x.png"), 2, "no/x.png: there is no such folder"),
+        (("power", "places.jsonl", *RUNS, "--figure", "no/x.png"), 2, "no/x.png: cannot write here"),
         (("compare", "places.jsonl", *RUNS, "--figure", "x.png"), 2, "--figure shows two systems"),
         (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a picture's name must end in"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),
