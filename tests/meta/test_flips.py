@@ -1,5 +1,6 @@
 from fractions import Fraction
 from importlib.util import find_spec
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -7,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankdev.errors import MissingExtraError, UsageError
-from rankdev.meta.flips import count_extremes, lag_order, open_engine
+from rankdev.meta.flips import Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.exact_sums import BITS, largest_of, scale_for
 from rankdev.meta.flips.random_bits import draw, flip_words, hashed, stream_keys
-from tests.meta.plain import all_extremes
+from tests.meta.plain import all_extremes, exact_p
 
 ENGINES = [
     pytest.param(name, marks=pytest.mark.skipif(not find_spec(name), reason=f"{name} is not installed"))
@@ -26,7 +27,7 @@ fractions = st.one_of(
 def counts(engine, values, n, *, seed=0, subsamples=3, permutations=60, **options):
     """Counts with pairs in dictionary order: ``[subsample, pair, measure]``."""
     opened = open_engine(engine, values, 0)
-    found = count_extremes(opened, n, stream_keys(seed, n, subsamples), permutations, **options)
+    found = count_extremes(opened, Sampling(n), stream_keys(seed, n, subsamples), permutations, **options)
     return found[:, lag_order(values.shape[1])]
 
 
@@ -105,10 +106,10 @@ def test_threads_and_shares_change_nothing(engine, monkeypatch):
     values = np.random.default_rng(0).random((100, 4, 2))
     opened = open_engine(engine, values, 0)
     keys = stream_keys(0, 70, 25)
-    expected = count_extremes(opened, 70, keys, 300, threads=1)
+    expected = count_extremes(opened, Sampling(70), keys, 300, threads=1)
     monkeypatch.setattr(type(opened), "batch", 3)
     monkeypatch.setattr(type(opened), "share", 110)
-    assert np.array_equal(count_extremes(opened, 70, keys, 300, threads=4), expected)
+    assert np.array_equal(count_extremes(opened, Sampling(70), keys, 300, threads=4), expected)
 
 
 @given(st.integers(1, 200_000), st.floats(1e-300, 1e300))
@@ -126,3 +127,52 @@ def test_unknown_and_missing_engines_are_refused(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"rankdev\[gpu\]"):
         open_engine("torch", values, 0)
     assert type(open_engine("auto", values, 1e18)).__name__ == "NumpyEngine"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exact_flips_are_all_flips(engine):
+    rng = np.random.default_rng(4)
+    rows = [[Fraction(int(x), 7) for x in rng.integers(0, 8, 9)] for _ in range(3)]
+    values = np.array(rows, dtype=float).T[:, :, None]
+    opened = open_engine(engine, values, 0)
+    found = count_extremes(opened, Sampling(6, exact=True), stream_keys(0, 6, 4), 2**5)
+    picks = draw(stream_keys(0, 6, 4)[:, 0], 9, 6)
+    for counts, pick in zip(found[:, lag_order(3), 0], picks, strict=True):
+        expected = [exact_p([a[q] - b[q] for q in pick]) for a, b in combinations(rows, 2)]
+        assert [Fraction(int(count), 2**5) for count in counts] == expected
+
+
+def test_draws_with_replacement_take_every_query_alike_and_repeat():
+    picks = draw(stream_keys(0, 5, 20_000)[:, 0], 12, 5, replace=True)
+    share = np.bincount(picks.ravel(), minlength=12) / picks.size
+    assert np.abs(share - 1 / 12).max() < 5 * np.sqrt(1 / 12 / picks.size)
+    distinct = (np.diff(picks, axis=1) > 0).all(axis=1).mean()
+    assert abs(distinct - 12 * 11 * 10 * 9 * 8 / 12**5) < 0.02
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_draw_with_replacement_alike(engine):
+    values = np.random.default_rng(0).random((30, 4, 2))
+    keys, sampling = stream_keys(0, 40, 6), Sampling(40, replace=True)
+    expected = count_extremes(open_engine("numpy", values, 0), sampling, keys, 100)
+    assert np.array_equal(count_extremes(open_engine(engine, values, 0), sampling, keys, 100), expected)
+
+
+@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
+def test_the_vector_instructions_do_what_plain_numba_does():
+    from numba import njit
+
+    from rankdev.meta.flips.table_rows import NIBBLES, TILE, add_rows, add_rows_plain
+
+    @njit
+    def by_address(sums, table, word):
+        add_rows(np.uintp(sums.ctypes.data), np.uintp(table.ctypes.data), word)
+
+    rng = np.random.default_rng(0)
+    table = np.rint(rng.random((NIBBLES, 16, TILE)) * 2**40)
+    one, other = np.zeros(TILE), np.zeros(TILE)
+    for word in rng.integers(0, 2**64, 20, dtype=np.uint64):
+        by_address(one, table, word)
+        add_rows_plain(other, table, word)
+    assert np.array_equal(one, other)
+    assert one.all()

@@ -58,6 +58,19 @@ def test_both_kinds_of_doubt_by_a_stand_in():
     assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
 
 
+def test_the_draw_of_queries_has_its_own_seed():
+    """The weights of queries must not follow the random numbers that drew the judgments."""
+    value = np.linspace(0, 1, 12)
+
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
+
+    rows = [(f"q{k:02d}", "x", "y") for k in range(12)]
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
+    weight = np.random.Generator(np.random.Philox(5)).standard_exponential(12)
+    assert_allclose(doubt.both[0, 0, 0], (weight * value).sum() / weight.sum())
+
+
 def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
     def score(tiers, systems, measures):
         return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))

@@ -1,13 +1,15 @@
 import json
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.meta.flips.random_bits import draw, stream_keys
 from rankdev.meta.power import most_extremes, power
 from rankdev.meta.power_result import Bucket, Power
-from tests.meta.plain import all_extremes
+from tests.meta.plain import all_extremes, exact_p
 
 OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
 
@@ -232,3 +234,27 @@ def test_identical_systems_are_never_told_apart(make_scores, rng):
     found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
     assert not found.power.any()
     assert not found.rejected.any()
+
+
+def test_few_queries_are_enumerated_and_cannot_reject(make_scores, rng):
+    # 2 of the 32 flips of 5 queries are as extreme as anything can be: p ≥ .0625
+    scores = make_scores(rng.random((3, 60)) + np.array([[0], [3], [6]]))
+    found = power(scores, sizes=[5, 6], subsamples=30, permutations=1000)
+    assert not found.power[:, :, 0].any()
+    assert (found.power[:, :, 1] == 1).all()
+
+
+def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
+    rows = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 30) + shift] for shift in (0, 1, 2)]
+    found = power(make_scores(np.array(rows, dtype=float)), sizes=[8], subsamples=20, permutations=128, seed=2)
+    picks = draw(stream_keys(2, 8, 20)[:, 0], 30, 8)
+    for pair, (a, b) in enumerate(combinations(rows, 2)):
+        rejected = [exact_p([a[q] - b[q] for q in pick]) <= Fraction(1, 20) for pick in picks]
+        assert found.power[0, pair, 0] == np.mean(rejected)
+
+
+@pytest.mark.parametrize(("permutations", "alpha", "most"), [(100, 0.29, 29), (100, 0.57, 57), (1000, 0.001, 1)])
+def test_the_most_extremes_do_not_hang_on_rounding(permutations, alpha, most):
+    # .29 × 100 is 28.999999999999996 in floats
+    assert most_extremes(permutations, alpha, "paper") == most
+    assert most_extremes(permutations - 1, alpha, "plus-one") == most - 1

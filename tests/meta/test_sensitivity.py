@@ -55,10 +55,12 @@ def test_one_evaluation_serves_all_cells(calls):
     assert len(found.to_pandas()) == 4
 
 
-def test_the_paper_grid_has_25_cells(calls):
-    names, cells, texts = grid_measures("Stand", {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)})
-    assert names == ("alpha", "lam")
-    assert len(cells) == len(set(texts)) == 25
+def test_the_default_grid_is_the_paper_s(calls):
+    found = sensitivity(None, None, measure="Stand", n=10, subsamples=2, permutations=19)
+    table = found.to_polars()
+    assert table["alpha"].unique(maintain_order=True).to_list() == [0.5, 1, 2, 4, 8]
+    assert table["lam"].unique(maintain_order=True).to_list() == [0, 0.05, 0.1, 0.2, 0.4]
+    assert table.height == len(set(found.measures)) == 25
 
 
 def test_unknown_parameters_and_empty_grids_are_refused(calls):

@@ -11,6 +11,7 @@ from scipy import stats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.corrections import benjamini_hochberg, holm
+from rankdev.meta.flips.exact_sums import scale_for
 from rankdev.meta.paired import enumerated
 from rankdev.meta.significance import significance
 from tests.meta.plain import exact_p
@@ -154,6 +155,21 @@ def test_identical_systems_have_p_1_and_no_effect(make_scores, test, noise, rng)
     got = row(found, a="s0", b="s1")
     assert (got["p"], got["p_adjusted"], got["difference"], got["effect"]) == (1.0, 1.0, 0.0, 0.0)
     assert (got["wins"], got["ties"], got["losses"]) == (0, 30, 0)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon"])
+def test_a_single_unit_is_rounding_and_no_difference(make_scores, test):
+    # neighbouring floats halfway between two units are rounded apart; that must not win a query or move a p-value
+    scale = scale_for(np.array([1.0]), 30)[0]
+    other = np.full(30, 0.5 + 0.5 / scale)
+    one = np.nextafter(other, 1.0)
+    assert (np.rint(one * scale) - np.rint(other * scale) == 1).all()
+    one[:6] += [0.1, 0.2, 0.3, -0.1, 0.25, 0.5]
+    one[5] = 1.0
+    clean = np.where(np.arange(30) < 6, one, other)
+    noisy, expected = (significance(make_scores([x, other]), test=test).to_polars() for x in (one, clean))
+    assert noisy.select("wins", "ties", "losses").row(0) == (5, 24, 1)
+    assert noisy["p"][0] == pytest.approx(expected["p"][0])
 
 
 def test_wins_effect_and_difference_by_hand(make_scores):

@@ -56,6 +56,13 @@ def test_the_table_has_a_row_a_measure_and_size(make_scores, rng):
     assert stability(make_scores(rng.random((3, 20))), sizes=[5], subsamples=4).summary()["auc"][0] is None
 
 
+def test_subsamples_in_which_all_systems_tie_count_as_no_agreement(make_scores):
+    # one query of two tells the systems apart: a subsample of 2 of 4 has it in half of the cases
+    values = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]])
+    found = stability(make_scores(values), sizes=[2], subsamples=2000)
+    assert found.tau[0, 0] == pytest.approx(0.5, abs=0.05)
+
+
 def test_systems_that_all_tie_have_no_order(make_scores):
     found = stability(make_scores(np.full((3, 20), 0.1)), sizes=[5], subsamples=4)
     assert found.to_polars()["tau"][0] is None

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips import count_extremes, lag_order, open_engine
+from rankdev.meta.flips import Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.exact_sums import largest_of, scale_for, slack
 from rankdev.meta.flips.random_bits import stream_keys
 
@@ -58,7 +58,7 @@ def randomization(
     if np.isnan(p).any():
         chosen = open_engine(engine, values, float(values.size) * permutations)
         keys = stream_keys(seed, queries, 1)
-        counts = count_extremes(chosen, queries, keys, permutations, threads)[0]
+        counts = count_extremes(chosen, Sampling(queries), keys, permutations, threads)[0]
         drawn = p_from_counts(counts[lag_order(systems)].astype(np.float64), permutations, p_value)
         p = np.where(np.isnan(p), drawn, p)
     return p

@@ -2,11 +2,11 @@
 
 A sign flip is linear in the scores, so one set of flipped column sums serves every pair of systems: the
 flipped difference of a pair is the difference of its two columns. Scores are scaled to whole numbers first
-(:mod:`.fixed`), which makes every sum exact, and the random bits come from a counter (:mod:`.chance`), so
+(:mod:`.exact_sums`), which makes every sum exact, and the random bits come from a counter (:mod:`.random_bits`), so
 that all engines, thread counts and devices give the same numbers.
 """
 
 from rankdev.meta.flips.engines import ENGINES, Engine, count_extremes, open_engine
-from rankdev.meta.flips.pairs import lag_order
+from rankdev.meta.flips.pairs import Sampling, lag_order
 
-__all__ = ["ENGINES", "Engine", "count_extremes", "lag_order", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ import numpy.typing as npt
 from rankdev.errors import MissingExtraError, UsageError, suggestion
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.exact_sums import scale_for
+from rankdev.meta.flips.pairs import Sampling
 from rankdev.meta.flips.random_bits import Words
 
+Share = TypeVar("Share")
 ENGINES = ("auto", "numpy", "numba", "torch")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
 
@@ -27,7 +29,9 @@ class Engine(Protocol):
     share: int
     largest: Floats  # magnitude of each measure
 
-    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
+    def extremes(
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         ...
 
@@ -56,25 +60,31 @@ def open_engine(name: str, values: Floats, work: float) -> Engine:
 
 
 def count_extremes(
-    engine: Engine, n: int, keys: Words, permutations: int, threads: int | None = None
+    engine: Engine, sampling: Sampling, keys: Words, permutations: int, threads: int | None = None
 ) -> npt.NDArray[np.int64]:
-    """Count extreme flips of ``n`` queries for every key: ``[key, pair by lag, measure]``."""
-    scale = scale_for(engine.largest, n)
+    """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
+    scale = scale_for(engine.largest, sampling.n)
 
     def work(share: tuple[int, int, int]) -> npt.NDArray[np.int64]:
         start, first, size = share
-        return engine.extremes(n, scale, keys[start : start + engine.batch], first, size)
+        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
 
-    shares = list(_shares(engine, len(keys), permutations))
     found: dict[int, npt.NDArray[np.int64]] = {}
+    for (start, _, _), counts in _spread(work, list(_shares(engine, len(keys), permutations)), threads):
+        found[start] = found[start] + counts if start in found else counts
+    return np.concatenate(list(found.values()))
+
+
+def _spread(
+    work: Callable[[Share], npt.NDArray[np.int64]], shares: list[Share], threads: int | None
+) -> Iterator[tuple[Share, npt.NDArray[np.int64]]]:
+    """Do the work of all shares on threads, and give the results in order."""
     with ThreadPoolExecutor(min(len(shares), threads or _processors())) as pool:
         try:
-            for (start, _, _), counts in zip(shares, pool.map(work, shares), strict=True):
-                found[start] = found[start] + counts if start in found else counts
+            yield from zip(shares, pool.map(work, shares), strict=True)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return np.concatenate(list(found.values()))
 
 
 def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:

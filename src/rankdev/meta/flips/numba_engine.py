@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.exact_sums import largest_of, slack
+from rankdev.meta.flips.pairs import Sampling
 from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, draw
+from rankdev.meta.flips.table_rows import NIBBLES, TILE, add_rows
 
-TILE = 16  # columns at a time
-NIBBLES = 16  # groups of 4 queries in a 64-bit word
 BLOCK = 1024  # permutations at a time: their sums over all columns stay in the second cache
 NEAR = 256  # permutations at a time when pairs are compared
 
@@ -41,13 +39,25 @@ class NumbaEngine:
         self.largest = largest_of(values)
         self._columns: tuple[bytes, Floats] = (b"", np.empty((0, 0)))
 
-    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
+    def extremes(
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
-        picks = draw(keys[:, 0], pool, n)
+        picks = draw(keys[:, 0], pool, sampling.n, sampling.replace)
         counts = np.zeros((len(keys), systems * (systems - 1) // 2, measures), np.int64)
         columns, flips = self._fixed(scale), np.ascontiguousarray(keys[:, 1])
-        _count_extremes(columns, systems * measures, picks, flips, first, permutations, slack(n), counts)
+        _count_extremes(
+            columns,
+            systems * measures,
+            picks,
+            flips,
+            first,
+            permutations,
+            sampling.exact,
+            slack(sampling.n),
+            counts,
+        )
         return counts
 
     def _fixed(self, scale: Floats) -> Floats:
@@ -60,45 +70,15 @@ class NumbaEngine:
         return columns
 
 
-@intrinsic
-def _add_rows(typingctx: Any, sums: Any, table: Any, word: Any) -> Any:
-    """Add the table rows that the nibbles of a word name to the sums of one permutation (both are addresses).
-
-    Written as vector instructions because the loop that numba compiles from plain indexing checks for
-    overlapping rows again and again, and was measured five times slower.
-    """
-    signature = types.void(types.uintp, types.uintp, types.uint64)
-
-    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        sums, table, word = arguments
-        lanes, bytes_a_row = 8, TILE * 8
-        vector = ir.VectorType(ir.DoubleType(), lanes).as_pointer()
-        number = ir.IntType(64)
-
-        def at(base: Any, offset: int) -> Any:
-            return builder.inttoptr(builder.add(base, number(offset)), vector)
-
-        offsets = range(0, bytes_a_row, lanes * 8)
-        totals = [builder.load(at(sums, offset), align=8) for offset in offsets]
-        for nibble in range(NIBBLES):
-            row = builder.and_(builder.lshr(word, number(4 * nibble)), number(15))
-            base = builder.add(table, builder.mul(row, number(bytes_a_row)))
-            for i, offset in enumerate(offsets):
-                term = builder.load(at(base, nibble * 16 * bytes_a_row + offset), align=8)
-                totals[i] = builder.fadd(totals[i], term)
-        for total, offset in zip(totals, offsets, strict=True):
-            builder.store(total, at(sums, offset), align=8)
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
 @njit(cache=True, nogil=True)
-def _words(key: Any, width: Any, first: Any, words: Any) -> None:
+def _words(key: Any, width: Any, first: Any, exact: Any, words: Any) -> None:
     """Fill ``words[word, permutation]`` with the random bits of the permutations from ``first`` on."""
     for w in range(words.shape[0]):
         row = words[w]
         for p in range(row.size):
+            if exact:
+                row[p] = np.uint64(first + p)
+                continue
             z = key + (np.uint64((first + p) * width + w) + np.uint64(1)) * _STEP
             z = (z ^ (z >> _SHIFT_1)) * _FACTOR_1
             z = (z ^ (z >> _SHIFT_2)) * _FACTOR_2
@@ -149,7 +129,7 @@ def _flip(rows: Any, words: Any, sums: Any) -> None:
             _tabulate(rows[64 * w : 64 * w + 64, left : left + TILE], table)
             line = words[w]
             for p in range(line.size):
-                _add_rows(here + np.uintp(8 * TILE * p), there, line[p])  # type: ignore[call-arg]
+                add_rows(here + np.uintp(8 * TILE * p), there, line[p])  # type: ignore[call-arg]
         _transpose(tile, sums[left : left + TILE])
 
 
@@ -188,6 +168,7 @@ def _count_extremes(
     keys: Any,
     first: Any,
     permutations: Any,
+    exact: Any,
     tolerance: Any,
     counts: Any,
 ) -> None:
@@ -206,6 +187,6 @@ def _count_extremes(
                 observed[c] += rows[i, c]
         for start in range(0, permutations, BLOCK):
             block = min(BLOCK, permutations - start)
-            _words(keys[k], width, first + start, words[:, :block])
+            _words(keys[k], width, first + start, exact, words[:, :block])
             _flip(rows, words[:, :block], sums)
             _compare(sums, observed[:used], block, tolerance, counts[k])

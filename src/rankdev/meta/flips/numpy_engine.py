@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.exact_sums import largest_of, slack
+from rankdev.meta.flips.pairs import Sampling
 from rankdev.meta.flips.random_bits import Words, draw, flip_words
 
 BLOCK = 250  # permutations at a time: hits of a block are counted in single bytes
@@ -23,22 +24,25 @@ class NumpyEngine:
         self.values = values
         self.largest = largest_of(values)
 
-    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
+    def extremes(
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
-        picks = draw(keys[:, 0], pool, n)
+        n = sampling.n
+        picks = draw(keys[:, 0], pool, n, sampling.replace)
         counts = np.zeros((len(keys), systems * (systems - 1) // 2 * measures), np.int64)
         for pick, key, count in zip(picks, keys[:, 1], counts, strict=True):
             rows = np.rint(self.values[pick] * scale).reshape(n, -1)
             for start in range(first, first + permutations, BLOCK):
                 block = min(BLOCK, first + permutations - start)
-                flipped = _flipped(rows, flip_words(key, n, start, block))
+                flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))
                 _count(flipped, rows.sum(axis=0), slack(n), measures, count)
         return counts.reshape(len(keys), -1, measures)
 
 
 def _flipped(rows: Floats, words: Words) -> Floats:
-    """Sum all rows with flipped signs where a bit is set: one row a permutation, negated."""
+    """Sum all rows with flipped signs where a bit is set: one row per permutation, negated."""
     octets = words.astype("<u8").view(np.uint8)
     sums = np.zeros((len(words), rows.shape[1]))
     for start in range(0, len(rows), QUERIES):

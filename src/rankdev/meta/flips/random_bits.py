@@ -36,12 +36,14 @@ def hashed(key: Words, counter: Words) -> Words:
     return z
 
 
-def flip_words(key: np.uint64, n: int, first: int, count: int) -> Words:
+def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = False) -> Words:
     """Give the random words of ``count`` permutations from ``first`` on: one row a permutation.
 
-    Bit j of word w decides over query 64 w + j: flipped where it is set.
+    Bit j of word w decides over query 64 w + j: flipped where it is set. ``exact`` words count instead.
     """
     width = words_for(n)
+    if exact:
+        return np.arange(first, first + count, dtype=np.uint64)[:, None]
     counter = np.arange(first * width, (first + count) * width, dtype=np.uint64)
     return hashed(np.asarray(key), counter).reshape(count, width)
 
@@ -51,12 +53,15 @@ def words_for(n: int) -> int:
     return -(-n // 64)
 
 
-def draw(keys: Words, pool: int, n: int) -> npt.NDArray[np.int64]:
-    """Draw ``n`` of ``pool`` queries without replacement, one ascending row a key.
+def draw(keys: Words, pool: int, n: int, replace: bool = False) -> npt.NDArray[np.int64]:
+    """Draw ``n`` of ``pool`` queries, one ascending row per key.
 
-    Each query gets a random number and the n smallest win. The query's own index stands in the lowest bits,
-    so that no two numbers are equal and the winners can be read off without an argsort.
+    Without replacement each query gets a random number and the n smallest win. The query's own index is in the
+    lowest bits, so that no two numbers are equal and the winners can be read off without an argsort.
     """
+    if replace:
+        words = hashed(keys[:, None], np.arange(n, dtype=np.uint64))
+        return np.sort((((words >> np.uint64(32)) * np.uint64(pool)) >> np.uint64(32)).astype(np.int64), axis=1)
     mask = np.uint64((1 << pool.bit_length()) - 1)
     queries = np.arange(pool, dtype=np.uint64)
     tickets = (hashed(keys[:, None], queries) >> np.uint64(1)) & ~mask | queries

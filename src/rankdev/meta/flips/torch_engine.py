@@ -10,6 +10,7 @@ import torch
 
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.exact_sums import largest_of, slack
+from rankdev.meta.flips.pairs import Sampling
 from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, words_for
 
 ROOM = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
@@ -25,9 +26,12 @@ class TorchEngine:
         self.largest = largest_of(values)
         self.values = torch.as_tensor(np.ascontiguousarray(values), device=self.device)
 
-    def extremes(self, n: int, scale: Floats, keys: Words, first: int, permutations: int) -> npt.NDArray[np.int64]:
+    def extremes(
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
+        n = sampling.n
         columns = torch.round(self.values * torch.as_tensor(scale, device=self.device)).reshape(pool, -1)
         room = ROOM[self.device.type] // 8
         block = max(1, min(permutations, room // max(n, 4 * columns.shape[1])))
@@ -38,10 +42,10 @@ class TorchEngine:
         )
         for start in range(0, len(keys), batch):
             part = signed[start : start + batch]
-            rows = columns[_draw(part[:, 0], pool, n)]
+            rows = columns[_draw(part[:, 0], pool, n, sampling.replace)]
             for at in range(first, first + permutations, block):
                 size = min(block, first + permutations - at)
-                bits = _bits(part[:, 1], n, at, size)
+                bits = _bits(part[:, 1], n, at, size, sampling.exact)
                 _count(rows, bits, slack(n), measures, counts[start : start + batch])
         found: npt.NDArray[np.int64] = counts.cpu().numpy().astype(np.int64)
         return found.reshape(len(keys), -1, measures)
@@ -63,7 +67,10 @@ def _hashed(key: Any, counter: Any) -> Any:
     return z ^ _shifted(z, SHIFTS[2])
 
 
-def _draw(keys: Any, pool: int, n: int) -> Any:
+def _draw(keys: Any, pool: int, n: int, replace: bool) -> Any:
+    if replace:
+        words = _hashed(keys[:, None], torch.arange(n, device=keys.device))
+        return torch.sort(_shifted(_shifted(words, 32) * pool, 32), dim=1).values
     mask = (1 << pool.bit_length()) - 1
     queries = torch.arange(pool, device=keys.device)
     tickets = _shifted(_hashed(keys[:, None], queries), 1) & ~mask | queries
@@ -71,11 +78,12 @@ def _draw(keys: Any, pool: int, n: int) -> Any:
     return torch.sort(winners, dim=1).values
 
 
-def _bits(keys: Any, n: int, first: int, count: int) -> Any:
+def _bits(keys: Any, n: int, first: int, count: int, exact: bool) -> Any:
     """Give ``bits[key, permutation, query]`` as float64."""
     width = words_for(n)
     counter = torch.arange(first * width, (first + count) * width, device=keys.device)
-    octets = _hashed(keys[:, None], counter).view(torch.uint8).reshape(len(keys), count, 8 * width, 1)
+    words = counter.expand(len(keys), -1).contiguous() if exact else _hashed(keys[:, None], counter)
+    octets = words.view(torch.uint8).reshape(len(keys), count, 8 * width, 1)
     bits = (octets >> torch.arange(8, dtype=torch.uint8, device=keys.device)) & 1
     return bits.reshape(len(keys), count, 64 * width)[:, :, :n].to(torch.float64)
 
