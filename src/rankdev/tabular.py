@@ -42,10 +42,11 @@ def known_names(frame: pl.DataFrame) -> pl.DataFrame:
 
 def as_frame(table: Any) -> pl.DataFrame:
     """Turn a polars, pandas or Arrow table into a polars frame."""
-    return known_names(_as_polars(table))
+    return known_names(as_polars(table))
 
 
-def _as_polars(table: Any) -> pl.DataFrame:
+def as_polars(table: Any) -> pl.DataFrame:
+    """Turn a table into a polars frame whose columns keep their names."""
     import polars as pl
 
     if isinstance(table, pl.LazyFrame):

@@ -71,8 +71,8 @@ def test_parquet(tmp_path):
         ("p.csv", "query,a,b,winner\nq,x,y,z\n", 2, "the winner 'z' is neither 'x' nor 'y'"),
         ("p.csv", "query,winner,loser\nq,x,\n", 2, "no loser"),
         ("p.csv", "query,winner,loser,tie\nq,x,y,perhaps\n", 2, "expected true or false"),
-        ("p.csv", "query,better,worse\nq,x,y\n", None, "expected columns query, winner, loser"),
-        ("p.csv", "winner,loser\nx,y\n", None, "no query column"),
+        ("p.csv", "query,good,bad\nq,x,y\n", None, "expected columns query, winner, loser"),
+        ("p.csv", "subject,winner,loser\nq,x,y\n", None, "no query column"),
         ("p.jsonl", '{"query":"q","winner":"x","loser":"y"}\n{"query":\n', 2, "not JSON"),
         ("p.txt", "q x y x\nq x y\n", 2, "expected 4 words"),
         ("p.txt", "q x y z w\n", 1, "'topic a b winner' or 'query preferred other'"),
@@ -178,7 +178,7 @@ def test_a_group_split_off_does_not_join_a_query_of_its_name():
 @pytest.mark.parametrize("labels", [[1, 0, 1], ["1", "0", "0"], [0, 0, 0]])
 def test_labels_of_0_and_1_are_not_guessed(labels):
     table = pl.DataFrame({"query": ["q"] * 3, "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": labels})
-    with pytest.raises(DataError, match="only 0 and 1, which may mean anything; say 1 or a for the first"):
+    with pytest.raises(DataError, match=r"only 0( and 1)?, which may mean anything; say 1 or a for the first"):
         Preferences.from_table(table)
 
 

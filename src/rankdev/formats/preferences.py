@@ -2,49 +2,95 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
-from rankdev.formats.streams import PathLike, Source
-from rankdev.formats.tables import Table, read_table
+from rankdev.formats.streams import Kind, PathLike, Source
+from rankdev.formats.tables import Table, parse_table
 from rankdev.preferences import Preferences
+from rankdev.preferences.columns import frame_of_records
+from rankdev.preferences.presets import NAMES, SAYS, SIDES, WON_LOST, plain_name
+from rankdev.tabular import first_line
 
 SHAPES = "'topic a b winner' or 'query preferred other'"
+_TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
 
-def read_preferences(path: PathLike, *, items: Mapping[str, Iterable[str]] | None = None) -> Preferences:
-    """Read judgments from CSV, TSV, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
+def read_preferences(
+    path: PathLike,
+    *,
+    items: Mapping[Any, Iterable[Any]] | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    values: str | Mapping[str, str | float] | None = None,
+) -> Preferences:
+    """Read judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
 
     In a file that is no table four words a line are ``topic a b winner`` and three are ``query preferred other``.
-    ``-`` is standard input. ``items`` lists what may be compared, by query.
+    ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` tell what
+    the columns and the outcomes mean where that is not plain: see :meth:`Preferences.from_table`.
     """
     with Source(path) as source:
-        kind = "jsonl" if source.kind == "json" else source.kind
-        table = _word_lines(source) if kind == "trec" else read_table(source, kind)
+        table, values = _read(source, values)
     try:
-        return Preferences.from_table(table.frame, items=items)
+        return Preferences.from_table(table.frame, items=items, columns=columns, values=values)
     except DataError as error:
         table.fail(error)
 
 
-def _word_lines(source: Source) -> Table:
+def _read(source: Source, values: Any) -> tuple[Table, Any]:
+    if source.kind == "json":
+        return _json(source), values
+    content = source.read()
+    kind = source.kind if source.kind != "trec" else _kind_of_header(content)
+    if kind == "trec":
+        return _word_lines(source.name, content), "items" if values is None else values
+    return parse_table(source.name, content, kind), values
+
+
+def _kind_of_header(content: bytes) -> Kind:
+    """Tell a table, by two names in its header that judgments have, from lines of words."""
+    header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
+    kinds: dict[Kind, str] = {"csv": ",", "tsv": "\t"}
+    for kind, mark in kinds.items():
+        if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
+            return kind
+    return "trec"
+
+
+def _json(source: Source) -> Table:
+    """Read an array of records, or records one after the other."""
+    content = source.read()
+    try:
+        if not content.lstrip().startswith(b"["):
+            return parse_table(source.name, content, "jsonl")
+        return Table(source.name, frame_of_records(json.loads(content)), lambda row: None)
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FileFormatError(source.name, f"this is not JSON ({first_line(error)})", line) from None
+
+
+def _word_lines(name: str, content: bytes) -> Table:
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        text = source.read().decode()
+        text = content.decode()
     except UnicodeDecodeError:
-        raise FileFormatError(source.name, "the file is not UTF-8; save it as UTF-8") from None
+        raise FileFormatError(name, "the file is not UTF-8; save it as UTF-8") from None
     for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words:
             continue
         if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
             expected = f"{len(rows[0])} words like the lines before" if rows else SHAPES
-            raise FileFormatError(source.name, f"expected {expected}; found {len(words)} words", number)
+            raise FileFormatError(name, f"expected {expected}; found {len(words)} words", number)
         rows.append(words)
         lines.append(number)
     names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]
     columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
-    return Table(source.name, pl.DataFrame(columns), lambda row: lines[row])
+    return Table(name, pl.DataFrame(columns), lambda row: lines[row])

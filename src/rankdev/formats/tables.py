@@ -50,17 +50,22 @@ def joined(name: str, parts: Iterable[tuple[pl.DataFrame, Callable[[int], int]]]
 
 
 def read_table(source: Source, kind: Kind) -> Table:
-    """Read a table; in text files, identifiers stay as they are written."""
-    content = source.read()
-    if kind == "parquet":
-        table = Table(source.name, _parquet(source.name, content), lambda row: None)
-    elif kind == "jsonl":
-        table = _jsonl(source.name, content)
-    else:
-        table = _delimited(source.name, content, "," if kind == "csv" else "\t")
-    if table.frame.is_empty():
-        raise FileFormatError(source.name, "the table has no rows")
+    """Read a table, its columns called as rankdev does; in text files, identifiers stay as they are written."""
+    table = parse_table(source.name, source.read(), kind)
     return Table(table.name, known_names(table.frame), table.line_of)
+
+
+def parse_table(name: str, content: bytes, kind: Kind) -> Table:
+    """Make a table of a file's content, its columns called as they are there."""
+    if kind == "parquet":
+        table = Table(name, _parquet(name, content), lambda row: None)
+    elif kind == "jsonl":
+        table = _jsonl(name, content)
+    else:
+        table = _delimited(name, content, "," if kind == "csv" else "\t")
+    if table.frame.is_empty():
+        raise FileFormatError(name, "the table has no rows")
+    return table
 
 
 def read_json(source: Source) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def resample_references(
 
 
 def as_preferences(value: Any) -> Preferences:
-    """Take preferences as they are, or make them from a table or from tuples."""
+    """Take preferences as they are, or make them from a table, from tuples or from records."""
     if isinstance(value, Preferences):
         return value
     return Preferences.from_table(value) if is_table(value) else Preferences.from_rows(value)

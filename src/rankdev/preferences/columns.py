@@ -1,166 +1,216 @@
-"""The shapes in which people keep judgments, brought to one: query, winner, loser, tie, worker, weight."""
+"""The shapes in which people keep judgments, brought to one: query, winner, loser, tie, worker, weight, …"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from rankdev.errors import DataError, shown
-from rankdev.tabular import number_column
+from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.preferences.outcomes import Values, read_outcomes
+from rankdev.preferences.presets import (
+    NAMES,
+    ROLES,
+    SAYS,
+    SAYS_WHO,
+    SIDES,
+    WON_LOST,
+    find_preset,
+    flatten_tasks,
+    is_task,
+    only_answer,
+    plain_name,
+)
+from rankdev.references.reference import as_id
+from rankdev.tabular import is_table, listed, mixed_series, number_column, text_column
 
 if TYPE_CHECKING:
     import polars as pl
 
-QUERY = ("query", "topic", "qid", "query_id")
-WORKER = ("worker", "annotator", "assessor", "judge")
-ITEMS = (("a", "b"), ("a1", "a2"), ("arg1", "arg2"), ("item1", "item2"), ("left", "right"))
-OUTCOME = ("winner", "preferred", "label", "grade")  # as_frame calls a label a grade
-FIRST, SECOND = ("a", "a1", "1", "left", "first"), ("b", "a2", "2", "right", "second")
-TIE = ("tie", "equal", "tied", "both", "=", "same")
+Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
+ONE_QUERY = "all"
+NAME_THEM = "name them with columns={'item_a': …} (--columns item_a=…)"
 
 
-def columns_of(frame: pl.DataFrame) -> pl.DataFrame:
-    """Find query, winner, loser, tie, worker and weight in a table, whichever way it says them."""
+def columns_of(
+    frame: pl.DataFrame, columns: Columns | None = None, values: Values = None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Find query, winner, loser, tie, worker and the rest in a table, whichever way it says them.
+
+    Gives the table, and remarks on what was taken for granted or left aside.
+    """
     import polars as pl
 
-    named = {name.lower(): name for name in frame.columns}
-    query = next((named[name] for name in QUERY if name in named), None)
-    if query is None:
-        raise DataError(f"no query column; expected {EXPECTED}; found {_list(frame.columns)}")
-    columns = {"query": _text(frame, query)}
-    if "winner" in named and "loser" in named:
-        columns |= {
-            "winner": _text(frame, named["winner"]),
-            "loser": _text(frame, named["loser"]),
-            "tie": _flags(frame, named["tie"]) if "tie" in named else pl.repeat(False, len(frame), eager=True),
-        }
+    roles = _roles(frame, columns or {})
+    found: dict[str, Any] = {}
+    if roles.get("query") is not None:
+        found["query"] = text_column(frame, roles["query"], "preferences")
     else:
-        columns |= _outcomes(frame, named)
-    for name in WORKER:
-        if name in named:
-            columns["worker"] = _text(frame, named[name])
-            break
-    if "weight" in named:
-        columns["weight"] = number_column(frame, named["weight"], "preferences")
-    return pl.DataFrame(columns)
+        found["query"] = pl.repeat(ONE_QUERY, len(frame), dtype=pl.String, eager=True)
+    found |= _who_won(frame, roles, values)
+    if roles.get("worker") is not None:
+        found["worker"] = text_column(frame, roles["worker"], "preferences")
+    if roles.get("weight") is not None:
+        weight = number_column(frame, roles["weight"], "preferences")
+        found["weight"] = weight * found["weight"] if "weight" in found else weight
+    table = pl.DataFrame(found)
+    skipped = table["winner"].null_count()
+    return table.drop_nulls("winner"), tuple(_remarks(frame, roles, skipped))
+
+
+def check_rows(rows: Any) -> Iterable[Any]:
+    """Refuse a table, a mapping or a text where rows belong: each of them could be iterated, to no good."""
+    if is_table(rows) or isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise DataError(f"expected rows (query, winner, loser) or records; got {type(rows).__name__}")
+    return rows
 
 
 def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     """Make the table of tuples (query, winner, loser[, worker])."""
     import polars as pl
 
-    listed = []
+    listed_rows = []
     for number, row in enumerate(rows):
-        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+        if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
             raise DataError(f"expected (query, winner, loser) or (…, worker); got {shown(row)}", number)
-        listed.append(tuple(row))
-    width = len(listed[0]) if listed else 3
-    for number, row in enumerate(listed):
+        listed_rows.append(tuple(row))
+    width = len(listed_rows[0]) if listed_rows else 3
+    for number, row in enumerate(listed_rows):
         if len(row) != width or width not in (3, 4):
             raise DataError(f"expected (query, winner, loser) or (…, worker), all alike; got {row!r}", number)
+    if width == 4 and all(row[3] in row[1:3] for row in listed_rows):
+        raise DataError(
+            "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected; for"
+            " (query, a, b, winner) give records such as {'query': …, 'a': …, 'b': …, 'winner': …}"
+        )
     names = ["query", "winner", "loser", "worker"][:width]
-    values = {name: [str(row[k]) for row in listed] for k, name in enumerate(names)}
+    values = {
+        name: [_id(row[k], name, number) for number, row in enumerate(listed_rows)] for k, name in enumerate(names)
+    }
     return pl.DataFrame(values, schema=dict.fromkeys(names, pl.String)).with_columns(tie=pl.lit(False))
 
 
-def encode(frame: pl.DataFrame, items: Mapping[str, Iterable[str]] | None) -> dict[str, Any]:
-    """Number queries, items and workers; refuse what cannot be a comparison."""
-    known = [(str(query), str(item)) for query, names in (items or {}).items() for item in names]
-    if not len(frame) and not known:
-        raise DataError("no comparisons; at least one is needed")
-    same = (frame["winner"] == frame["loser"]).arg_max() if len(frame) else None
-    if same is not None and frame["winner"][same] == frame["loser"][same]:
-        raise DataError(f"item {frame['winner'][same]!r} is compared with itself", same)
-    queries, query = _codes([*(q for q, _ in known)], frame["query"])
-    names, pair = _codes([*(i for _, i in known)], frame["winner"], frame["loser"])
-    size, rows, given = len(names), len(frame), len(known)
-    keys = np.concatenate([query, query[given:]]).astype(np.int64) * size + pair
-    distinct, number = np.unique(keys, return_inverse=True)
-    number = number.astype(np.int32)
-    if items is not None and len(distinct) > len(np.unique(keys[:given])):
-        row = int(np.argmax(~np.isin(keys[given:], keys[:given])))
-        name = names[int(keys[given + row] % size)]
-        raise DataError(f"item {name!r} is not among the items given for its query", row % rows)
-    weight = frame["weight"].to_numpy() if "weight" in frame.columns else None
-    workers, worker = _codes([], frame["worker"]) if "worker" in frame.columns else ((), None)
-    return {
-        "queries": queries,
-        "items": tuple(names[i] for i in (distinct % size).tolist()),
-        "item_query": (distinct // size).astype(np.int32),
-        "winner": number[given : given + rows],
-        "loser": number[given + rows :],
-        "tie": frame["tie"].to_numpy(),
-        "workers": workers,
-        "worker": worker,
-        "weight": weight,
-    }
-
-
-def _codes(before: list[str], *columns: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make the table of records (dicts), or of the tasks of a Label Studio export."""
     import polars as pl
 
-    values = pl.concat([pl.Series(before, dtype=pl.String), *columns]).rename("name")
-    known = values.unique(maintain_order=True)
-    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
-    joined = values.to_frame().join(lookup, on="name", how="left", maintain_order="left")
-    return tuple(known.to_list()), joined["code"].to_numpy()
+    for number, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise DataError(f"expected records such as {{'query': …, 'winner': …}}; got {shown(record)}", number)
+    if records and all(is_task(record) for record in records):
+        records = flatten_tasks(records)
+    keys = dict.fromkeys(key for record in records for key in record)
+    return pl.DataFrame({str(key): _series(str(key), [record.get(key) for record in records]) for key in keys})
 
 
-def _outcomes(frame: pl.DataFrame, named: dict[str, str]) -> dict[str, pl.Series]:
-    import polars as pl
+def _series(key: str, values: list[Any]) -> pl.Series:
+    kinds = {type(value).__name__ for value in values if value is not None}
+    if len(kinds) > 1 and "str" in kinds and kinds != {"str", "int"}:
+        raise DataError(f"{key} is now {' and now '.join(sorted(kinds))}; write it in one way")
+    return mixed_series(key, values)
 
-    sides = next((pair for pair in ITEMS if pair[0] in named and pair[1] in named), None)
-    outcome = next((named[name] for name in OUTCOME if name in named), None)
-    if sides is None or outcome is None:
-        raise DataError(f"expected {EXPECTED}; found {_list(frame.columns)}")
-    table = pl.DataFrame(
-        {"a": _text(frame, named[sides[0]]), "b": _text(frame, named[sides[1]]), "o": _text(frame, outcome)}
-    )
-    word = pl.col("o").str.to_lowercase().str.strip_chars()
-    said = (
-        pl.when(pl.col("o") == pl.col("a"))
-        .then(1)
-        .when(pl.col("o") == pl.col("b"))
-        .then(2)
-        .when(word.is_in([*FIRST, sides[0]]))
-        .then(1)
-        .when(word.is_in([*SECOND, sides[1]]))
-        .then(2)
-        .when(word.is_in(TIE))
-        .then(0)
-    )
-    table = table.with_columns(said=said)
-    said_what = set(table["o"].unique())
-    if "0" in said_what and said_what <= {"0", "1"} and table["said"].null_count():
+
+def _id(value: object, name: str, row: int) -> str:
+    try:
+        return as_id(value)
+    except DataError:
+        raise DataError(f"the {name} is {shown(value)}; expected text or a whole number", row) from None
+
+
+def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
+    """Say which column plays which part: as the user says, as the kind of file says, or by its name."""
+    for role, name in columns.items():
+        if role not in ROLES:
+            raise UsageError(f"columns: unknown part {role!r}{suggestion(str(role), ROLES)}: {', '.join(ROLES)}")
+        if name is not None and name not in frame.columns:
+            raise UsageError(f"columns: there is no column {name!r} for {role}; found {listed(frame.columns)}")
+    plain: dict[str, str] = {}
+    for name in frame.columns:
+        plain.setdefault(plain_name(name), name)
+    preset = find_preset(plain)
+    given: dict[str, str | None] = {}
+    if preset is not None:
+        given = {role: name if name is None else plain[name] for role, name in preset.columns.items()}
+    given |= columns
+    roles = {role: name for role, name in given.items() if name is not None}
+    taken = set(roles.values())
+    roles |= _items_and_outcome(frame, {key: name for key, name in plain.items() if name not in taken}, roles)
+    for role, names in NAMES.items():
+        if role not in given and role not in roles and not (role == "first" and "item_a" in roles):
+            free = (plain[name] for name in names if name in plain and plain[name] not in roles.values())
+            if (name := next(free, None)) is not None:
+                roles[role] = name
+    left = [name for name in frame.columns if name not in roles.values()]
+    if "query" not in roles and "query" not in given and left:
         raise DataError(
-            f"{outcome} says only 0 and 1, which may mean anything; say 1 or a for the first item, 2 or b for the"
-            f" second, tie for neither ({_list([*FIRST, *SECOND, *TIE])} are understood), or name the item"
+            f"no query column; expected {EXPECTED}; found {listed(frame.columns)}; name it with columns={{'query': …}}"
+            " (--columns query=NAME), or None (--columns query=) where all judgments are of one query"
         )
-    if table["said"].null_count():
-        row = int(table["said"].is_null().arg_max() or 0)
-        a, b, given = table.row(row)[:3]
-        raise DataError(f"the winner {given!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
-    swap = pl.col("said") == 2
-    return table.select(
-        winner=pl.when(swap).then("b").otherwise("a"),
-        loser=pl.when(swap).then("a").otherwise("b"),
-        tie=pl.col("said") == 0,
-    ).to_dict()
+    return roles
 
 
-def _text(frame: pl.DataFrame, name: str) -> pl.Series:
+def _items_and_outcome(frame: pl.DataFrame, plain: dict[str, str], roles: dict[str, str]) -> dict[str, str]:
+    """Find winner and loser, or two sides and an outcome, where the user has not named them."""
+    if "item_a" not in roles and "item_b" not in roles:
+        named = next((pair for pair in WON_LOST if pair[0] in plain and pair[1] in plain), None)
+        if "winner" in roles and "loser" in roles:
+            return {}
+        if named is not None and not roles.keys() & {"winner", "loser", "probability"}:
+            return {"winner": plain[named[0]], "loser": plain[named[1]]}
+    found: dict[str, str] = {}
+    if not ("item_a" in roles and "item_b" in roles):
+        sides = [pair for pair in SIDES if pair[0] in plain and pair[1] in plain]
+        if len(sides) > 1:
+            pairs = " or ".join(", ".join(plain[name] for name in pair) for pair in sides)
+            raise DataError(f"the items may be {pairs}; {NAME_THEM}")
+        if not sides:
+            raise DataError(f"expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
+        found = {"item_a": plain[sides[0][0]], "item_b": plain[sides[0][1]]}
+    if not roles.keys() & {"winner", "probability"} and not any(name in plain for name in NAMES["probability"]):
+        found["winner"] = _outcome(frame, plain)
+    return found
+
+
+def _outcome(frame: pl.DataFrame, plain: dict[str, str]) -> str:
+    for names in (SAYS_WHO, SAYS):
+        said = [plain[name] for name in names if name in plain]
+        if len(said) == 1:
+            return said[0]
+        if said:
+            raise DataError(f"the outcome may be {' or '.join(said)}; say which: columns={{'winner': …}} (--columns)")
+    answer = only_answer([*plain.values()])
+    if answer is None:
+        raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
+    return answer
+
+
+def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict[str, pl.Series]:
     import polars as pl
 
-    column = frame[name].cast(pl.String)
-    empty = column.is_null() | (column == "").fill_null(True)
-    if empty.any():
-        raise DataError(f"no {name}; every row needs one", int(empty.arg_max() or 0))
-    return column
+    if "item_a" in roles:
+        a, b = (text_column(frame, roles[side], "preferences") for side in ("item_a", "item_b"))
+        if "winner" in roles:
+            return read_outcomes(a, b, frame[roles["winner"]], values).to_dict()
+        return read_outcomes(a, b, frame[roles["probability"]], "probability").to_dict()
+    if values not in (None, "items"):
+        raise UsageError("values says how to read an outcome, but the table names winner and loser")
+    found = {part: text_column(frame, roles[part], "preferences") for part in ("winner", "loser")}
+    found["tie"] = _flags(frame, roles["tie"]) if "tie" in roles else pl.repeat(False, len(frame), eager=True)
+    if "share" in roles:
+        found["share"] = number_column(frame, roles["share"], "preferences")
+    if "first" in roles:
+        found["winner_first"] = _winner_first(text_column(frame, roles["first"], "preferences"), found)
+    return found
+
+
+def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
+    won = first == found["winner"]
+    unknown = ~(won | (first == found["loser"]))
+    if unknown.any():
+        row = int(unknown.arg_max() or 0)
+        raise DataError(f"{first[row]!r} is said to be shown first, but it is none of the two items", row)
+    return won
 
 
 def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
@@ -174,5 +224,11 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     return flags
 
 
-def _list(names: list[str]) -> str:
-    return ", ".join(names) or "no columns"
+def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterable[str]:
+    left = [name for name in frame.columns if name not in roles.values()]
+    if "query" not in roles:
+        yield f"There is no query column: all judgments are taken as of one query, {ONE_QUERY!r}."
+    if left:
+        yield f"Columns not used: {listed(left)}."
+    if skipped:
+        yield f"{skipped:,} judgments are skipped, as values says."

@@ -72,7 +72,7 @@ class WorkerQuality(Result):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Judgments as votes for ``winner``; a tie is half a vote each way."""
+    """Judgments as votes for ``winner``; a tie is half a vote each way, a probability its share."""
 
     pair: npt.NDArray[np.int32]
     forward: npt.NDArray[np.bool_]  # the vote is for the first item of its pair
@@ -146,13 +146,14 @@ def _votes(preferences: Preferences, pairs: Pairs, weight: Floats | None) -> _Vo
         raise UsageError("Crowd-BT needs to know who judged: the preferences have no worker column")
     weight = preferences.weight if weight is None else weight
     weight = np.ones(len(preferences)) if weight is None else weight
-    forward, tie = preferences.winner < preferences.loser, preferences.tie
-    whole = np.where(tie, weight / 2, weight)
+    forward = preferences.winner < preferences.loser
+    share = np.where(preferences.tie, 0.5, 1.0 if preferences.share is None else preferences.share)
+    split = share < 1
     return _Votes(
-        np.concatenate([pairs.of, pairs.of[tie]]),
-        np.concatenate([forward, ~forward[tie]]),
-        np.concatenate([preferences.worker, preferences.worker[tie]]),
-        np.concatenate([whole, whole[tie]]),
+        np.concatenate([pairs.of, pairs.of[split]]),
+        np.concatenate([forward, ~forward[split]]),
+        np.concatenate([preferences.worker, preferences.worker[split]]),
+        np.concatenate([weight * share, (weight * (1 - share))[split]]),
     )
 
 

@@ -75,7 +75,8 @@ def count_pairs(preferences: Preferences) -> Pairs:
 
 def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight: Floats | None) -> Pairs:
     n = len(first)
-    gain = np.where(preferences.winner < preferences.loser, 1.0, 0.0)
+    won = 1.0 if preferences.share is None else preferences.share
+    gain = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
     gain[preferences.tie] = 0.5
     ties = preferences.tie.astype(np.float64)
     if weight is None:

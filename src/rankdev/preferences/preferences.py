@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError
+from rankdev.preferences.coding import encode
+from rankdev.preferences.columns import check_rows, columns_of, frame_of_records, frame_of_rows
 from rankdev.preferences.pairs import Pairs, count_pairs
-from rankdev.tabular import Tabular
+from rankdev.tabular import Tabular, as_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
+OPTIONAL = ("worker", "weight", "share", "winner_first")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,10 @@ class Preferences(Tabular):
 
     ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
     (non-decreasing); ``winner`` and ``loser`` index them. Where ``tie`` is set neither won. ``worker``
-    indexes ``workers`` and is None where nobody wrote down who judged.
+    indexes ``workers`` and is None where nobody wrote down who judged. ``share`` says how much of a
+    judgment the winner gets where judges gave probabilities; ``winner_first`` whether the winner was the
+    item shown first (of a tie: the item in the winner's place). Both are None where nobody knows.
+    ``remarks`` say what reading took for granted or left aside.
     """
 
     queries: tuple[str, ...]
@@ -41,11 +47,14 @@ class Preferences(Tabular):
     workers: tuple[str, ...] = field(default=(), repr=False)
     worker: Ints | None = field(default=None, repr=False)
     weight: Floats | None = field(default=None, repr=False)
+    share: Floats | None = field(default=None, repr=False)
+    winner_first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    remarks: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        columns = (self.winner, self.loser, self.tie, self.worker, self.weight)
+        columns = (self.winner, self.loser, self.tie, *(getattr(self, name) for name in OPTIONAL))
         if len({len(column) for column in columns if column is not None}) != 1:
-            raise DataError("preferences: winner, loser, tie, worker and weight must have one length")
+            raise DataError(f"preferences: winner, loser, tie, {', '.join(OPTIONAL)} must have one length")
         if len(self.items) != len(self.item_query) or np.any(np.diff(self.item_query) < 0):
             raise DataError("preferences: item_query must give each item's query, in order")
         if len(self.items) and len(self.winner):
@@ -59,39 +68,62 @@ class Preferences(Tabular):
             raise DataError("preferences: an item is compared with an item of another query")
         if self.weight is not None and not np.all(np.isfinite(self.weight) & (self.weight >= 0)):
             raise DataError("preferences: every weight must be a finite number, 0 or more")
+        if self.share is not None and not np.all((self.share >= 0) & (self.share <= 1)):
+            raise DataError("preferences: every share must lie between 0 and 1")
 
     @classmethod
-    def from_table(cls, table: Any, *, items: Mapping[str, Iterable[str]] | None = None) -> Preferences:
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        items: Mapping[Any, Iterable[Any]] | None = None,
+        columns: Mapping[str, str | None] | None = None,
+        values: str | Mapping[str, str | float] | None = None,
+    ) -> Preferences:
         """Take judgments from a polars, pandas or Arrow table.
 
-        Columns are query, winner, loser; or query, a, b, winner; or query, a1, a2 and a label that says
-        ``a1``, ``a2`` or ``equal``. A worker, tie and weight column are optional. ``items`` lists what may
-        be compared: an item outside it is an error, one that was never compared is kept.
+        Columns are query, winner, loser; or query, two sides such as a and b, and an outcome such as winner
+        or label; a worker, tie and weight column are optional. Where names say otherwise, ``columns`` tells:
+        ``{"query": "topic", "item_a": "x", "item_b": "y", "winner": "label", "worker": "who"}``; None for
+        the query where all judgments are of one. ``values`` tells what the outcome holds where that is not
+        plain: ``items``, ``position``, ``graded`` (negative: the first), ``graded-first`` (positive: the
+        first), ``probability`` (that the first wins), or what each value means: first, second, tie, skip or
+        a degree (negative: the first). ``items`` lists what may be compared: an item outside it is an error,
+        one that was never compared is kept.
 
         >>> import polars as pl
         >>> table = pl.DataFrame({"query": ["q", "q"], "winner": ["x", "y"], "loser": ["y", "z"]})
         >>> len(Preferences.from_table(table))
         2
         """
-        from rankdev.preferences.columns import columns_of, encode
-        from rankdev.tabular import as_frame
-
-        return cls(**encode(columns_of(as_frame(table)), items))
+        frame, remarks = columns_of(as_polars(table), columns, values)
+        return cls(**encode(frame, items), remarks=remarks)
 
     @classmethod
     def from_rows(
         cls,
-        rows: Iterable[Sequence[str]] = (),
+        rows: Iterable[Any] = (),
         *,
-        items: Mapping[str, Iterable[str]] | None = None,
+        items: Mapping[Any, Iterable[Any]] | None = None,
+        columns: Mapping[str, str | None] | None = None,
+        values: str | Mapping[str, str | float] | None = None,
     ) -> Preferences:
-        """Take judgments as tuples (query, winner, loser) or (query, winner, loser, worker).
+        """Take judgments as tuples (query, winner, loser) or (query, winner, loser, worker), or as records.
+
+        A record is a dict with the names of :meth:`from_table`, whose options it takes.
 
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z")]).items
         ('x', 'y', 'z')
+        >>> Preferences.from_rows([{"query": "q", "a": "x", "b": "y", "winner": "b"}]).to_polars()["winner"].item()
+        'y'
         """
-        from rankdev.preferences.columns import encode, frame_of_rows
-
+        rows = list(check_rows(rows))
+        if rows and isinstance(rows[0], Mapping):
+            return cls.from_table(frame_of_records(rows), items=items, columns=columns, values=values)
+        if columns is not None or values is not None:
+            raise UsageError(
+                "columns and values are for tables and records; tuples are (query, winner, loser[, worker])"
+            )
         return cls(**encode(frame_of_rows(rows), items))
 
     def __len__(self) -> int:
@@ -188,6 +220,9 @@ class Preferences(Tabular):
     def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
         place = (np.cumsum(mask) - 1).astype(np.int32)
         rows = mask[self.winner] & mask[self.loser]
+        optional: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[rows] for name in OPTIONAL
+        }
         return replace(
             self,
             items=tuple(self.items[i] for i in np.flatnonzero(mask)),
@@ -195,8 +230,7 @@ class Preferences(Tabular):
             winner=place[self.winner[rows]],
             loser=place[self.loser[rows]],
             tie=self.tie[rows],
-            worker=None if self.worker is None else self.worker[rows],
-            weight=None if self.weight is None else self.weight[rows],
+            **optional,
         )
 
     def diagnostics(self) -> Diagnostics:
@@ -206,7 +240,10 @@ class Preferences(Tabular):
         return diagnose(self)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a judgment: query, winner, loser, tie, and worker and weight where there are any."""
+        """One row per judgment: query, winner, loser, tie, and worker, weight, share, first where there are any.
+
+        ``first`` is the item that was shown first.
+        """
         import polars as pl
 
         names = pl.Series(list(self.items), dtype=pl.String)
@@ -221,4 +258,8 @@ class Preferences(Tabular):
             columns["worker"] = pl.Series(list(self.workers), dtype=pl.String).gather(self.worker)
         if self.weight is not None:
             columns["weight"] = self.weight
+        if self.share is not None:
+            columns["share"] = self.share
+        if self.winner_first is not None:
+            columns["first"] = names.gather(np.where(self.winner_first, self.winner, self.loser))
         return pl.DataFrame(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,62 @@ from rankdev.cli.score_source import seed_option
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankdev.preferences import Preferences
     from rankdev.references.references import References
 
 output_option = file_option("-o", "--output", default="-", help="Default: JSONL on standard output.")
+
+
+def _pairs(text: str, option: str) -> dict[str, str]:
+    entries = [entry.partition("=") for entry in text.split(",")]
+    if not all(name and mark for name, mark, _ in entries):
+        raise UsageError(f"{option} {text}: expected NAME=VALUE, separated by commas")
+    return {name.strip(): value.strip() for name, _, value in entries}
+
+
+def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str | None] | None:
+    named = {role: name or None for text in texts for role, name in _pairs(text, "--columns").items()}
+    return named or None
+
+
+def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, str | float] | None:
+    if text is None or "=" not in text:
+        return text
+    return {word: _number(meant) for word, meant in _pairs(text, "--values").items()}
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --columns and --values, which say what the columns of a file of judgments mean."""
+    values = click.option(
+        "--values",
+        callback=_values,
+        metavar="READING",
+        help="What outcomes are: items, position, graded, graded-first, probability, or 0=first,1=tie,2=second.",
+    )
+    columns = click.option(
+        "--columns",
+        callback=_columns,
+        multiple=True,
+        metavar="PART=NAME,...",
+        help="Which column is what, where the names don't tell: query=topic,item_a=x,item_b=y,winner=said,worker=who.",
+    )
+    return columns(values(command))
+
+
+def _read_preferences(source: str, columns: Any, values: Any) -> Preferences:
+    from rankdev.formats.preferences import read_preferences
+
+    judged = read_preferences(source, columns=columns, values=values)
+    for line in judged.remarks:
+        click.echo(f"rankdev: note: {line}", err=True)
+    return judged
 
 
 @click.group("refs", short_help="Build references from grades, lists or preferences.")
@@ -52,6 +105,7 @@ def lists(source: str, output: str) -> None:
 
 @command.command()
 @click.argument("source", metavar="PREFS")
+@reading_options
 @output_option
 @click.option(
     "--method",
@@ -77,20 +131,26 @@ def lists(source: str, output: str) -> None:
 @file_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
 @seed_option
 def preferences(
-    source: str, output: str, strengths_file: str | None, workers_file: str | None, method: str, **options: Any
+    source: str,
+    columns: Any,
+    values: Any,
+    output: str,
+    strengths_file: str | None,
+    workers_file: str | None,
+    method: str,
+    **options: Any,
 ) -> None:
     """Turn pairwise judgments into references whose ties are what the judgments do not separate.
 
-    PREFS: CSV, JSONL or Parquet with query, winner, loser, and worker and tie where there are such; or lines
-    'topic a b winner'.
+    PREFS: CSV, JSON, JSONL or Parquet with query, winner, loser, or query, two items and an outcome, and worker and
+    tie where there are such; or lines 'topic a b winner'.
     """
-    from rankdev.formats.preferences import read_preferences
     from rankdev.preferences import summarise, tiers_from_preferences
     from rankdev.references.references import References
 
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
-    found = tiers_from_preferences(read_preferences(source), method, **options)
+    found = tiers_from_preferences(_read_preferences(source, columns, values), method, **options)
     tables = {}
     if strengths_file is not None:
         tables[strengths_file] = found.to_polars()
@@ -102,6 +162,7 @@ def preferences(
 
 @command.command("next")
 @click.argument("source", metavar="PREFS")
+@reading_options
 @click.option("--budget", type=int, required=True, help="How many pairs to ask.")
 @click.option(
     "--strategy",
@@ -114,6 +175,8 @@ def preferences(
 @output_options
 def next_(
     source: str,
+    columns: Any,
+    values: Any,
     budget: int,
     strategy: str,
     grades_file: str | None,
@@ -123,12 +186,11 @@ def next_(
 ) -> None:
     """Name the pairs whose answers are expected to teach most."""
     from rankdev.formats import read_grades
-    from rankdev.formats.preferences import read_preferences
     from rankdev.preferences import next_pairs
     from rankdev.reporting.tables import Report
 
     graded = None if grades_file is None else {q: r.grades or {} for q, r in read_grades(grades_file).items()}
-    chosen = next_pairs(read_preferences(source), budget, strategy, grades=graded, seed=seed)
+    chosen = next_pairs(_read_preferences(source, columns, values), budget, strategy, grades=graded, seed=seed)
     table = chosen.to_polars()
     deliver(Report(table, table, f"{len(chosen)} pairs to ask, {strategy}"), form, output)
 

@@ -1,0 +1,181 @@
+"""What a column of outcomes says: which item won, the first or the second, by how much, or with what probability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.preferences.presets import SAYS_WHO, plain_name
+from rankdev.tabular import number_column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Values = str | Mapping[str, str | float] | None
+
+READINGS = ("items", "position", "graded", "graded-first", "probability")
+FIRST = ("a", "a1", "1", "left", "first", "item_a", "item1", "model_a", "option_a")
+SECOND = ("b", "a2", "2", "right", "second", "item_b", "item2", "model_b", "option_b")
+TIE = (
+    *("tie", "equal", "tied", "both", "=", "same", "neither", "draw", "equally", "no preference", "no difference"),
+    *("tie (bothbad)", "bothbad", "both bad", "tie (bothgood)", "bothgood", "both good"),
+)
+MEANT = {"first": -1.0, "second": 1.0, "tie": 0.0}
+HINT = "values= in Python, --values on the command line"
+
+
+def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values) -> pl.DataFrame:
+    """Give winner, loser, tie and winner_first for each row, and weight or share where the outcomes say them.
+
+    A row that ``values`` maps to ``skip`` is null in all columns.
+    """
+    import polars as pl
+
+    table = pl.DataFrame({"a": a, "b": b, "o": _words(outcome)})
+    if values in ("probability", "graded", "graded-first"):
+        numbers = number_column(outcome.rename("o").to_frame(), "o", f"column {outcome.name!r}")
+        if values == "probability":
+            return _by_probability(table, numbers, outcome.name)
+        return _by_lead(table, numbers if values == "graded" else -numbers)
+    if isinstance(values, Mapping):
+        return _by_lead(table, _translated(table["o"], values, outcome.name))
+    if values is not None and values not in READINGS:
+        raise UsageError(f"unknown values {values!r}{suggestion(str(values), READINGS)}: {', '.join(READINGS)}")
+    return _by_lead(table, _lead(table, outcome.name, values))
+
+
+def _words(outcome: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if outcome.dtype.is_float() and (outcome == outcome.floor()).all():
+        outcome = outcome.cast(pl.Int64)  # pandas makes whole numbers floats where a row has none
+    text = outcome.cast(pl.String).str.strip_chars()
+    missing = text.is_null() | (text == "").fill_null(True)
+    if missing.any():
+        raise DataError(f"no {outcome.name}; every row needs one", int(missing.arg_max() or 0))
+    return text
+
+
+def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
+    """Read −1 as first, 1 as second, 0 as a tie; where the numbers differ in size, they are weights.
+
+    The weights are scaled so that their sum is what they are worth as judgments of equal weight (Kish 1965);
+    then the variance that counts of judgments suggest is right where items are equally good.
+    """
+    import polars as pl
+
+    swap = pl.col("lead") > 0
+    columns = {
+        "winner": pl.when(swap).then("b").otherwise("a"),
+        "loser": pl.when(swap).then("a").otherwise("b"),
+        "tie": pl.col("lead") == 0,
+        "winner_first": ~swap,
+    }
+    size = lead.abs()
+    said = size.filter(size > 0)
+    if said.n_unique() > 1:
+        scale = float(said.sum()) / float((said**2).sum())
+        columns["weight"] = pl.when(pl.col("lead") == 0).then(1.0).otherwise(pl.col("lead").abs() * scale)
+    known = pl.col("lead").is_not_null()
+    return table.with_columns(lead=lead).select(pl.when(known).then(e).alias(name) for name, e in columns.items())
+
+
+def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    outside = (numbers < 0) | (numbers > 1)
+    if outside.any():
+        row = int(outside.arg_max() or 0)
+        raise DataError(f"{name} is {numbers[row]}; a probability that the first item wins lies between 0 and 1", row)
+    swap = pl.col("p") < 0.5
+    return table.with_columns(p=numbers).select(
+        winner=pl.when(swap).then("b").otherwise("a"),
+        loser=pl.when(swap).then("a").otherwise("b"),
+        tie=pl.lit(False),
+        winner_first=~swap,
+        share=pl.max_horizontal("p", 1 - pl.col("p")),
+    )
+
+
+def _translated(words: pl.Series, values: Mapping[str, str | float], name: str) -> pl.Series:
+    import polars as pl
+
+    meaning = {str(word).lower(): _meant(word, meant) for word, meant in values.items()}
+    lower = words.str.to_lowercase()
+    unknown = ~lower.is_in(list(meaning))
+    if unknown.any():
+        row = int(unknown.arg_max() or 0)
+        raise DataError(f"{name} says {words[row]!r}, which values does not explain", row)
+    return lower.replace_strict(meaning, return_dtype=pl.Float64)
+
+
+def _meant(word: str, meant: str | float) -> float | None:
+    if isinstance(meant, Real):
+        return float(meant)
+    if meant == "skip":
+        return None
+    if meant in MEANT:
+        return MEANT[meant]
+    raise UsageError(f"values: {word!r} means {shown(meant)}; expected first, second, tie, skip or a number")
+
+
+def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
+    """Read words as item ids or as positions, whichever explains all; refuse where both or neither do."""
+    import polars as pl
+
+    word = pl.col("o").str.to_lowercase()
+    tie = pl.when(word.is_in(TIE)).then(0.0)
+    ids = pl.when(pl.col("o") == pl.col("a")).then(-1.0).when(pl.col("o") == pl.col("b")).then(1.0)
+    places = pl.when(word.is_in(FIRST)).then(-1.0).when(word.is_in(SECOND)).then(1.0)
+    both = table.select(items=pl.coalesce(ids, tie), position=pl.coalesce(places, tie))
+    if reading is None:
+        reading = _which(both, table["o"], name)
+    found = both[reading]
+    if found.null_count():
+        row = int(found.is_null().arg_max() or 0)
+        a, b, said = table.row(row)
+        if reading == "items":
+            raise DataError(f"the winner {said!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
+        raise DataError(f"{name} says {said!r}, which is no word for the first or the second item or a tie", row)
+    return found
+
+
+def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
+    import polars as pl
+
+    said = set(words.unique())
+    numbers = words.cast(pl.Float64, strict=False)
+    by_item, by_place = both["items"].null_count() == 0, both["position"].null_count() == 0
+    if by_item and not by_place:
+        return "items"
+    if not numbers.null_count() and (numbers < 0).any():
+        raise DataError(
+            f"{name} holds degrees of preference; which item a negative one favours must be said: 'graded' the first"
+            f" (a scale from left to right), 'graded-first' the second ({HINT})"
+        )
+    if by_place:
+        conflict = both["items"].is_not_null() & (both["items"] != both["position"])
+        if conflict.any():
+            row = int(conflict.arg_max() or 0)
+            raise DataError(
+                f"{name} says {words[row]!r}, which may be an item or a position; say which: 'items' or 'position'"
+                f" ({HINT})",
+                row,
+            )
+        if said <= {"1", "2"} and plain_name(name) not in SAYS_WHO:
+            raise DataError(
+                f"{name} says only {' and '.join(sorted(said))}, which may be positions or degrees of preference; say"
+                f" which: 'position', 'graded' or 'graded-first' ({HINT})"
+            )
+        return "position"
+    if "0" in said and said <= {"0", "1", "2"}:
+        known = ", ".join([*FIRST[:5], *SECOND[:5], *TIE[:6]])
+        raise DataError(
+            f"{name} says only {' and '.join(sorted(said))}, which may mean anything; say 1 or a for the first item, 2"
+            f" or b for the second, tie for neither ({known} are understood), name the item, or say what each means,"
+            f" such as 0=first, 1=tie, 2=second ({HINT})"
+        )
+    fewer = both["position"].null_count() < both["items"].null_count()
+    return "position" if fewer else "items"

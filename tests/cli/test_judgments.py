@@ -1,0 +1,18 @@
+OPTIONS = ["--columns", "item_a=l,item_b=r", "--columns", "winner=said", "--values", "0=first,1=tie,2=second"]
+
+
+def test_columns_and_values_on_the_command_line(rankdev, folder):
+    (folder / "p.csv").write_text("topic,l,r,said,mood\n" + "q,x,y,0,fine\n" * 9 + "q,y,z,2,\n" * 9)
+    done = rankdev("refs", "preferences", "p.csv", *OPTIONS)
+    assert done.status == 0, done.err
+    assert "rankdev: note: Columns not used: mood." in done.err
+    assert done.out == '{"query": "q", "tiers": [["x", "z"], ["y"]]}\n'
+    asked = rankdev("refs", "next", "p.csv", *OPTIONS, "--budget", "1", "--format", "csv")
+    assert (asked.status, len(asked.out.splitlines())) == (0, 2)
+
+
+def test_wrong_columns_and_values(rankdev, folder):
+    (folder / "p.csv").write_text("topic,l,r,said\nq,x,y,0\n")
+    assert rankdev("refs", "preferences", "p.csv", "--columns", "item_a").status == 2
+    wrong = rankdev("refs", "preferences", "p.csv", *OPTIONS[:4], "--values", "0=first,1=frist")
+    assert (wrong.status, "expected first, second, tie, skip or a number" in wrong.err) == (2, True)

@@ -1,0 +1,270 @@
+"""The shapes that people keep judgments in: read where they are plain, refused where they are not."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.preferences import Preferences, references_from_preferences
+
+
+def told(judged):
+    return judged.to_polars().select("query", "winner", "loser", "tie").rows()
+
+
+def table(outcomes, name="winner", a=("x", "y", "x"), b=("y", "z", "z"), **more):
+    return pl.DataFrame({"query": ["q"] * len(outcomes), "a": a, "b": b, name: outcomes, **more})
+
+
+FIRST_SECOND_TIE = [("q", "x", "y", False), ("q", "z", "y", False), ("q", "x", "z", True)]
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        ["a", "b", "tie"],
+        ["x", "z", "equal"],
+        ["1", "2", "="],
+        ["left", "right", "both bad"],
+        ["model_a", "model_b", "tie (bothbad)"],
+        ["First", "SECOND", "No preference"],
+    ],
+)
+@pytest.mark.parametrize("name", ["winner", "label", "choice", "Answer.preference", "OUTPUT:result"])
+def test_words_for_first_second_and_tie(outcomes, name):
+    assert told(Preferences.from_table(table(outcomes, name))) == FIRST_SECOND_TIE
+
+
+def test_labels_1_and_2_are_not_taken_for_items_1_and_2():
+    rng = np.random.default_rng(0)
+    a, b = np.array([rng.choice(10, 2, replace=False) + 1 for _ in range(50)]).T
+    labels = rng.integers(1, 3, 50)
+    ambiguous = pl.DataFrame({"query": ["q"] * 50, "a": a, "b": b, "label": labels})
+    with pytest.raises(DataError, match="may be an item or a position; say which: 'items' or 'position'"):
+        Preferences.from_table(ambiguous)
+    judged = Preferences.from_table(ambiguous, values="position")
+    expected = [str(x if label == 1 else y) for x, y, label in zip(a, b, labels, strict=True)]
+    assert judged.to_polars()["winner"].to_list() == expected
+
+
+def test_items_1_to_4_may_win_by_name():
+    frame = pl.DataFrame({"query": ["q"] * 3, "a": [2, 1, 3], "b": [1, 3, 4], "winner": [2, 1, 4]})
+    assert Preferences.from_table(frame).to_polars()["winner"].to_list() == ["2", "1", "4"]
+
+
+@pytest.mark.parametrize("name", ["label", "preference", "grade"])
+def test_only_1_and_2_may_be_degrees(name):
+    with pytest.raises(DataError, match="may be positions or degrees of preference"):
+        Preferences.from_table(table([1, 2, 2], name))
+    assert told(Preferences.from_table(table([1, 2, 2], name), values="position"))[0][1] == "x"
+    assert told(Preferences.from_table(table([1, 2, 2], name), values="graded"))[0][1] == "y"
+    assert told(Preferences.from_table(table([1, 2, 2], "winner")))[1] == ("q", "z", "y", False)
+
+
+def test_degrees_need_a_direction_and_weigh_what_they_are_worth():
+    graded = table([-2, 1, 0], "label")
+    with pytest.raises(DataError, match="which item a negative one favours must be said"):
+        Preferences.from_table(graded)
+    judged = Preferences.from_table(graded, values="graded")
+    assert told(judged) == FIRST_SECOND_TIE
+    np.testing.assert_allclose(judged.weight, [2 * 3 / 5, 1 * 3 / 5, 1])  # (2 + 1) / (2² + 1²) = 3/5
+    other_way = Preferences.from_table(graded, values="graded-first")
+    assert [row[1] for row in told(other_way)[:2]] == ["y", "y"]
+    assert Preferences.from_table(table([-1, 1, 0], "label"), values="graded").weight is None
+
+
+def test_probabilities_are_shares_of_a_win():
+    frame = table([0.9, 0.25, 0.5], "p")
+    judged = Preferences.from_table(frame, columns={"probability": "p"})
+    assert [row[1] for row in told(judged)] == ["x", "z", "x"]
+    np.testing.assert_allclose(judged.share, [0.9, 0.75, 0.5])
+    np.testing.assert_allclose(judged.pairs.score, [0.5, 0.9, 0.75])  # x–z, x–y, z–y
+    named = Preferences.from_table(table([0.9, 0.25, 0.5], "probability_a"))
+    assert told(named) == told(judged)
+    with pytest.raises(DataError, match="lies between 0 and 1"):
+        Preferences.from_table(table([0.9, 25, 0.5], "p"), columns={"winner": "p"}, values="probability")
+    fit = rd.strengths(Preferences.from_rows([{"a": "x", "b": "y", "prob_a": 0.75}] * 50), ridge=1e-6)
+    assert np.diff(fit.values).item() == pytest.approx(-np.log(3), abs=1e-3)
+
+
+def test_probabilities_in_a_crowd_count_by_share():
+    half = Preferences.from_rows([{"a": "x", "b": "y", "prob_a": 0.5, "worker": w} for w in "abc"])
+    assert rd.strengths(half, "crowd-bt").values.tolist() == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_values_say_what_each_means():
+    frame = table(["0", "2", "1"], "label")
+    with pytest.raises(DataError, match="0 and 1 and 2, which may mean anything"):
+        Preferences.from_table(frame)
+    meaning = {"0": "first", "1": "tie", "2": "second"}
+    assert told(Preferences.from_table(frame, values=meaning)) == FIRST_SECOND_TIE
+    skipping = Preferences.from_table(frame, values={**meaning, "1": "skip"})
+    assert told(skipping) == FIRST_SECOND_TIE[:2]
+    assert "1 judgments are skipped" in skipping.remarks[0]
+    with pytest.raises(DataError, match="label says '2', which values does not explain") as caught:
+        Preferences.from_table(frame, values={"0": "first", "1": 3})
+    assert caught.value.row == 1
+    with pytest.raises(UsageError, match="expected first, second, tie, skip or a number"):
+        Preferences.from_table(frame, values={"0": "frist"})
+    with pytest.raises(UsageError, match="unknown values 'positon'; did you mean position"):
+        Preferences.from_table(frame, values="positon")
+
+
+@pytest.mark.parametrize(
+    "name", ["worker_id", "WorkerId", "annotator_id", "AnnotatorID", "assessor", "rater", "user_id"]
+)
+def test_workers_by_any_name(name):
+    judged = Preferences.from_table(table(["a", "b", "tie"], **{name: [1, 2, 1]}))
+    assert judged.workers == ("1", "2")
+    assert judged.remarks == ()
+
+
+def test_what_is_not_used_is_said():
+    judged = Preferences.from_table(table(["a", "b", "tie"], mood=["good", "bad", "good"]))
+    assert judged.remarks == ("Columns not used: mood.",)
+
+
+@pytest.mark.parametrize("wrong", [None, "", float("nan"), 7.0, b"x", True])
+def test_one_rule_for_ids(wrong):
+    row = {"query": "q", "winner": "x", "loser": "y"}
+    for part in row:
+        with pytest.raises(DataError):
+            Preferences.from_rows([row, row | {part: wrong}])
+        with pytest.raises(DataError, match="expected text or a whole number"):
+            Preferences.from_rows([tuple(row.values()), tuple((row | {part: wrong}).values())])
+    assert Preferences.from_rows([(1, 2, 3)]).items == ("2", "3")
+
+
+def test_records_are_read_by_their_keys():
+    records = [{"query": "q1", "winner": "x", "loser": "y"}, {"loser": "z", "winner": "x", "query": "q1"}]
+    assert dict(references_from_preferences(records * 9)["q1"]) == {"x": 1, "y": 2, "z": 2}
+    with pytest.raises(DataError, match="expected records"):
+        Preferences.from_rows([*records, ("q", "x", "y")])
+    with pytest.raises(DataError, match="expected"):
+        Preferences.from_rows([("q", "x", "y"), records[0]])
+    for wrong in ({"q": ["x", "y"]}, "qxy", table(["a", "b", "tie"])):
+        with pytest.raises(DataError, match="expected rows"):
+            Preferences.from_rows(wrong)
+    with pytest.raises(DataError, match="every fourth entry is one of the two items"):
+        Preferences.from_rows([("q", "x", "y", "y"), ("q", "y", "z", "y")])
+
+
+def test_columns_say_which_is_which():
+    frame = pl.DataFrame({"t": ["q"], "l": ["x"], "r": ["y"], "said": ["r"], "who": ["ann"]})
+    columns = {"query": "t", "item_a": "l", "item_b": "r", "winner": "said", "worker": "who"}
+    judged = Preferences.from_table(frame.with_columns(said=pl.lit("right")), columns=columns)
+    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("ann",))
+    with pytest.raises(UsageError, match="unknown part 'itema'; did you mean item_a"):
+        Preferences.from_table(frame, columns={"itema": "l"})
+    with pytest.raises(UsageError, match="no column 'left' for item_a; found t, l, r, said, who"):
+        Preferences.from_table(frame, columns={"item_a": "left"})
+
+
+def test_two_ways_to_read_columns_are_refused():
+    frame = table(["a", "b", "tie"]).with_columns(left=pl.lit("x"), right=pl.lit("y"))
+    with pytest.raises(DataError, match=r"the items may be a, b or left, right; name them with columns="):
+        Preferences.from_table(frame)
+    with pytest.raises(DataError, match="the outcome may be winner or preferred"):
+        Preferences.from_table(table(["a", "b", "tie"], preferred=["x", "y", "z"]))
+
+
+def test_no_query_column_is_one_query_where_nothing_else_could_be_it():
+    frame = pl.DataFrame({"winner": ["x"], "loser": ["y"]})
+    judged = Preferences.from_table(frame)
+    assert judged.queries == ("all",)
+    assert judged.remarks == ("There is no query column: all judgments are taken as of one query, 'all'.",)
+    other = frame.with_columns(theme=pl.lit("q"))
+    with pytest.raises(DataError, match=r"no query column.*columns={'query': …}"):
+        Preferences.from_table(other)
+    assert Preferences.from_table(other, columns={"query": "theme"}).queries == ("q",)
+    assert Preferences.from_table(other, columns={"query": None}).queries == ("all",)
+
+
+def test_arena_battles():
+    battles = pl.DataFrame(
+        {
+            "question_id": ["81", "82", "83"],
+            "model_a": ["gpt", "claude", "gpt"],
+            "model_b": ["claude", "llama", "llama"],
+            "winner": ["model_b", "model_a", "tie (bothbad)"],
+            "judge": ["e1", "e2", "e1"],
+            "conversation_a": ["…"] * 3,
+            "conversation_b": ["…"] * 3,
+        }
+    )
+    judged = Preferences.from_table(battles)
+    assert told(judged) == [
+        ("all", "claude", "gpt", False),
+        ("all", "claude", "llama", False),
+        ("all", "gpt", "llama", True),
+    ]
+    assert judged.workers == ("e1", "e2")
+    assert judged.winner_first.tolist() == [False, True, True]
+    assert Preferences.from_table(battles, columns={"query": "question_id"}).queries == ("81", "82", "83")
+
+
+def test_mechanical_turk_and_toloka():
+    mturk = {"HITId": ["h"], "WorkerId": ["W1"], "Input.query": ["q"], "Input.item_a": ["x"], "Input.item_b": ["y"]}
+    judged = Preferences.from_table(pl.DataFrame({**mturk, "Answer.better": ["item_b"]}))
+    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("W1",))
+    toloka = {"INPUT:query": ["q"], "INPUT:left": ["x"], "INPUT:right": ["y"], "OUTPUT:result": ["right"]}
+    more = {"GOLDEN:result": [""], "ASSIGNMENT:worker_id": ["t1"]}
+    judged = Preferences.from_table(pl.DataFrame({**toloka, **more}))
+    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("t1",))
+    assert judged.remarks == ("Columns not used: GOLDEN:result.",)
+
+
+def test_chosen_and_rejected():
+    frame = pl.DataFrame({"prompt": ["p"], "chosen": ["yes"], "rejected": ["no"]})
+    assert told(Preferences.from_table(frame)) == [("p", "yes", "no", False)]
+
+
+def label_studio(who, *choices):
+    results = [{"type": "pairwise", "value": {"selected": choice}} for choice in choices]
+    annotation = {"completed_by": who, "was_cancelled": False, "result": results}
+    return {"id": 1, "data": {"query": "q", "text1": "x", "text2": "y"}, "annotations": [annotation]}
+
+
+def test_label_studio_exports(tmp_path):
+    path = tmp_path / "project.json"
+    path.write_text(json.dumps([label_studio(7, "right"), label_studio({"id": 1, "email": "ann@a"}, "left")]))
+    judged = rd.read_preferences(path)
+    assert told(judged) == [("q", "y", "x", False), ("q", "x", "y", False)]
+    assert judged.workers == ("7", "ann@a")
+    path.write_text(json.dumps([label_studio(7)]))
+    with pytest.raises(FileFormatError, match="an annotation with 0 choices"):
+        rd.read_preferences(path)
+
+
+def test_json_arrays(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('[\n {"query": "q", "winner": "x", "loser": "y"},\n {"query": "q", "winner": "y", "loser": "z"}\n]')
+    assert told(rd.read_preferences(path)) == [("q", "x", "y", False), ("q", "y", "z", False)]
+    path.write_text('[{"query": "q", ')
+    with pytest.raises(FileFormatError, match="not JSON"):
+        rd.read_preferences(path)
+    path.write_text('[{"query": "q", "winner": "x", "loser": "y"}, 2]')
+    with pytest.raises(FileFormatError, match="expected records"):
+        rd.read_preferences(path)
+
+
+def test_order_of_presentation_survives_files(tmp_path):
+    judged = Preferences.from_table(table(["b", "a", "tie"], worker=["w", "w", "v"]))
+    assert judged.winner_first.tolist() == [False, True, True]
+    frame = judged.to_polars()
+    assert frame["first"].to_list() == ["x", "y", "x"]
+    frame.write_csv(tmp_path / "p.csv")
+    again = rd.read_preferences(tmp_path / "p.csv")
+    assert again.to_polars().equals(frame)
+    assert again.select(["q"]).winner_first.tolist() == [False, True, True]
+    with pytest.raises(DataError, match="'w' is said to be shown first, but"):
+        Preferences.from_table(frame.with_columns(first=pl.lit("w")))
+
+
+def test_words_in_lines_name_items(tmp_path):
+    path = tmp_path / "p.txt"
+    path.write_text("q 2 1 1\nq 1 3 1\nq 2 3 =\n")
+    assert told(rd.read_preferences(path)) == [("q", "1", "2", False), ("q", "1", "3", False), ("q", "2", "3", True)]
