@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 from reprlib import Repr
+from unicodedata import category
 
 
 class RankdevError(Exception):
@@ -71,6 +72,24 @@ def shown(value: object) -> str:
     ("'d1'", 60)
     """
     return _BRIEF.repr(value)
+
+
+def printable(text: str) -> str:
+    r"""Write whatever a terminal would not show as itself as an escape; the one way of names from outside to a screen.
+
+    Control characters, line ends, marks of direction, characters without width, and bytes that are no text.
+
+    >>> printable("d\x1b[31m1"), printable("a\u202eb\u200b"), printable("caf\udce9"), printable("naïve 東京")
+    ('d\\x1b[31m1', 'a\\u202eb\\u200b', 'caf\\xe9', 'naïve 東京')
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or category(char) == "Zs" else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char) - 0xDC00 if 0xDC80 <= ord(char) <= 0xDCFF else ord(char)  # a byte of a file's name
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 _BRIEF = Repr()

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from rankdev import __version__
+from rankdev.cli.terminal import discard_output, prepare_streams, say
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
 from rankdev.files_in_use import one_command
 
@@ -64,27 +65,52 @@ def cli(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command; every error a user can cause is one line on standard error."""
     warnings.showwarning = _show_warning
+    prepare_streams()
     try:
         cli.main(standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("rankdev: interrupted", err=True)
-        sys.exit(130)
+        sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         sys.exit(141)
-    except RankdevError as error:
-        click.echo(f"rankdev: {error}", err=True)
-        sys.exit(error.exit_status)
     except OSError as error:
-        click.echo(f"rankdev: {error}", err=True)
+        discard_output()
+        say(f"standard output: {error.strerror or error}" if error.filename is None else str(error))
         sys.exit(1)
+    except (Exception, KeyboardInterrupt) as error:
+        status, line = _explained(error)
+        if line:
+            say(line)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            discard_output()
+        sys.exit(status)
+
+
+def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one for each kind)
+    """Give the exit status of whatever ended a command, and what there is to say about it."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code, ""
+        case click.Abort() | KeyboardInterrupt():
+            return 130, f"interrupted{f'; {error}' if str(error) else ''}"
+        case click.UsageError():
+            path = error.ctx.command_path if error.ctx else "rankdev"
+            return 2, f"{error.format_message()} (see {path} --help)"
+        case click.ClickException():
+            return 2, error.format_message()
+        case RankdevError():
+            return error.exit_status, str(error)
+        case UnicodeEncodeError():
+            return 2, f"{error.object!r} is not text in UTF-8; write it so"
+        case MemoryError():
+            return 1, "there is not enough memory for this; take fewer systems or measures at a time"
+    if os.environ.get("RANKDEV_TRACEBACK"):
+        raise error
+    said = f"{type(error).__name__}: {error}"
+    return 70, f"this should not happen, and is a mistake in rankdev ({said}); RANKDEV_TRACEBACK=1 shows where"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
     if issubclass(category, RankdevWarning):
-        click.echo(f"rankdev: warning: {message}", err=True)
+        say(f"warning: {message}")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.errors import MissingExtraError, UsageError
+from rankdev.cli.terminal import say
+from rankdev.errors import MissingExtraError, UsageError, shown
 from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
 
     if names and len(names) != len(paths):
         raise UsageError(f"{len(names)} --name for {len(paths)} runs; give one for each, in order, or none")
+    for name in names:
+        if not name or not _is_text(name):
+            raise UsageError(f"--name {shown(name)}: expected a name in UTF-8")
     if [references, *paths].count("-") > 1:
         raise UsageError("standard input (-) can be only one of the files")
     runs: dict[str, str] = {}
@@ -136,6 +140,11 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
             raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); tell them apart with --name")
         runs[name] = path
     return runs
+
+
+def _is_text(word: str) -> bool:
+    """Tell whether UTF-8 can hold a word of the command line; the shell may pass any bytes."""
+    return word.encode("utf-8", "replace") == word.encode("utf-8", "surrogatepass")
 
 
 def deliver(report: Any, form: str | None, output: str | None) -> None:
@@ -188,7 +197,7 @@ def score_runs(
     with reading_progress(runs) as progress:
         scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
     for line in remarks(scores):
-        click.echo(f"rankdev: note: {line}", err=True)
+        say(f"note: {line}")
     return scores
 
 

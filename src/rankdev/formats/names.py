@@ -10,14 +10,14 @@ _ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".js
 
 
 def system_name(path: str) -> str:
-    """Name a system after its file, without endings such as .run, .txt and .gz.
+    r"""Name a system after its file, without endings such as .run, .txt and .gz; bytes that are no text as escapes.
 
-    >>> system_name("runs/bm25.run.gz")
-    'bm25'
+    >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
+    ('bm25', 'caf\\xe9')
     """
     if path == "-":
         return "stdin"
-    name = Path(path).name or path
+    name = (Path(path).name or path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
         name = Path(name).stem
     return name

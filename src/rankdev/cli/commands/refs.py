@@ -11,6 +11,7 @@ import click
 
 from rankdev.cli.options import deliver, file_option, output_options
 from rankdev.cli.score_source import seed_option
+from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -208,7 +209,4 @@ def _write(references: References, output: str, tables: Mapping[str, Any] = Mapp
         for stream, (_, content) in zip(streams, contents, strict=True):
             stream.write(content)
     tiers = int(references.tier_counts.sum())
-    click.echo(
-        f"rankdev: {len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers",
-        err=True,
-    )
+    say(f"{len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.options import deliver, figure_option, figures_option, output_options, working_progress
+from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _pipeline(
     options: dict[str, Any] = {
         **by_year,
         "device": device,
-        "say": lambda line: click.echo(f"rankdev: {line}", err=True),
+        "say": say,
     }
     if models:
         options["models"] = models

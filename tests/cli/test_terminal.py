@@ -1,0 +1,143 @@
+"""No traceback, and nothing from outside that reaches the terminal as anything but text."""
+
+import json
+
+import pytest
+
+EVIL = "e\x1b[31m\x9b2J\x07\u202e\u200b[bold]x[/bold]\ufeff"
+ASCII_STREAMS = {"PYTHONIOENCODING": "ascii"}
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+UNSAFE = ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\ufeff")
+
+
+@pytest.fixture
+def evil(folder):
+    (folder / "refs.json").write_text(json.dumps({EVIL: [EVIL, "b"], "q": [EVIL, "b"], "r": ["b", EVIL]}))
+    for name in ("one", "two"):
+        items = ["b", EVIL] if name == "one" else ["b", "c"]
+        (folder / f"{name}.json").write_text(json.dumps({EVIL: items, "q": items, "r": items}))
+
+
+RUNS = ("refs.json", "one.json", "two.json", "--name", EVIL, "--name", "other")
+
+
+@pytest.mark.usefixtures("evil")
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("explain", "refs.json", "two.json", "--query", f"no such {EVIL}"),
+        ("compare", *RUNS, "--baseline", f"no such {EVIL}"),
+        ("eval", "refs.json", EVIL),
+        ("eval", "refs.json", "one.json", "-m", EVIL),
+        ("eval", "refs.json", "one.json", f"--{EVIL}"),
+        ("eval", "refs.json", "one.json", "--ties", EVIL),
+        ("power", *RUNS, "--sizes", EVIL),
+        (EVIL,),
+    ],
+    ids=lambda call: " ".join(call).replace(EVIL, "EVIL"),
+)
+def test_names_from_outside_are_text(rankdev, call):
+    done = rankdev(*call)
+    shown = done.out + done.err
+    for char in UNSAFE:
+        assert char not in shown
+    assert "should not happen" not in done.err
+    assert "[bold]" in shown
+
+
+@pytest.mark.parametrize(
+    ("environment", "call"),
+    [
+        (ASCII_STREAMS, "eval places.jsonl blended.run nearest.run -q --name naïve --name other"),
+        (ASCII_STREAMS, "explain places.jsonl blended.run --query bookshops"),
+        (ASCII_STREAMS, "compare places.jsonl blended.run nearest.run"),
+        (ASCII_STREAMS, "eval places.jsonl blended.run -m naïve"),
+        (C_LOCALE, "explain places.jsonl blended.run --query bookshops"),
+        (C_LOCALE, "eval places.jsonl blended.run -m naïve"),
+    ],
+)
+def test_a_narrow_alphabet_is_enough(shell, environment, call):
+    done = shell(f"rankdev {call}", **environment)
+    assert done.status == (2 if "-m na" in call else 0)
+    assert "Traceback" not in done.err
+    assert done.out.isascii()
+    assert done.err.isascii()
+
+
+def test_file_names_and_names_need_not_be_text(shell):
+    done = shell("cp blended.run $'caf\\xe9.run'; rankdev eval places.jsonl $'caf\\xe9.run' --format csv")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[1].startswith("caf\\xe9,")
+    done = shell("rankdev eval places.jsonl $'no-caf\\xe9.run'")
+    assert (done.status, done.err) == (2, "rankdev: no-caf\\xe9.run: there is no such file\n")
+    done = shell("rankdev eval places.jsonl blended.run -o $'caf\\xe9.csv'; cat $'caf\\xe9.csv'")
+    assert "blended,,RDQ@10" in done.out
+    for options in (
+        "eval places.jsonl blended.run --name $'caf\\xe9'",
+        "eval places.jsonl blended.run -m $'caf\\xe9'",
+        "explain places.jsonl blended.run --query $'caf\\xe9'",
+        "compare places.jsonl blended.run nearest.run --baseline $'caf\\xe9'",
+        "plan places.jsonl blended.run nearest.run -a $'caf\\xe9'",
+        "sensitivity places.jsonl blended.run nearest.run --grid $'caf\\xe9=1'",
+    ):
+        done = shell(f"rankdev {options}")
+        assert done.status in (1, 2), options
+        assert done.err.startswith("rankdev: ")
+        assert done.err.count("\n") == 1
+        assert "should not happen" not in done.err
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["eval places.jsonl blended.run", "measures --format json", "refs lists blended.run", "demo", "completion bash"],
+)
+def test_a_closed_or_full_standard_output_is_a_line(shell, call):
+    for place, reason in ((">&-", "Bad file descriptor"), ("> /dev/full", "No space left on device")):
+        done = shell(f"rankdev {call} {place}")
+        assert done.status in (1, 2)
+        assert done.err.splitlines()[-1].startswith("rankdev: standard output: ")
+        assert reason in done.err
+        assert "Traceback" not in done.err
+
+
+def test_closed_streams_do_not_matter_where_they_are_not_used(shell, folder):
+    done = shell("rankdev eval places.jsonl blended.run -o scores.csv <&- >&-")
+    assert (done.status, done.err) == (0, "")
+    assert (folder / "scores.csv").read_text().startswith("system,query,measure,value\n")
+    assert shell("rankdev eval places.jsonl blended.run 2>&-").status == 0
+    assert shell("rankdev eval places.jsonl nothing.run 2>&-").status == 2
+
+
+def test_a_closed_standard_input_is_a_line(shell):
+    done = shell("rankdev eval places.jsonl - <&-")
+    assert (done.status, done.err) == (2, "rankdev: standard input is closed; give a file, or pipe something in\n")
+
+
+def test_streams_by_name(shell):
+    expected = shell("rankdev eval places.jsonl blended.run").out
+    for place in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", ">(cat)"):
+        done = shell(f"rankdev eval places.jsonl blended.run --format table -o {place}; wait $!")
+        assert (done.status, done.out, done.err) == (0, expected, "")
+    done = shell("echo first > log; rankdev eval places.jsonl blended.run --format csv -o /dev/stdout >> log; cat log")
+    assert done.out.startswith("first\nsystem,query")
+    done = shell("rankdev eval places.jsonl blended.run --format csv -o - | cat")
+    assert done.out.startswith("system,query")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (MemoryError(), "there is not enough memory for this"),
+        (KeyError("x"), "this should not happen, and is a mistake in rankdev (KeyError: 'x')"),
+    ],
+)
+def test_whatever_else_happens_is_a_line(rankdev, monkeypatch, error, line):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("rankdev.evaluation.scoring.evaluate", fail)
+    done = rankdev("eval", "places.jsonl", "blended.run")
+    assert done.status in (1, 70)
+    assert done.err.startswith(f"rankdev: {line}")
+    assert done.err.count("\n") == 1
+    assert done.out == ""
