@@ -40,6 +40,7 @@ _HOME = {
     "strengths": "rankdev.preferences",
     "summarise": "rankdev.preferences",
     "tiers": "rankdev.preferences",
+    "weights_from_clicks": "rankdev.learning.weights_from_clicks",
     "write_references": "rankdev.formats",
     "write_run": "rankdev.formats",
 }

@@ -26,6 +26,7 @@ COMMANDS = {
     "plan": "Say how many queries a comparison needs.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
+    "weights": "Estimate position weights from clicks.",
     "study": "Rerun the paper's experiments beside its published numbers.",
     "demo": "Walk through everything on built-in data.",
     "completion": "Print the shell completion script.",

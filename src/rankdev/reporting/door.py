@@ -19,8 +19,8 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORTS = ("scores", "verdicts")
-FIGURES = ("plots",)
+REPORTS = ("scores", "verdicts", "click_weights")
+FIGURES = ("plots", "click_weights")
 
 
 @singledispatch

@@ -1,0 +1,77 @@
+"""rankdev weights: position weights from interaction logs."""
+
+from __future__ import annotations
+
+import click
+
+from rankdev.cli.options import deliver, draw, figure_option, output_options
+from rankdev.cli.score_source import seed_option
+from rankdev.errors import DataError, UsageError
+
+
+@click.command("weights", short_help="Estimate position weights from clicks.")
+@click.argument("clicks")
+@click.option(
+    "--method",
+    type=click.Choice(["harvesting", "em", "regression-em", "cascade", "rates"]),
+    default="harvesting",
+    show_default=True,
+    help="harvesting and em need items shown at several positions; rates is for randomised positions or views.",
+)
+@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log calls its columns, such as clicked=click.")
+@click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
+@click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resampled sessions.")
+@click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
+@seed_option
+@figure_option
+@output_options
+def command(
+    clicks: str,
+    method: str,
+    columns: str | None,
+    features: str | None,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Estimate from CLICKS how much each position is examined, relative to the first.
+
+    CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
+    clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid.
+
+    Example: rankdev weights clicks.csv --columns clicked=was_clicked --figure weights.png
+    """
+    from rankdev.formats.streams import Source
+    from rankdev.formats.tables import read_table
+    from rankdev.learning.weights_from_clicks import weights_from_clicks
+    from rankdev.reporting.click_weights import plot_click_weights
+    from rankdev.reporting.door import report_of
+
+    with Source(clicks) as source:
+        if source.kind in ("trec", "json"):
+            raise UsageError(f"{clicks}: expected a table with the columns item, position, clicked")
+        table = read_table(source, source.kind)
+    try:
+        found = weights_from_clicks(
+            table.frame,
+            method,
+            columns=_pairs(columns),
+            features=features.split(",") if features else (),
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+        )
+    except DataError as error:
+        table.fail(error)
+    deliver(report_of(found), form, output)
+    draw(figure, plot_click_weights, found)
+
+
+def _pairs(text: str | None) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")] if text else []
+    if not all(name and mark and theirs for name, mark, theirs in pairs):
+        raise UsageError(f"--columns is {text!r}; expected NAME=COLUMN, such as clicked=click")
+    return {name.strip(): theirs.strip() for name, _, theirs in pairs}

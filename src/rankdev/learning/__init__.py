@@ -1,0 +1,1 @@
+"""What data say about a measure's parameters: position weights from clicks."""

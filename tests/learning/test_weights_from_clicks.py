@@ -1,0 +1,196 @@
+"""Position weights from clicks: known weights are found again, and what cannot be known is refused."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import rankdev as rd
+from rankdev.learning.click_log import ClickLog
+from rankdev.learning.harvesting import relative_weights
+from rankdev.learning.monotone import never_increasing
+from rankdev.learning.position_based import examination_by_em
+from tests.learning.simulate import cascade_log, position_based_log, table
+
+TRUTH = np.array([1.0, 0.62, 0.46, 0.38, 0.32])
+
+
+def plain_em(rows, positions, steps=20_000):
+    """The position-based model by EM, cell by cell."""
+    units = sorted({(row["query"], row["item"]) for row in rows})
+    theta = dict.fromkeys(range(1, positions + 1), 0.7)
+    gamma = dict.fromkeys(units, 0.3)
+    for _ in range(steps):
+        seen = {p: [0.0, 0] for p in theta}
+        liked = {u: [0.0, 0] for u in units}
+        for row in rows:
+            unit, p = (row["query"], row["item"]), row["position"]
+            t, g = theta[p], gamma[unit]
+            examined, attracted = (1, 1) if row["clicked"] else (t * (1 - g) / (1 - t * g), g * (1 - t) / (1 - t * g))
+            seen[p] = [seen[p][0] + examined, seen[p][1] + 1]
+            liked[unit] = [liked[unit][0] + attracted, liked[unit][1] + 1]
+        new = {p: part / whole for p, (part, whole) in seen.items()}
+        moved = max(abs(new[p] / new[1] - theta[p] / theta[1]) for p in theta)
+        theta, gamma = new, {u: part / whole for u, (part, whole) in liked.items()}
+        if moved < 1e-10:
+            break
+    return np.array([theta[p] for p in sorted(theta)]) / max(theta.values())
+
+
+def test_accelerated_em_finds_what_plain_em_finds():
+    log = position_based_log(np.random.default_rng(3), TRUTH[:3], sessions=150, queries=2, items=4)
+    found = examination_by_em(ClickLog.from_table(log))
+    assert_allclose(found, plain_em(log.to_dicts(), 3), atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["harvesting", "em"])
+def test_known_weights_are_found_where_click_rates_mislead(method):
+    log = position_based_log(np.random.default_rng(5), TRUTH, sessions=20_000)
+    error = np.abs(rd.weights_from_clicks(log, method, resamples=20).weight - TRUTH).mean()
+    misled = np.abs(rd.weights_from_clicks(log, "rates", resamples=20).weight - TRUTH).mean()
+    assert error < 0.015
+    assert misled > 4 * error
+
+
+@pytest.mark.parametrize("method", ["harvesting", "em"])
+def test_intervals_hold_the_truth(method):
+    held = []
+    for seed in range(12):
+        log = position_based_log(np.random.default_rng([7, seed]), TRUTH[:4], sessions=1500, queries=20, items=6)
+        found = rd.weights_from_clicks(log, method, resamples=60, seed=seed)
+        held += ((found.low <= TRUTH[:4]) & (TRUTH[:4] <= found.high))[1:].tolist()
+    assert np.mean(held) >= 0.8  # 36 intervals of 95%: fewer than 29 would be one chance in ten thousand
+
+
+def test_one_deterministic_ranker_is_refused():
+    log = position_based_log(np.random.default_rng(0), TRUTH, shuffled=False)
+    for method in ("harvesting", "em"):
+        with pytest.raises(rd.DataError, match=r"cannot be told from good items: 1; 2; 3; 4; 5\. Shuffle"):
+            rd.weights_from_clicks(log, method)
+
+
+def test_regression_finds_weights_where_features_tell_attractiveness():
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(30, 5))
+    attraction = 1 / (1 + np.exp(-(x - 1)))
+    query = rng.integers(30, size=20_000)
+    order = np.argsort(-x[query], axis=1)  # one deterministic ranker
+    chance = np.take_along_axis(attraction[query], order, 1) * TRUTH
+    log = table(query, order, rng.random(chance.shape) < chance)
+    log = log.with_columns(x=pl.Series(np.take_along_axis(x[query], order, 1).ravel()))
+    found = rd.weights_from_clicks(log, "regression-em", features=["x"], resamples=20)
+    assert np.abs(found.weight - TRUTH).max() < 0.05
+
+
+def test_a_cascade_is_followed():
+    log, examined = cascade_log(np.random.default_rng(2))
+    found = rd.weights_from_clicks(log, "cascade", resamples=20)
+    assert_allclose(found.weight, examined, atol=0.03)
+    assert found.to_polars().columns == ["position", "weight", "low", "high"]
+
+
+def test_a_cascade_by_hand():
+    # x is the last item of every list, so that no click can tell whether it satisfied; y is clicked in one of two
+    # lists and x then never again: every click of y satisfied
+    log = pl.DataFrame(
+        {
+            "session": np.repeat(np.arange(100), 2),
+            "item": ["y", "x"] * 100,
+            "position": [1, 2] * 100,
+            "clicked": [1, 0, 0, 1] * 50,
+        }
+    )
+    found = rd.weights_from_clicks(log, "cascade", resamples=20)
+    assert_allclose(found.raw, [1.0, 0.5], atol=1e-4)
+
+
+def test_clicks_misfit_a_position_based_model_where_people_stop():
+    stop = rd.weights_from_clicks(cascade_log(np.random.default_rng(2), sessions=20_000)[0], resamples=20)
+    fits = rd.weights_from_clicks(position_based_log(np.random.default_rng(2), TRUTH), resamples=20)
+    assert fits.fit > 0.02
+    assert not any("factor" in remark for remark in fits.remarks)
+    assert stop.fit is not None
+
+
+def test_rates_use_propensities():
+    log = pl.DataFrame(
+        {
+            "item": ["x", "y", "x", "y"] * 25,
+            "position": [1, 1, 2, 2] * 25,
+            "clicked": [1, 0, 1, 0] * 25,
+            "propensity": [0.5, 0.5, 0.2, 0.8] * 25,
+        }
+    )
+    found = rd.weights_from_clicks(log, "rates", resamples=20)
+    # inverse propensities (mean .5): 1, 1 at the first position; 2.5, .625 at the second
+    expected = np.array([(25 + 0.5) / (50 + 1), (62.5 + 0.5) / (78.125 + 1)])
+    assert_allclose(found.raw, expected / expected[0])
+
+
+def test_a_grid_has_a_weight_per_row_and_column():
+    rows, columns = np.array([1.0, 0.5]), np.array([1.0, 0.8, 0.4])
+    truth = np.outer(rows, columns).ravel()
+    log = position_based_log(np.random.default_rng(4), truth, sessions=20_000)
+    place = log["position"] - 1
+    log = log.drop("position").with_columns(row=place // 3 + 1, column=place % 3 + 1)
+    found = rd.weights_from_clicks(log, resamples=20)
+    assert found.to_polars().columns == ["position", "row", "column", "weight", "low", "high"]
+    assert_allclose(found.weight, truth, atol=0.04)
+    with pytest.raises(rd.UsageError, match="grid"):
+        rd.weights_from_clicks(log, "em")
+
+
+def test_the_measure_is_ready_to_use():
+    found = rd.weights_from_clicks(position_based_log(np.random.default_rng(1), TRUTH), resamples=20)
+    measure = rd.parse(found.measure(10))
+    assert measure.weights[0] == 1.0
+    assert measure.tail == measure.weights[-1]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_never_increasing_is_the_nearest(values):
+    values, weights = np.array(values), np.arange(1.0, len(values) + 1)
+    found = never_increasing(values, weights)
+    assert (np.diff(found) <= 1e-12).all()
+    for start in range(len(values)):  # the projection is orthogonal to every cone direction
+        direction = np.where(np.arange(len(values)) <= start, 1.0, 0.0)
+        assert (weights * (values - found)) @ direction <= 1e-9
+
+
+def test_matched_clicks_meet_as_in_bradley_terry():
+    won = np.array([[0.0, 300.0, 0.0], [100.0, 0.0, 200.0], [0.0, 100.0, 0.0]])
+    assert_allclose(relative_weights(won), [1.0, 1 / 3, 1 / 6], rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"clicked": 2}, "clicked 2; expected 0 or 1"),
+        ({"position": 0}, "position 0; expected whole numbers from 1"),
+        ({"position": 1}, "position 1 only"),
+        ({"clicked": 0}, "no clicks"),
+        ({"session": 1}, "all impressions belong to session 1"),
+    ],
+)
+def test_wrong_logs_are_refused(change, message):
+    log = position_based_log(np.random.default_rng(0), TRUTH, sessions=50)
+    with pytest.raises(rd.DataError, match=message):
+        rd.weights_from_clicks(log.with_columns(**{name: pl.lit(value) for name, value in change.items()}))
+
+
+def test_the_same_seed_gives_the_same_intervals():
+    log = position_based_log(np.random.default_rng(0), TRUTH, sessions=500)
+    one, same, other = (rd.weights_from_clicks(log, resamples=20, seed=seed) for seed in (1, 1, 2))
+    assert one.to_polars().equals(same.to_polars())
+    assert not one.to_polars().equals(other.to_polars())
+
+
+def test_columns_can_be_named():
+    log = position_based_log(np.random.default_rng(0), TRUTH, sessions=500)
+    renamed = log.rename({"clicked": "was", "item": "doc"})
+    found = rd.weights_from_clicks(renamed, columns={"clicked": "was", "item": "doc"}, resamples=20)
+    assert found.weight.tolist() == rd.weights_from_clicks(log, resamples=20).weight.tolist()
+    with pytest.raises(rd.UsageError, match="no column 'wass'"):
+        rd.weights_from_clicks(renamed, columns={"clicked": "wass"})
