@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
 from rankdev.runs import Order, Run, Ties
 
+Result = TypeVar("Result")
 THREADS = min(4, os.cpu_count() or 1)  # runs read at once; each holds its own part of memory
 
 
@@ -46,8 +47,12 @@ def evaluate(
     systems = _systems(runs)
     depth = deepest(wanted)
 
+    def watch_stop(size: int) -> None:
+        if stopped.is_set():
+            raise _StoppedError
+
     def prepare() -> tuple[Matcher, Floats]:
-        known = _references(references)
+        known = _references(references, watch_stop)
         return Matcher(known), np.zeros((len(systems), len(known), len(wanted)))
 
     def score_system(s: int, system: str, source: Any) -> Coverage:
@@ -70,11 +75,11 @@ def evaluate(
 
     stopped = Event()
     with ThreadPoolExecutor(min(len(systems) + 1, THREADS)) as pool:
-        prepared = pool.submit(prepare)
-        tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
         try:
-            matcher, values = prepared.result()
-            coverage = tuple(task.result() for task in tasks)
+            prepared = pool.submit(prepare)
+            tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
+            matcher, values = _awaited(prepared)
+            coverage = tuple(_awaited(task) for task in tasks)
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -82,6 +87,13 @@ def evaluate(
     known = matcher.references
     labels = tuple(str(measure) for measure in wanted)
     return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage)
+
+
+def _awaited(task: Future[Result]) -> Result:
+    """Wait a little at a time: Ctrl-C does not end a longer wait once polars is loaded."""
+    while not task.done():
+        wait([task], timeout=0.2)
+    return task.result()
 
 
 class _StoppedError(Exception):
@@ -133,8 +145,8 @@ def _score(measure: Measure, block: Any) -> Any:
         raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
 
 
-def _references(source: Any) -> References:
-    return read_references(source) if isinstance(source, str | Path) else References.of(source)
+def _references(source: Any, watch: Callable[[int], None]) -> References:
+    return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 
 def _run(source: Any, order: Order, ties: Ties, depth: int | None, watch: Callable[[int], None] | None) -> Run:

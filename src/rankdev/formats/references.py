@@ -22,12 +22,13 @@ from rankdev.runs import Run
 from rankdev.tabular import listed, text_column
 
 
-def read_references(path: PathLike) -> References:
+def read_references(path: PathLike, *, progress: Callable[[int], None] | None = None) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, TREC qrels; plain, gzip or zstd.
 
-    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input.
+    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input. ``progress(bytes)``
+    is called as the file is read.
     """
-    with Source(path) as source:
+    with Source(path, progress) as source:
         return _read(source)
 
 

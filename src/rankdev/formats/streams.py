@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 import re
-import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,15 +11,17 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from rankdev import files_in_use
-from rankdev.errors import FileFormatError, UsageError
+from rankdev.errors import FileFormatError
+from rankdev.formats.opening import MAGIC_BYTES, opened, unpacked
 from rankdev.tabular import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = files_in_use.PathLike
 
 HEAD_BYTES = 1 << 16
+LINE_BYTES = 64 << 20
 BATCH_BYTES = 16 << 20  # small enough for the allocator to use the same memory again for each batch
-_GZIP, _ZSTD, _PARQUET, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xef\xbb\xbf"
+_PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}
 _BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
@@ -38,11 +36,14 @@ class Source:
         self._path = str(path)
         self._progress = progress
         self._reported = 0
-        self._raw = _open(self._path)
+        self._raw = opened(self._path, lambda: self._report(0))
         try:
             _remember(self._path, self._raw)
-            self._stream = self._unpacked()
-            self._head = self._guarded(lambda: self._stream.read(HEAD_BYTES)).removeprefix(_BOM)
+            begin = self._guarded(lambda: self._raw.read(MAGIC_BYTES))
+            stream = unpacked(begin, self._raw)
+            self._stream: IO[bytes] = stream or self._raw
+            head = self._guarded(lambda: self._stream.read(HEAD_BYTES))
+            self._head = (head if stream else begin + head).removeprefix(_BOM)
             self.kind = self._known_kind()
         except BaseException:
             self.close()
@@ -53,6 +54,8 @@ class Source:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+        if kind is MemoryError:
+            raise FileFormatError(self.name, "the file does not fit into memory; a TREC run takes the least") from None
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
@@ -61,32 +64,34 @@ class Source:
 
     def read(self) -> bytes:
         """Give everything."""
-        return b"".join(self.batches())
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give pieces of about ``BATCH_BYTES`` that end anywhere."""
+        head, self._head = self._head, b""
+        while piece := head + self._guarded(lambda: self._stream.read(BATCH_BYTES)):
+            head = b""
+            self._report(len(piece))
+            yield piece
 
     def batches(self) -> Iterator[bytes]:
         """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
-        head, self._head = self._head, b""
-        while True:
-            parts = [head, self._guarded(lambda: self._stream.read(BATCH_BYTES))]
-            head = b""
-            if not parts[1].endswith(b"\n"):
-                parts.append(self._guarded(self._stream.readline))
-            piece = b"".join(parts)
-            if not piece:
-                return
-            if self._progress is not None:
-                at = self._raw.tell() if self._raw.seekable() else self._reported + len(piece)
-                self._progress(at - self._reported)
-                self._reported = at
-            yield piece
+        for piece in self.pieces():
+            if piece.endswith(b"\n"):
+                yield piece
+                continue
+            rest = self._guarded(lambda: self._stream.readline(LINE_BYTES))
+            if len(rest) == LINE_BYTES:
+                raise FileFormatError(self.name, f"a line is longer than {LINE_BYTES >> 20} MB; check the file")
+            self._report(len(rest))
+            yield piece + rest
 
-    def _unpacked(self) -> IO[bytes]:
-        head = self._guarded(lambda: self._raw.peek(4)[:4])
-        if head.startswith(_GZIP):
-            return io.BufferedReader(gzip.GzipFile(fileobj=self._raw))
-        if head.startswith(_ZSTD):
-            return io.BufferedReader(_Unzstd(self._raw), 1 << 20)
-        return self._raw
+    def _report(self, size: int) -> None:
+        """Say how far the file is read: by its own size where that is known, not by what is unpacked."""
+        if self._progress is not None:
+            at = self._raw.tell() if self._raw.seekable() else self._reported + size
+            self._progress(at - self._reported)
+            self._reported = at
 
     def _known_kind(self) -> Kind:
         if not self._head.strip():
@@ -104,46 +109,10 @@ class Source:
     def _guarded(self, read: Callable[[], bytes]) -> bytes:
         try:
             return read()
-        except (EOFError, OSError, zlib.error) as error:
+        except (EOFError, OSError) as error:
             raise FileFormatError(
                 self.name, f"the file cannot be read to its end ({error}); it may be damaged"
             ) from None
-
-
-class _Unzstd(io.RawIOBase):
-    """Unpacked zstd frames; unlike zstandard's own reader, it notices where the last frame is cut short."""
-
-    def __init__(self, packed: IO[bytes]) -> None:
-        self._packed = packed
-        self._frame: Any = None
-        self._rest = b""
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            packed = self._rest or self._packed.read(1 << 17)
-            if not packed:
-                if self._frame is not None:
-                    raise EOFError("the zstd data end too early")
-                return 0
-            self._ready = memoryview(self._unpack(packed))
-        count = min(len(buffer), len(self._ready))
-        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
-        return count
-
-    def _unpack(self, packed: bytes) -> bytes:
-        import zstandard
-
-        frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
-        try:
-            unpacked: bytes = frame.decompress(packed)
-        except zstandard.ZstdError as error:
-            raise OSError(str(error)) from None
-        self._frame, self._rest = (None, frame.unused_data) if frame.eof else (frame, b"")
-        return unpacked
 
 
 def kind_of(head: bytes, suffix: str = "") -> Kind:
@@ -162,23 +131,6 @@ def plain_suffix(path: PathLike) -> str:
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-def _open(path: str) -> Any:
-    if path == "-":
-        if sys.stdin is None:
-            raise UsageError("standard input is closed; give a file, or pipe something in")
-        return sys.stdin.buffer
-    try:
-        return open(path, "rb")
-    except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: this is a folder; give a file") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"{path!r} is not the name of a file") from None
 
 
 def _remember(path: str, raw: Any) -> None:
