@@ -53,7 +53,7 @@ def test_only_queries_that_all_systems_have_count(make_scores, rng):
     gaps[0, 0, 0] = np.nan
     with pytest.warns(RankdevWarning, match="1 for m0 of 8"):
         found = agreement(make_scores(gaps))
-    means = [values[:, 1:, 0].mean(axis=1), values[:, :, 1].mean(axis=1)]
+    means = [values[:, 1:, 0].mean(axis=1), values[:, 1:, 1].mean(axis=1)]
     assert found.r[0, 0, 1] == pytest.approx(np.corrcoef(means)[0, 1])
 
 
@@ -67,3 +67,19 @@ def test_wrong_calls_are_refused(make_scores, rng):
         agreement({"x": scores, "y": make_scores(rng.random((3, 4, 3)))})
     with pytest.raises(DataError, match="other systems"):
         agreement({"x": scores, "y": make_scores(rng.random((2, 4, 2)))}, pooled=True)
+
+
+def test_measures_with_gaps_are_compared_on_the_queries_that_both_have(make_scores, rng):
+    values = rng.random((5, 30, 4))
+    values[2, :10, 1] = np.nan
+    values[3, 20:, 2] = np.nan
+    values[0, 5:, 3] = np.nan
+    with pytest.warns(RankdevWarning, match="left out"):
+        found = agreement(make_scores(values))
+    for a in range(4):
+        for b in range(4):
+            common = ~np.isnan(values[:, :, [a, b]]).any(axis=(0, 2))
+            one, other = (values[:, common, m].mean(axis=1) for m in (a, b)) if common.any() else ([np.nan] * 5,) * 2
+            assert found.tau[0, a, b] == pytest.approx(stats.kendalltau(one, other).statistic, nan_ok=True)
+            assert found.r[0, a, b] == pytest.approx(np.corrcoef(one, other)[0, 1], nan_ok=True)
+    assert np.isnan(found.tau[0, 1, 3])  # no query has both

@@ -102,10 +102,10 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
         f"bucket {label} has exactly 12 queries" for label in ("(3,10]", "(10,20]", ">20")
     ]
     assert [(b.label, b.queries) for b in found.buckets] == [
-        ("≤3", 24),
-        ("(3,10]", 12),
-        ("(10,20]", 12),
-        (">20", 12),
+        ("≤3", (24,)),
+        ("(3,10]", (12,)),
+        ("(10,20]", (12,)),
+        (">20", (12,)),
     ]
     alone = power(scores.select(queries=sizes <= 3), sizes=[12], subsamples=10, permutations=99)
     assert np.array_equal(found.buckets[0].power, alone.power)
@@ -258,3 +258,12 @@ def test_the_most_extremes_do_not_hang_on_rounding(permutations, alpha, most):
     # .29 × 100 is 28.999999999999996 in floats
     assert most_extremes(permutations, alpha, "paper") == most
     assert most_extremes(permutations - 1, alpha, "plus-one") == most - 1
+
+
+def test_a_bucket_counts_the_queries_of_each_measure(make_scores, rng):
+    values = rng.random((2, 40, 2))
+    values[0, :7, 1] = np.nan
+    with pytest.warns(RankdevWarning):
+        found = power(make_scores(values, np.repeat([2, 9], 20)), sizes=[10], subsamples=2, permutations=9, buckets=[3])
+    assert [bucket.queries for bucket in found.buckets] == [(20, 13), (20, 20)]
+    assert found.bucket_summary(10)["queries"].to_list() == [20, 13, 20, 20]

@@ -222,6 +222,14 @@ def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
     assert np.mean(inside) > 0.8
 
 
+def test_the_quality_of_a_worker_lies_inside_its_interval():
+    for seed in range(5):
+        judged, _ = crowd([0.99, 0.95, 0.5, 0.02], 8, 6 + 10 * seed, np.random.default_rng(seed))
+        workers = strengths(judged, "crowd-bt").workers
+        assert (workers.low <= workers.quality).all()
+        assert (workers.quality <= workers.high).all()
+
+
 def test_a_worker_with_one_judgment_is_unclear():
     judged, _ = crowd([0.95, 0.95, 0.95], 6, 40, np.random.default_rng(0))
     rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()

@@ -9,6 +9,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import agreement
 from rankdev.meta.power import power
 from rankdev.meta.sensitivity import Sensitivity
+from rankdev.meta.significance import significance
 from rankdev.meta.stability import stability
 from rankdev.reporting.plots import (
     plot_agreement,
@@ -110,3 +111,15 @@ def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"rankdev\[plot\]"):
         plot_sensitivity(grid)
+
+
+def test_differences_that_are_only_rounding_are_ties_as_in_significance():
+    rng = np.random.default_rng(0)
+    base = rng.random(30)
+    noisy = base + np.r_[np.full(27, 1e-16), [0.1, -0.1, 0.2]]
+    noisy[:27] = np.nextafter(base[:27], 2)
+    scores = Scores(("a", "b"), tuple(f"q{i}" for i in range(30)), ("P@5",), np.stack([noisy, base])[:, :, None])
+    counted = significance(scores).to_polars().select("wins", "ties", "losses").row(0)
+    assert counted == (2, 27, 1)
+    title = plot_differences(scores, "a", "b", "P@5").axes[0].get_title(loc="left")
+    assert title.endswith("2 wins, 27 ties, 1 losses")

@@ -96,6 +96,15 @@ def test_published_values_are_whole_and_belong_to_the_measures_of_the_study():
     assert sum(paper["queries"].values()) == paper["tiers"]["queries"]
 
 
+def test_interrupted_work_is_not_reported_as_whole():
+    def interrupt(done, total, note):
+        if note == "n = 100":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_trec_dl({"2019": make_year(0, queries=110)}, quick=True, progress=interrupt)
+
+
 def test_the_same_seed_gives_the_same_tables(study):
     years = {"2019": make_year(0), "2020": make_year(1, queries=70), "2021": make_year(2, systems=("v", "w", "x"))}
     assert run_trec_dl(years, quick=True).to_polars().equals(study.to_polars())

@@ -77,26 +77,40 @@ def agreement(
             raise DataError(f"data set {name!r} has other measures than the first; name common ones in measures=")
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
-    means = [_means(part.select(measures=chosen)) for part in parts.values()]
-    tau = np.stack([tau_b(mean[:, None], mean[None], tolerance=1e-12) for mean in means])
-    return Agreement(tuple(parts), chosen, tau, np.stack([_pearson(mean) for mean in means]), pooled)
+    found = [_correlations(part.select(measures=chosen)) for part in parts.values()]
+    tau, r = (np.stack(matrices) for matrices in zip(*found, strict=True))
+    return Agreement(tuple(parts), chosen, tau, r, pooled)
 
 
-def _means(scores: Scores) -> Floats:
-    """Give the systems' means ``[measure, system]`` over the queries that all of them have."""
-    means = np.empty((len(scores.measures), len(scores.systems)))
-    for panel in panels(scores):
-        means[list(panel.places)] = panel.values.mean(axis=0).T
-    return means
+def _correlations(scores: Scores) -> tuple[Floats, Floats]:
+    """Give τ and r of every two measures, over the queries that both have; unknown where there are none."""
+    size = (len(scores.measures), len(scores.measures))
+    tau, r = np.full(size, np.nan), np.full(size, np.nan)
+    groups = panels(scores)
+    for one in groups:
+        for other in groups:
+            _, mine, yours = np.intersect1d(one.queries, other.queries, return_indices=True)
+            if len(mine):
+                a, b = one.values[mine].mean(axis=0).T, other.values[yours].mean(axis=0).T
+                block = np.ix_(one.places, other.places)
+                tau[block] = tau_b(a[:, None], b[None], tolerance=1e-12)
+                r[block] = _pearson(a, b)
+    return tau, r
 
 
-def _pearson(means: Floats) -> Floats:
+def _pearson(a: Floats, b: Floats) -> Floats:
+    """Correlate each row of ``a`` with each of ``b``; unknown where a row is constant."""
+    first, second = _centred(a), _centred(b)
+    lengths = (np.sqrt((part**2).sum(axis=1)) for part in (first, second))
+    with np.errstate(invalid="ignore"):
+        r: Floats = np.clip(first @ second.T / np.outer(*lengths), -1.0, 1.0)
+    return r
+
+
+def _centred(means: Floats) -> Floats:
     centred = means - means.mean(axis=1, keepdims=True)
     centred[np.ptp(means, axis=1) <= 1e-12] = 0.0
-    length = np.sqrt((centred**2).sum(axis=1))
-    with np.errstate(invalid="ignore"):
-        r: Floats = np.clip(centred @ centred.T / np.outer(length, length), -1.0, 1.0)
-    return r
+    return centred
 
 
 def pool(parts: Mapping[str, Scores]) -> Scores:

@@ -89,17 +89,16 @@ def power(
             break
         values, finished = run.curves(run.chunks(part), inside[label])
         if finished or not run.interrupted:
-            found.append(Bucket(label, len(part[0].queries) if part else 0, finished, values))
+            found.append(Bucket(label, _counts(part, len(scores.measures)), finished, values))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
-    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
     return Power(
         scores.systems,
         scores.measures,
         done,
         curves,
         everything,
-        tuple(queries[place] for place in range(len(scores.measures))),
+        _counts(groups, len(scores.measures)),
         tuple(found),
         subsamples,
         permutations,
@@ -153,6 +152,12 @@ def _inside(groups: list[Panel], wanted: np.ndarray) -> list[Panel]:
         if keep.any():
             cut.append(Panel(panel.measures, panel.places, panel.queries[keep], panel.values[keep]))
     return cut
+
+
+def _counts(groups: list[Panel], measures: int) -> tuple[int, ...]:
+    """Count the queries of each measure."""
+    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
+    return tuple(queries.get(place, 0) for place in range(measures))
 
 
 @dataclass

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """Power within the queries of one range of reference sizes: ``power[measure, pair, size]``."""
+    """Power within the queries of one range of reference sizes: ``power[measure, pair, size]``.
+
+    ``queries`` counts those of each measure, which may lack a value for some.
+    """
 
     label: str
-    queries: int
+    queries: tuple[int, ...]
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
 
@@ -105,7 +108,7 @@ class Power(Result):
                 known = size in bucket.sizes
                 for m, measure in enumerate(self.measures):
                     column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
-                    rows.append((measure, bucket.label, bucket.queries, size, float(np.median(column))))
+                    rows.append((measure, bucket.label, bucket.queries[m], size, float(np.median(column))))
         schema = {
             "measure": pl.String,
             "bucket": pl.String,

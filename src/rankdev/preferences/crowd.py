@@ -137,6 +137,7 @@ def worker_quality(
     mass = np.cumsum(np.exp(posterior - posterior.max(axis=0)), axis=0)
     mass /= mass[-1]
     low, high = (GRID[np.argmax(mass >= tail, axis=0)] for tail in ((1 - confidence) / 2, (1 + confidence) / 2))
+    low, high = np.minimum(low, quality), np.maximum(high, quality)  # the mode may lie beyond a quantile
     judged = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
     return WorkerQuality(preferences.workers, quality, low, high, judged, prior, confidence)
 

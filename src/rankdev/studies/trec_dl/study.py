@@ -110,6 +110,8 @@ def run_trec_dl(
         for years in _same_systems(scores):
             pooled = pool({year: scores[year] for year in years})
             found = power(pooled, sizes=SIZES, p_value="paper", progress=progress, **drawing)
+            if not found.complete:
+                raise KeyboardInterrupt
             pools.append(Pool(years, pooled, found))
         agreed = agreement(scores)
     systems = {year: len(entry.systems) for year, entry in scores.items()}
