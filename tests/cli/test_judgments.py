@@ -16,3 +16,14 @@ def test_wrong_columns_and_values(rankdev, folder):
     assert rankdev("refs", "preferences", "p.csv", "--columns", "item_a").status == 2
     wrong = rankdev("refs", "preferences", "p.csv", *OPTIONS[:4], "--values", "0=first,1=frist")
     assert (wrong.status, "expected first, second, tie, skip or a number" in wrong.err) == (2, True)
+
+
+def test_agreement_on_the_command_line(rankdev, folder):
+    rows = [f"q,x,y,{said},{worker}" for worker in ("ann", "bob") for said in ("a", "a", "b", "tie")]
+    (folder / "p.csv").write_text("query,a,b,winner,worker\n" + "\n".join(rows) + "\n")
+    done = rankdev("refs", "agreement", "p.csv", "--workers", "w.csv", "--format", "csv")
+    assert done.status == 0, done.err
+    assert done.out.startswith("fact,value,low,high,chance,p,n\nalpha,")
+    assert (folder / "w.csv").read_text().startswith("worker,judgments,ties,agreement,repeats_alike,first_if_equal")
+    (folder / "nobody.csv").write_text("query,winner,loser\nq,x,y\n")
+    assert rankdev("refs", "agreement", "nobody.csv", "--workers", "w2.csv").status == 2

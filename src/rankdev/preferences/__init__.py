@@ -1,5 +1,6 @@
 """Pairwise judgments → strengths → tiers; which pair to ask next; who judges well."""
 
+from rankdev.preferences.agreement import JudgeAgreement, judge_agreement
 from rankdev.preferences.build import (
     references_from_preferences,
     resample_references,
@@ -7,6 +8,7 @@ from rankdev.preferences.build import (
 )
 from rankdev.preferences.crowd import WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics
+from rankdev.preferences.position import PositionBias, position_bias
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.selection import NextPairs, next_pairs
 from rankdev.preferences.strengths import Strengths, strengths
@@ -15,13 +17,17 @@ from rankdev.preferences.tiers import Tiers, tiers
 
 __all__ = [
     "Diagnostics",
+    "JudgeAgreement",
     "NextPairs",
+    "PositionBias",
     "Preferences",
     "Strengths",
     "Summary",
     "Tiers",
     "WorkerQuality",
+    "judge_agreement",
     "next_pairs",
+    "position_bias",
     "references_from_preferences",
     "resample_references",
     "strengths",

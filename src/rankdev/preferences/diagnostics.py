@@ -25,6 +25,7 @@ COLUMNS = (
     "duplicates",
     "contradictions",
     "single_workers",
+    "first_wins",
 )
 
 
@@ -43,13 +44,14 @@ class Diagnostics(Result):
         cycle of majorities (x beats y beats z beats x); ``agreement`` is the chance that two judgments of
         one pair say the same, null where no pair was judged twice; ``duplicates`` are rows that repeat a
         row in everything, worker included; ``contradictions`` are pairs on which one worker says two
-        different things; ``single_workers`` judged only once in the whole data.
+        different things; ``single_workers`` judged only once in the whole data; ``first_wins`` is the share of
+        untied judgments that the item shown first won, null where nobody says which that was.
         """
         import polars as pl
 
         columns = {name: self.values[name] for name in COLUMNS}
         table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
-        return table.with_columns(pl.col("agreement").fill_nan(None), connected=pl.col("groups") == 1)
+        return table.with_columns(pl.col("agreement", "first_wins").fill_nan(None), connected=pl.col("groups") == 1)
 
 
 def diagnose(preferences: Preferences) -> Diagnostics:
@@ -71,6 +73,7 @@ def diagnose(preferences: Preferences) -> Diagnostics:
         "in_cycles": _in_cycles(preferences),
         "agreement": _agreement(preferences, of_pair),
         **_workers(preferences, of_judgment),
+        "first_wins": _first_wins(preferences, of_judgment),
     }
     return Diagnostics(preferences.queries, values, preferences.disconnected())
 
@@ -97,6 +100,16 @@ def _agreement(preferences: Preferences, of_pair: npt.NDArray[Any]) -> npt.NDArr
     agreeing = sum((k * (k - 1) for k in (won, tied, n - won - tied)), np.zeros(len(n)))
     possible = np.bincount(of_pair, n * (n - 1), queries)
     return np.where(possible > 0, np.bincount(of_pair, agreeing, queries) / np.maximum(possible, 1), np.nan)
+
+
+def _first_wins(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    queries = len(preferences.queries)
+    if preferences.winner_first is None:
+        return np.full(queries, np.nan)
+    decided = ~preferences.tie
+    total = np.bincount(of_judgment, decided, queries)
+    won = np.bincount(of_judgment, decided & preferences.winner_first, queries)
+    return np.where(total > 0, won / np.maximum(total, 1), np.nan)
 
 
 def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:

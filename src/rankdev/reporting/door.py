@@ -19,7 +19,7 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORTS = ("scores", "verdicts", "click_weights")
+REPORTS = ("scores", "verdicts", "click_weights", "judges")
 FIGURES = ("plots", "click_weights")
 
 

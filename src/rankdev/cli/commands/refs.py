@@ -196,6 +196,43 @@ def next_(
     deliver(Report(table, table, f"{len(chosen)} pairs to ask, {strategy}"), form, output)
 
 
+@command.command()
+@click.argument("source", metavar="PREFS")
+@reading_options
+@click.option("--workers", "workers_file", metavar="FILE", help="Write what is known of each worker here too.")
+@click.option("--resamples", default=1000, show_default=True, help="Bootstraps behind the interval of α.")
+@seed_option
+@output_options
+def agreement(
+    source: str,
+    columns: Any,
+    values: Any,
+    workers_file: str | None,
+    resamples: int,
+    seed: int,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Say how far judges agree, are consistent, fit one order, and follow the order of presentation.
+
+    PREFS: as for 'refs preferences'.
+    """
+    from rankdev.formats.tables import encode_table
+    from rankdev.formats.writing import writing
+    from rankdev.preferences import judge_agreement
+    from rankdev.reporting.door import report_of
+
+    judged = _read_preferences(source, columns, values)
+    if workers_file is not None and judged.worker is None:
+        raise UsageError("--workers needs judgments that say who judged; there is no worker column")
+    found = judge_agreement(judged, resamples=resamples, seed=seed)
+    if workers_file is not None:
+        content = encode_table(found.workers, workers_file)
+        with writing(workers_file) as stream:
+            stream.write(content)
+    deliver(report_of(found), form, output)
+
+
 def _write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write references, and tables by file name beside them; no file appears unless all can be written."""
     from rankdev.formats.references import encode_references

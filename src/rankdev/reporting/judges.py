@@ -1,0 +1,32 @@
+"""What judges agree on, as reports."""
+
+from __future__ import annotations
+
+from rankdev.preferences import JudgeAgreement, PositionBias
+from rankdev.reporting.door import reports
+from rankdev.reporting.tables import Report
+
+
+@reports(JudgeAgreement)
+def agreement_report(found: JudgeAgreement) -> Report:
+    """Show a row per fact; what chance gives stands beside it."""
+    table = found.to_polars()
+    notes = list(found.remarks)
+    if found.position is not None and found.position.swapped:
+        notes.append(swapped_note(found.position))
+    return Report(table, table, "What the judges agree on", tuple(notes))
+
+
+@reports(PositionBias)
+def position_report(found: PositionBias) -> Report:
+    """Show the bias of all judges; that of each is in the table."""
+    table = found.to_polars()
+    notes = [f"{len(found.workers):,} workers, each in a row of to_polars()"] if found.workers else []
+    if found.swapped:
+        notes.append(swapped_note(found))
+    return Report(table, table.head(1).drop("worker"), "Does the item shown first win?", tuple(notes))
+
+
+def swapped_note(found: PositionBias) -> str:
+    """Say how many pairs were judged in both orders, and how often the order decided."""
+    return f"{found.swapped:,} pairs were judged in both orders; in {found.changed:,} the answer changed with the order"

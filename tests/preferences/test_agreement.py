@@ -1,0 +1,187 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev.errors import DataError, UsageError
+from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
+from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
+from rankdev.preferences.position import corrected_pairs, fit_order_effect
+
+NAN = float("nan")
+# Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units
+OBSERVED = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+
+
+def value_counts(observed):
+    return np.array(
+        [[np.sum(np.array(unit) == value) for value in range(1, 6)] for unit in zip(*observed, strict=True)]
+    )
+
+
+def test_alpha_as_published():
+    counts = value_counts(OBSERVED)
+    values = np.arange(1.0, 6.0)
+    assert krippendorff_alpha(counts) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(counts, (values[:, None] - values) ** 2) == pytest.approx(0.849, abs=5e-4)
+
+
+@given(seed=st.integers(0, 10_000), units=st.integers(2, 30), judges=st.integers(2, 5))
+def test_alpha_beside_the_krippendorff_package(seed, units, judges):
+    krippendorff = pytest.importorskip("krippendorff")
+    counts = np.random.default_rng(seed).multinomial(judges, [0.5, 0.3, 0.2], units)
+    turned = np.concatenate([counts, counts[:, [1, 0, 2]]])
+    expected = krippendorff.alpha(value_counts=turned, level_of_measurement="nominal")
+    assert krippendorff_alpha(counts, mirror=[1, 0, 2]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_bootstrap_draws_units():
+    counts = np.array([[2, 0, 0]] * 30 + [[1, 1, 0]] * 10)
+    draws = bootstrap_alpha(counts, 2000, np.random.default_rng(0), mirror=[1, 0, 2])
+    rng = np.random.default_rng(1)
+    plain = [krippendorff_alpha(counts[rng.integers(0, 40, 40)], mirror=[1, 0, 2]) for _ in range(2000)]
+    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx(np.quantile(plain, [0.025, 0.975]), abs=0.04)
+
+
+def test_facts_by_hand():
+    rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "z", "y", "bob")]
+    rows += [("q", "z", "x", "ann"), ("q", "y", "z", "cem"), ("q", "x", "y", "ann")]
+    found = judge_agreement(rows, resamples=50, simulations=9)
+    assert found.pairs_judged_twice == 2
+    # x–y: 3 judgments alike; y–z: 2 to 1, 4 of 6 ordered pairs differ; of 6 judgments, all first or second
+    disagreement, expected = 2 * (2 * 2 * 1 / 2), 2 * 6 * 6 / 11
+    assert found.alpha == pytest.approx(1 - disagreement / expected)
+    assert (found.triads, found.intransitive) == (1, 1.0)
+    table = found.workers
+    assert table["judgments"].to_list() == [4, 2, 1]
+    assert table["agreement"].to_list() == pytest.approx([(1 + 1 + 0.5) / 3, (1 + 0) / 2, 0.5])
+    assert table["repeats_alike"].to_list() == [1.0, None, None]
+    assert found.remarks == ("The judgments do not say which item was shown first: no position bias can be told.",)
+    assert found.to_polars().columns == ["fact", "value", "low", "high", "chance", "p", "n"]
+    assert "intransitive triads" in str(found)
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(3, 8), m=st.integers(3, 40))
+def test_triads_against_counting_them(seed, n, m):
+    rng = np.random.default_rng(seed)
+    rows = [("q", *map(str, rng.choice(n, 2, replace=False))) for _ in range(m)]
+    judged = Preferences.from_rows(rows)
+    lead = np.zeros((n, n))
+    for _, winner, loser in rows:
+        lead[int(winner), int(loser)] += 1
+        lead[int(loser), int(winner)] -= 1
+    triads = circles = 0
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                signs = np.sign([lead[i, j], lead[j, k], lead[k, i]])
+                triads += bool(np.all(signs != 0))
+                circles += abs(signs.sum()) == 3
+    found = judge_agreement(judged, resamples=1, simulations=1)
+    assert found.triads == triads
+    assert np.nan_to_num(found.intransitive * triads) == pytest.approx(circles)
+
+
+def test_misfit_sees_what_is_no_single_order():
+    rng = np.random.default_rng(0)
+    circle = [("q", *("xy", "yz", "zx")[k % 3]) for k in range(60)]
+    assert judge_agreement(circle, resamples=1).misfit_p == 0.01
+    strength = rng.normal(0, 1, 8)
+    rows = []
+    for _ in range(400):
+        i, j = rng.choice(8, 2, replace=False)
+        won = rng.random() < 1 / (1 + np.exp(strength[j] - strength[i]))
+        rows.append(("q", str(i if won else j), str(j if won else i)))
+    found = judge_agreement(rows, resamples=1)
+    assert found.misfit_p > 0.05
+    assert found.misfit == pytest.approx(1, abs=0.5)
+
+
+def test_refusals():
+    with pytest.raises(DataError, match="no comparisons"):
+        judge_agreement(Preferences.from_rows(items={"q": ["x", "y"]}))
+    with pytest.raises(UsageError, match="resamples must be a whole number"):
+        judge_agreement([("q", "x", "y")], resamples=0)
+    with pytest.raises(UsageError, match="do not say which item was shown first"):
+        position_bias(Preferences.from_rows([("q", "x", "y")]))
+
+
+def shown(rng, effects, judgments=400, items=6):
+    """Judgments by workers who have an order effect each."""
+    strength = rng.normal(0, 1, items)
+    for worker, effect in effects.items():
+        for _ in range(judgments):
+            i, j = rng.choice(items, 2, replace=False)
+            first = rng.random() < 1 / (1 + np.exp(strength[j] - strength[i] - effect))
+            yield {"a": str(i), "b": str(j), "winner": "a" if first else "b", "worker": worker}
+
+
+def test_position_bias_is_found_for_all_and_for_each():
+    rng = np.random.default_rng(3)
+    found = position_bias(Preferences.from_rows([*shown(rng, {"fair": 0.0, "left": 1.5, "right": -1.0})]))
+    bias = dict(zip(found.workers, found.by_worker["first_if_equal"], strict=True))
+    assert bias["left"] == pytest.approx(1 / (1 + np.exp(-1.5)), abs=0.06)
+    assert bias["right"] == pytest.approx(1 / (1 + np.exp(1.0)), abs=0.06)
+    assert found.by_worker["p"][1] < 1e-6 < found.by_worker["p"][0]
+    assert found.low < found.bias < found.high
+    assert found.to_polars()["worker"].to_list() == [None, "fair", "left", "right"]
+    fair = Preferences.from_rows([*shown(rng, {"fair": 0.0})])
+    assert position_bias(fair).p > 0.01
+
+
+def test_a_better_item_shown_first_is_no_bias():
+    rows = [{"a": "x", "b": "y", "winner": "a"}] * 30 + [{"a": "y", "b": "x", "winner": "b"}] * 10
+    found = position_bias(Preferences.from_rows(rows))
+    assert found.p > 0.05
+    assert (found.swapped, found.changed) == (1, 0)
+
+
+@given(seed=st.integers(0, 1000), tie_rate=st.sampled_from([0.0, 0.5]))
+def test_the_order_effect_is_the_maximum_of_its_likelihood(seed, tie_rate):
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(seed)
+    judged = Preferences.from_rows([*shown(rng, {"w": 0.8}, judgments=40, items=4)])
+    found = fit_order_effect(judged, 0.1, tie_rate=tie_rate)
+    pairs = found.pairs
+
+    def loss(x):
+        d = x[pairs.first] - x[pairs.second] + x[-1]
+        total = np.log(np.exp(d / 2) + np.exp(-d / 2) + tie_rate)
+        return (pairs.count * total - (pairs.score - pairs.count / 2) * d).sum() + 0.05 * (x[:-1] ** 2).sum()
+
+    best = optimize.minimize(loss, np.zeros(len(judged.items) + 1), method="BFGS", options={"gtol": 1e-8})
+    assert found.effect == pytest.approx(best.x[-1], abs=1e-4)
+    assert found.strength == pytest.approx(best.x[:-1], abs=1e-4)
+
+
+def test_corrected_scores_have_the_same_strengths():
+    rng = np.random.default_rng(5)
+    judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
+    found = fit_order_effect(judged, 0.1)
+    fixed = corrected_pairs(judged, judged.pairs, 0.1)
+    gradient, _, _ = fixed.linearise(found.strength)
+    assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
+    plain, _, _ = judged.pairs.linearise(found.strength)
+    assert np.abs(plain - 0.1 * found.strength).max() > 0.1
+
+
+def test_diagnostics_show_how_often_the_first_wins():
+    rows = [
+        {"query": q, "a": "x", "b": "y", "winner": w} for q, w in [("q", "a"), ("q", "b"), ("q", "tie"), ("r", "a")]
+    ]
+    assert Preferences.from_rows(rows).diagnostics().to_polars()["first_wins"].to_list() == [0.5, 1.0]
+    assert Preferences.from_rows([("q", "x", "y")]).diagnostics().to_polars()["first_wins"].to_list() == [None]
+
+
+def test_the_public_names():
+    table = pl.DataFrame({"query": ["q"] * 2, "a": ["x", "x"], "b": ["y", "y"], "winner": ["a", "a"]})
+    assert rd.judge_agreement(table).alpha == 1.0
+    assert rd.position_bias is position_bias
+    assert strengths(Preferences.from_table(table)).values[0] > 0
