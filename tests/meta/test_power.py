@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from rankdev import __version__
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.meta.flips.random_bits import draw, stream_keys
 from rankdev.meta.power import most_extremes, power
@@ -267,3 +268,72 @@ def test_a_bucket_counts_the_queries_of_each_measure(make_scores, rng):
         found = power(make_scores(values, np.repeat([2, 9], 20)), sizes=[10], subsamples=2, permutations=9, buckets=[3])
     assert [bucket.queries for bucket in found.buckets] == [(20, 13), (20, 20)]
     assert found.bucket_summary(10)["queries"].to_list() == [20, 13, 20, 20]
+
+
+class Interrupted:
+    """Interrupts when the simulation reports a size."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, done, total, note):
+        if note == f"n = {self.at}":
+            raise KeyboardInterrupt
+
+
+OPTIONS_TO_RESUME = {"sizes": [5, 10, 20, 30], "subsamples": 6, "permutations": 50, "seed": 3, "buckets": [3]}
+
+
+@pytest.fixture
+def gapped(make_scores, rng):
+    values = rng.random((4, 40, 3))
+    values[1, 25:, 2] = np.nan
+    return make_scores(values, np.repeat([2, 9], 20))
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+@pytest.mark.parametrize("at", [10, 20, 30])
+@pytest.mark.parametrize("form", ["result", "json", "parquet"])
+def test_going_on_gives_what_an_undisturbed_run_gives(gapped, tmp_path, at, form):
+    whole = power(gapped, **OPTIONS_TO_RESUME)
+    half = power(gapped, progress=Interrupted(at), **OPTIONS_TO_RESUME)
+    assert not half.complete
+    assert half.sizes == tuple(n for n in whole.sizes if n < at)
+    again = power(gapped, resume=saved(half, tmp_path, form), **OPTIONS_TO_RESUME)
+    assert again.complete
+    assert again.sizes == whole.sizes
+    assert np.array_equal(again.power, whole.power, equal_nan=True)
+    assert again.to_polars().equals(whole.to_polars())
+    assert again.bucket_summary().equals(whole.bucket_summary())
+    assert again.parameters == whole.parameters
+
+
+def saved(found, folder, form):
+    if form == "result":
+        return found
+    about = {"command": "power", "version": __version__, "parameters": found.parameters}
+    path = folder / f"power.{form}"
+    if form == "json":
+        path.write_text(json.dumps({**about, "rows": found.to_polars().to_dicts()}))
+    else:
+        found.to_polars().write_parquet(path, metadata={"rankdev": json.dumps(about)})
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
+    half = power(gapped, progress=Interrupted(20), **OPTIONS_TO_RESUME)
+    path = saved(half, tmp_path, "json")
+    for other in ({"seed": 4}, {"subsamples": 7}, {"permutations": 49}, {"alpha": 0.1}, {"p_value": "paper"}):
+        with pytest.raises(DataError, match=f"this was made with {next(iter(other))} = "):
+            power(gapped, resume=path, **{**OPTIONS_TO_RESUME, **other})
+    with pytest.raises(DataError, match="this was made with other scores"):
+        power(gapped.select(systems=["s0", "s1", "s2"]), resume=half, **OPTIONS_TO_RESUME)
+    for content in ("[]", "{}", "no", '{"command": "power", "version": "0", "parameters": {}, "rows": []}', "PAR1"):
+        path.write_text(content)
+        with pytest.raises(DataError, match=r"power\.json: "):
+            power(gapped, resume=path, **OPTIONS_TO_RESUME)
+    with pytest.raises(UsageError, match="cannot be opened"):
+        power(gapped, resume=tmp_path / "none.json", **OPTIONS_TO_RESUME)
+    with pytest.raises(UsageError, match="resume must be an earlier result"):
+        power(gapped, resume=7, **OPTIONS_TO_RESUME)

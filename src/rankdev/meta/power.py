@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,11 @@ from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open
 from rankdev.meta.flips.random_bits import stream_keys
 from rankdev.meta.paired import PValue
 from rankdev.meta.power_result import Bucket, Power
+from rankdev.meta.power_resume import fingerprint, finished_sizes
 from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
 
 PAPER_EDGES = (3, 10, 20)
+NOTHING: Mapping[int, Floats] = MappingProxyType({})
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
 
@@ -38,6 +42,7 @@ def power(
     engine: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    resume: Power | str | PathLike[str] | None = None,
 ) -> Power:
     """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
 
@@ -46,6 +51,7 @@ def power(
     subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
     size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
     largest size below. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
+    ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
@@ -79,10 +85,15 @@ def power(
         threads,
         progress,
     )
+    data, known = fingerprint(scores), NOTHING
+    if resume is not None:
+        settings = {"subsamples": subsamples, "permutations": permutations, "alpha": alpha, "p_value": p_value}
+        shape = (len(scores.measures), run.pairs)
+        known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
     run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
     work = run.chunks(groups)
     everything = run.verdicts(work)
-    curves, done = run.curves(work, plan)
+    curves, done = run.curves(work, plan, known)
     found = []
     for label, part in parts:
         if run.interrupted:
@@ -107,6 +118,7 @@ def power(
         seed,
         not run.interrupted,
         tuple(remarks),
+        data,
     )
 
 
@@ -210,24 +222,30 @@ class _Simulation:
             rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1) > 0
         return rejected
 
-    def curves(self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...]) -> tuple[Floats, tuple[int, ...]]:
+    def curves(
+        self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...], known: Mapping[int, Floats] = NOTHING
+    ) -> tuple[Floats, tuple[int, ...]]:
         """Give power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
-        values = np.full((self.measures, self.pairs, len(sizes)), np.nan)
-        for i, n in enumerate(sizes):
+        found = {n: known[n] for n in sizes if n in known}
+        self.something |= bool(found)
+        for n in sizes:
             try:
+                values = found.get(n, np.full((self.measures, self.pairs), np.nan))
                 for chunk, engine in work:
-                    if n <= len(chunk.queries):
-                        share = self._rejections(engine, n, self.subsamples) / self.subsamples
-                        values[list(chunk.places), :, i] = share
+                    if n not in found and n <= len(chunk.queries):
+                        values[list(chunk.places)] = self._rejections(engine, n, self.subsamples) / self.subsamples
                     cost = float(n) * len(chunk.measures) * self.systems
                     self._report(cost * self.subsamples * self.permutations, f"n = {n}")
             except KeyboardInterrupt:
                 if not self.something:
                     raise
                 self.interrupted = True
-                return values[:, :, :i], sizes[:i]
+                break
+            found[n] = values
             self.something = True
-        return values, sizes
+        done = tuple(n for n in sizes if n in found)
+        none = np.empty((self.measures, self.pairs, 0))
+        return np.stack([found[n] for n in done], axis=2) if done else none, done
 
     def _rejections(self, engine: Engine, n: int, subsamples: int) -> np.ndarray:
         """Count the subsamples that reject: ``[measure, pair]``."""

@@ -53,8 +53,9 @@ class Power(Result):
     seed: int
     complete: bool
     remarks: tuple[str, ...] = ()
+    data: str = field(default="", repr=False)  # tells the scores apart, for going on after an interruption
 
-    made_with = ("sizes", "subsamples", "permutations", "alpha", "p_value", "seed")
+    made_with = ("sizes", "subsamples", "permutations", "alpha", "p_value", "seed", "complete", "data")
 
     @property
     def error(self) -> Floats:

@@ -17,10 +17,12 @@ from rankdev.cli.score_source import judging_options, load_scores, simulation_op
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
 @click.option("--at", type=int, help="Sum up at this size. Default: 100, or the largest below.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size; upper edges, the paper's are 3,10,20.")
+@click.option("--resume", metavar="FILE", help="Go on from what an interrupted call wrote as .json or .parquet.")
 def command(
     sizes: str | None,
     at: int | None,
     buckets: str | None,
+    resume: str | None,
     seed: int,
     subsamples: int,
     permutations: int,
@@ -34,7 +36,7 @@ def command(
 ) -> None:
     """Simulate the randomization test on subsamples of n queries, for every pair of systems and measure.
 
-    Give REFERENCES and RUNs, or --scores.
+    Give REFERENCES and RUNs, or --scores. Interrupting it (Ctrl-C) writes the sizes that are finished.
     """
     from rankdev.meta.power import power
     from rankdev.meta.sizes import PAPER_SIZES
@@ -55,8 +57,10 @@ def command(
             engine=engine,
             threads=threads,
             progress=progress,
+            resume=resume,
         )
     deliver(report_of(found, n=at), form, output)
     draw(figure, plot_power, found)
     if not found.complete:
-        raise KeyboardInterrupt
+        done = f"finished at {', '.join(map(str, found.sizes))} queries"
+        raise KeyboardInterrupt(f"{done}; to go on: --resume {output}" if output else done)
