@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from inspect import getdoc, getmembers, isclass, isfunction, ismethod, signature
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 import rankdev
 from rankdev.cli import cli
+from rankdev.reporting.playground import playground
 
 EXAMPLE = re.compile(r"((?:^>>>.*\n?)(?:^.+\n?)*)", re.MULTILINE)
 ROLE = re.compile(r":\w+:`~?\.?([^`]+)`")
@@ -28,6 +30,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             "<!-- commands -->", "\n\n".join(_commands(cli, click.Context(cli, info_name="rankdev")))
         )
     return markdown
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Put the playground beside the pages."""
+    Path(config.site_dir, "playground.html").write_text(playground(), encoding="utf-8")
 
 
 def _function(name: str, function: FunctionType, level: str = "##") -> str:

@@ -27,6 +27,7 @@ COMMANDS = {
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
     "weights": "Estimate position weights from clicks.",
+    "playground": "Open a page on which to try RDQ by hand.",
     "study": "Rerun the paper's experiments beside its published numbers.",
     "demo": "Walk through everything on built-in data.",
     "completion": "Print the shell completion script.",

@@ -1,0 +1,71 @@
+"""The playground: one page on which rankings are dragged and RDQ is seen position by position."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from rankdev.reporting.pages import self_contained
+
+CAVEATS: list[dict[str, Any]] = [
+    {
+        "name": "Caveat: M1 gives 1 to a list that is not ideal",
+        "story": "Positions 3 and 4 weigh the same, and M1 does not charge an item for being too low.",
+        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d1", "d2", "x1", "d3"], "k": 4, "penalty": "m1"},
+    },
+    {
+        "name": "Caveat: a wrong item on top leaves the others in their places",
+        "story": "Move x1 to the end: every reference item leaves its place, and the score falls.",
+        "state": {
+            "tiers": [["d1"], ["d2"], ["d3"], ["d4"], ["d5"]],
+            "ranking": ["x1", "d2", "d3", "d4", "d5"],
+            "penalty": "m1",
+        },
+    },
+    {
+        "name": "Caveat: mending one inversion can lower the score",
+        "story": "Swap d2 and d1: one inversion less, and a lower score. Complete reversal is not the worst order.",
+        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d3", "d2", "d1"], "k": 3},
+    },
+    {
+        "name": "Caveat: with M2 a better item far from its place can earn less",
+        "story": "Replace d2 by d1: a better item, but two places from where it belongs.",
+        "state": {"tiers": [["d1"], ["d2"]], "ranking": ["x1", "d2"], "k": 2},
+    },
+    {
+        "name": "Caveat: with M2 a longer reference is more tolerant",
+        "story": "Add items to the reference: the same list scores more, because tolerance grows with √m.",
+        "state": {"tiers": [[f"d{i}"] for i in range(1, 7)], "ranking": ["x1", "d1", "d2", "d3", "d4"]},
+    },
+]
+
+
+def playground() -> str:
+    """Give the page as HTML."""
+    return self_contained(
+        "RDQ playground",
+        "playground.html",
+        styles=["page.css", "playground.css"],
+        scripts=["arithmetic.js", "playground.js"],
+        data={"examples": [*_published(), *CAVEATS]},
+    )
+
+
+def _published() -> list[dict[str, Any]]:
+    """The paper's controlled examples."""
+    table = json.loads(files("rankdev").joinpath("data/studies/controlled.json").read_text(encoding="utf-8"))
+    return [_example(entry) for entry in table["experiments"]]
+
+
+def _example(entry: dict[str, Any]) -> dict[str, Any]:
+    ranks = entry["reference"]
+    tiers = [[item for item in ranks if ranks[item] == rank] for rank in sorted(set(ranks.values()))]
+    state: dict[str, Any] = {"tiers": tiers, "ranking": entry["ranking"]}
+    if "weights" in entry:
+        state |= {"weights": "own", "own": ",".join(f"{weight:g}" for weight in entry["weights"])}
+    return {
+        "name": f"Paper, {entry['experiment']}: {entry['block'].lower()}",
+        "story": f"An example of the paper's Table 1: {entry['block'].lower()}.",
+        "state": state,
+    }

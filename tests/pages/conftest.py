@@ -1,0 +1,32 @@
+"""Pages in a real browser: the system's Chromium, driven by Playwright; without it these tests are skipped."""
+
+import shutil
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="pages are tested with Playwright")
+    if CHROMIUM is None:
+        pytest.skip("pages are tested in Chromium, which is not installed: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that notes every request, and every error of a script or of the page's policy."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    made = context.new_page()
+    made.troubles, made.requests = [], []
+    made.on("pageerror", lambda error: made.troubles.append(str(error)))
+    made.on("console", lambda message: made.troubles.append(message.text) if message.type == "error" else None)
+    made.on("request", lambda request: made.requests.append(request.url))
+    yield made
+    context.close()

@@ -1,0 +1,142 @@
+"""The playground computes what Python computes, and can be used with a pointer and with keys."""
+
+import random
+
+import pytest
+
+import rankdev as rd
+from rankdev.measures.weights import PRESETS
+from rankdev.reporting.playground import playground
+
+
+@pytest.fixture
+def opened(page, tmp_path):
+    path = tmp_path / "playground.html"
+    path.write_text(playground(), encoding="utf-8")
+    page.goto(path.as_uri())
+    yield page
+    assert page.troubles == []
+    assert all(url.startswith("file:") for url in page.requests)
+
+
+SCORE = """cases => cases.map(c => {
+    const reference = new Map(Object.entries(c.reference));
+    const settings = {penalty: c.penalty, alpha: c.alpha, lam: c.lam, weights: c.head, tail: c.tail, k: c.k};
+    const found = rdq(reference, c.ranking, settings);
+    return [found.score, ndcg(reference, c.ranking, c.k, "binary"), ndcg(reference, c.ranking, c.k, "inverse"),
+        ndcg(reference, c.ranking, c.k, "linear"), averagePrecision(reference, c.ranking, c.k),
+        rbp(reference, c.ranking, c.k, c.p), compat(reference, c.ranking, c.k, c.p),
+        found.rows.map(row => [row.item, row.rank, row.ideal, row.weight, row.credit, row.earned, row.lost, row.why])];
+})"""
+
+
+def draw(rng):
+    """A random reference with ties, a ranking with outsiders and repeats, and settings."""
+    size = rng.randint(1, 12)
+    rank, reference = 1, {}
+    for i in range(size):
+        rank += i > 0 and rng.random() < 0.6
+        reference[f"d{i + 1}"] = rank
+    ranking = [rng.choice([*reference, "x1", "x2", "x3"]) for _ in range(rng.randint(0, 15))]
+    preset = rng.choice(list(PRESETS))
+    return {
+        "reference": reference,
+        "ranking": ranking if rng.random() < 0.3 else list(dict.fromkeys(ranking)),
+        "k": rng.randint(1, 15),
+        "penalty": rng.choice(["m1", "m2"]),
+        "alpha": round(rng.uniform(0.1, 8), 2),
+        "lam": round(rng.uniform(0, 2), 2),
+        "preset": preset,
+        "head": list(PRESETS[preset].head),
+        "tail": PRESETS[preset].tail,
+        "p": rng.choice([0.5, 0.8, 0.95]),
+    }
+
+
+def test_its_arithmetic_is_that_of_the_library(opened):
+    rng = random.Random(0)
+    cases = [draw(rng) for _ in range(400)]
+    for case, found in zip(cases, opened.evaluate(SCORE, cases), strict=True):
+        ranks, k, p = case["reference"], case["k"], case["p"]
+        reference = rd.References.from_ranks({"q": ranks})["q"]
+        options = {"alpha": case["alpha"], "lam": case["lam"]} if case["penalty"] == "m2" else {}
+        told = rd.explain(reference, case["ranking"], k, penalty=case["penalty"], weights=case["preset"], **options)
+        texts = (
+            *(
+                f"nDCG(gains=binary)@{k}",
+                f"nDCG(gains=inverse,dcg=exp-log2)@{k}",
+                f"nDCG(gains=linear,dcg=exp-log2)@{k}",
+            ),
+            *(f"AP@{k}", f"RBP(p={p})@{k}", f"Compat(p={p})@{k}"),
+        )
+        expected = [told.score, *(rd.score(reference, case["ranking"], text) for text in texts)]
+        assert found[:7] == pytest.approx(expected, abs=1e-12)
+        for row, entry in zip(found[7], told.positions, strict=True):
+            assert row[:3] == [entry.item, entry.rank, entry.ideal_rank]
+            assert row[3:7] == pytest.approx([entry.weight, entry.credit, entry.earned, entry.lost], abs=1e-12)
+            assert row[7] == entry.why or abs(entry.lost) < 1e-12
+
+
+def test_keys_move_items(opened):
+    opened.select_option("#example", label="Paper, Exp1: positional sensitivity")
+    assert opened.text_content("#score") == "1.0000"
+    opened.locator("#ranking .item").first.press("ArrowDown")
+    assert (
+        opened.text_content("#score")
+        == f"{rd.rdq(['d1', 'd2', 'd3', 'd4', 'd5'], ['d2', 'd1', 'd3', 'd4', 'd5'], k=5):.4f}"
+    )
+    opened.keyboard.press("ArrowUp")  # the moved item still has the focus
+    assert opened.text_content("#score") == "1.0000"
+    opened.locator("#reference .item").first.press("ArrowDown")
+    assert opened.locator("#reference li").first.locator(".item").all_text_contents() == ["d2", "d1"]
+    opened.locator("#pool .item", has_text="x1").press("Enter")
+    assert opened.locator("#ranking .item").last.text_content() == "x1"
+    opened.keyboard.press("Tab")
+    opened.locator("#ranking .item").last.press("Delete")
+    assert opened.locator("#ranking .item").count() == 5
+
+
+def test_a_pointer_drags_items(opened):
+    opened.select_option("#example", label="Paper, Exp12: reversed order and tied relevance")
+    assert opened.locator("#ranking .item").all_text_contents() == ["d2", "d1"]
+    opened.locator("#ranking .item").last.drag_to(opened.locator("#ranking li").first)
+    assert opened.locator("#ranking .item").all_text_contents() == ["d1", "d2"]
+    assert opened.text_content("#score") == "1.0000"
+    opened.locator("#ranking .item").first.drag_to(opened.locator("#pool"))
+    assert opened.locator("#ranking .item").all_text_contents() == ["d2"]
+    opened.locator("#pool .item", has_text="d3").first.drag_to(opened.locator("#reference .new"))
+    assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2", "d3"]
+
+
+def test_a_link_leads_to_a_view(opened):
+    opened.goto(opened.url.partition("#")[0] + "#reference=d1,d2;d3&ranking=d3,d1&k=3&alpha=4&weights=uniform")
+    opened.reload()
+    assert opened.text_content("#text") == "RDQ(alpha=4,weights=uniform)@3"
+    expected = rd.rdq(
+        rd.References.from_tiers({"q": [["d1", "d2"], ["d3"]]})["q"], ["d3", "d1"], k=3, alpha=4, weights="uniform"
+    )
+    assert opened.text_content("#score") == f"{expected:.4f}"
+
+
+def test_own_weights_are_checked(opened):
+    opened.select_option("#weights", "own")
+    opened.fill("#own", "1,2")
+    assert opened.text_content("#problem") == "own weights never increase"
+    opened.fill("#own", "1,zero")
+    assert "positive numbers" in opened.text_content("#problem")
+    opened.fill("#own", "1,0.5")
+    assert opened.text_content("#text").startswith("RDQ(weights=[1,0.5],tail=0.5)@")
+
+
+def test_the_same_page_every_time():
+    assert playground() == playground()
+
+
+def test_the_command_writes_the_page(tmp_path):
+    from click.testing import CliRunner
+
+    from rankdev.cli import cli
+
+    path = tmp_path / "page.html"
+    assert CliRunner().invoke(cli, ["playground", "-o", str(path)]).exit_code == 0
+    assert path.read_text(encoding="utf-8") == playground()
