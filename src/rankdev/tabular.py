@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, MissingExtraError, shown
+from rankdev.forks import refuse_lost_threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,7 @@ def as_polars(table: Any) -> pl.DataFrame:
     """Turn a table into a polars frame whose columns keep their names."""
     import polars as pl
 
+    refuse_lost_threads()
     if isinstance(table, pl.LazyFrame):
         return table.collect()
     if isinstance(table, pl.DataFrame):
@@ -76,6 +78,7 @@ def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
     """Make a column of text; refuse half a surrogate pair, which is not text."""
     import polars as pl
 
+    refuse_lost_threads()
     try:
         return pl.Series(name, values, dtype=pl.String)
     except UnicodeEncodeError as error:

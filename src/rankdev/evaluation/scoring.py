@@ -14,6 +14,7 @@ import numpy as np
 from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.evaluation.matching import MatchedRun, Matcher
 from rankdev.evaluation.scores import Coverage, Floats, Scores
+from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
@@ -43,6 +44,7 @@ def evaluate(
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
+    refuse_lost_threads()
     wanted = parse_all(measures)
     systems = _systems(runs)
     depth = deepest(wanted)

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal, Self
 
 from rankdev import files_in_use
 from rankdev.errors import FileFormatError
+from rankdev.forks import refuse_lost_threads
 from rankdev.formats.opening import MAGIC_BYTES, opened, unpacked
 from rankdev.tabular import ALIASES
 
@@ -36,6 +37,7 @@ class Source:
         self._path = str(path)
         self._progress = progress
         self._reported = 0
+        refuse_lost_threads()
         self._raw = opened(self._path, lambda: self._report(0))
         try:
             _remember(self._path, self._raw)

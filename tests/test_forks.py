@@ -1,0 +1,52 @@
+"""After a fork, work goes on where it can and is refused where it would hang."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import multiprocessing, sys
+import rankdev as rd
+
+def references():
+    return rd.References.from_lists({{f"q{{i}}": ["a", "b", "c"] for i in range(500)}})
+
+def work(what):
+    try:
+        if what == "evaluate":
+            run = {{f"q{{i}}": ["b", "a", "c"] for i in range(500)}}
+            return round(float(rd.evaluate(known, {{"x": run}}, ["RDQ@5"]).means[0, 0]), 4)
+        if what == "lists":
+            return len(references())
+        rd.read_run(__file__)
+    except rd.RankdevError as error:
+        return str(error)
+
+if __name__ == "__main__":
+    known = references() if {first} else None
+    {before}
+    with multiprocessing.get_context({method!r}).Pool(1) as pool:
+        print(*pool.map(work, {calls!r}), sep="\\n")
+"""
+
+
+def run(tmp_path, **fields):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(**fields))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork by default")
+def test_a_fork_after_the_first_use_is_refused_and_does_not_hang(tmp_path):
+    lines = run(tmp_path, first=True, before="", method="fork", calls=["evaluate", "lists", "read"])
+    assert len(lines) == 3
+    for line in lines:
+        assert line.startswith("this process was forked after its parent had used rankdev, and would hang; start")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork by default")
+def test_a_fork_before_the_first_use_works(tmp_path):
+    assert run(tmp_path, first=False, before="import polars", method="fork", calls=["lists"]) == ["500"]
