@@ -24,6 +24,7 @@ _HOME = {
     "evaluate_with_doubt": "rankdev.meta.judgment_uncertainty",
     "explain": "rankdev.evaluation.explain",
     "judge_agreement": "rankdev.preferences",
+    "merge_rankings": "rankdev.preferences",
     "next_pairs": "rankdev.preferences",
     "parse": "rankdev.measures",
     "plan": "rankdev.meta.planning",

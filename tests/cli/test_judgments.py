@@ -27,3 +27,13 @@ def test_agreement_on_the_command_line(rankdev, folder):
     assert (folder / "w.csv").read_text().startswith("worker,judgments,ties,agreement,repeats_alike,first_if_equal")
     (folder / "nobody.csv").write_text("query,winner,loser\nq,x,y\n")
     assert rankdev("refs", "agreement", "nobody.csv", "--workers", "w2.csv").status == 2
+
+
+def test_rankings_merged_on_the_command_line(rankdev, folder):
+    for name, order in (("a", "x y z"), ("b", "x z y"), ("c", "x y z")):
+        items = '", "'.join(order.split())
+        (folder / f"{name}.json").write_text(f'{{"q": ["{items}"]}}')
+    done = rankdev("refs", "merge", "a.json", "b.json", "c.json")
+    assert (done.status, done.out) == (0, '{"query": "q", "tiers": [["x"], ["y"], ["z"]]}\n')
+    tied = rankdev("refs", "merge", "a.json", "b.json", "--method", "borda")
+    assert tied.out == '{"query": "q", "tiers": [["x"], ["y", "z"]]}\n'

@@ -7,6 +7,7 @@ import pytest
 from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.formats.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths
+from rankdev.references.references import References
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
 
@@ -185,3 +186,18 @@ def test_labels_of_0_and_1_are_not_guessed(labels):
 def test_items_may_be_called_0_and_1():
     table = pl.DataFrame({"query": ["q"] * 2, "a": ["0", "1"], "b": ["1", "0"], "winner": ["0", "1"]})
     assert told(Preferences.from_table(table)) == [("q", "0", "1", False), ("q", "1", "0", False)]
+
+
+def test_grades_and_preferences_together():
+    judged = Preferences.from_rows([("q", "x", "y", "ann")] * 9)
+    both = judged.with_grades({"q": {"y": 2, "x": 1, "w": 0}, "r": {"u": 1, "v": 0}}, weight=2)
+    told_by_grades = both.to_polars().filter(worker="grades").select("query", "winner", "loser", "weight").rows()
+    assert told_by_grades == [("q", "y", "x", 2.0), ("q", "x", "w", 2.0), ("r", "u", "v", 2.0)]
+    assert strengths(both).ordered_items() == {"q": ["x", "y", "w"], "r": ["u", "v"]}  # nine judgments beat two
+    assert strengths(judged.with_grades({"q": {"y": 2, "x": 1}}, weight=30)).ordered_items() == {"q": ["y", "x"]}
+    again = judged.with_grades(References.from_grades({"q": {"y": 2, "x": 1}}), weight=2)
+    assert again.to_polars().equals(judged.with_grades({"q": {"y": 2, "x": 1}}, weight=2).to_polars())
+    with pytest.raises(DataError, match="has the grade None; expected a number"):
+        judged.with_grades({"q": {"x": None}})
+    with pytest.raises(UsageError, match="weight must be a number above 0"):
+        judged.with_grades({"q": {"x": 1}}, weight=0)

@@ -10,6 +10,7 @@ from rankdev.preferences.crowd import WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.position import PositionBias, position_bias
 from rankdev.preferences.preferences import Preferences
+from rankdev.preferences.rankings import MergedRankings, merge_rankings
 from rankdev.preferences.selection import NextPairs, next_pairs
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.summary import Summary, summarise
@@ -18,6 +19,7 @@ from rankdev.preferences.tiers import Tiers, tiers
 __all__ = [
     "Diagnostics",
     "JudgeAgreement",
+    "MergedRankings",
     "NextPairs",
     "PositionBias",
     "Preferences",
@@ -26,6 +28,7 @@ __all__ = [
     "Tiers",
     "WorkerQuality",
     "judge_agreement",
+    "merge_rankings",
     "next_pairs",
     "position_bias",
     "references_from_preferences",

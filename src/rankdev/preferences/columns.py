@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, UsageError, shown, suggestion
@@ -102,6 +105,29 @@ def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         records = flatten_tasks(records)
     keys = dict.fromkeys(key for record in records for key in record)
     return pl.DataFrame({str(key): _series(str(key), [record.get(key) for record in records]) for key in keys})
+
+
+def frame_of_grades(
+    grades: Mapping[Any, Any], weight: float, *, workers: bool
+) -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    """Make judgments of grades, each item above those of the next lower grade; and name the items of each query."""
+    import polars as pl
+
+    rows: list[tuple[str, str, str, float]] = []
+    items: dict[str, list[str]] = {}
+    for name, graded in grades.items():
+        query, levels = as_id(name), dict[float, list[str]]()
+        for item, grade in (getattr(graded, "grades", None) or graded).items():
+            if isinstance(grade, bool) or not isinstance(grade, Real) or not isfinite(grade):
+                raise DataError(f"query {query!r}: item {item!r} has the grade {shown(grade)}; expected a number")
+            levels.setdefault(float(grade), []).append(as_id(item))
+        items[query] = [item for level in levels.values() for item in level]
+        for better, worse in pairwise([levels[grade] for grade in sorted(levels, reverse=True)]):
+            each = weight / max(len(better), len(worse))
+            rows += [(query, winner, loser, each) for winner in better for loser in worse]
+    names = {"query": pl.String, "winner": pl.String, "loser": pl.String, "weight": pl.Float64}
+    frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(tie=pl.lit(False))
+    return frame.with_columns(worker=pl.lit("grades")) if workers else frame, items
 
 
 def _series(key: str, values: list[Any]) -> pl.Series:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.coding import encode
-from rankdev.preferences.columns import check_rows, columns_of, frame_of_records, frame_of_rows
+from rankdev.preferences.columns import check_rows, columns_of, frame_of_grades, frame_of_records, frame_of_rows
 from rankdev.preferences.pairs import Pairs, count_pairs
 from rankdev.tabular import Tabular, as_polars
 
@@ -216,6 +217,33 @@ class Preferences(Tabular):
         codes = np.cumsum(mask) - 1
         names = tuple(query for query in self.queries if query in wanted)
         return replace(kept, queries=names, item_query=codes[kept.item_query].astype(np.int32))
+
+    def with_grades(self, grades: Mapping[Any, Any], *, weight: float = 1.0) -> Preferences:
+        """Add what grades say, as judgments by a worker called ``grades``.
+
+        ``grades`` are ``{query: {item: grade}}`` or references made from grades. Each item of a grade is preferred
+        to each item of the next lower grade of its query; the items of the larger of the two grades get ``weight``
+        judgments each. Equal grades say nothing. Items that were only graded join the others.
+
+        >>> judged = Preferences.from_rows([("q", "x", "y")])
+        >>> both = judged.with_grades({"q": {"x": 2, "y": 2, "z": 1}})
+        >>> both.to_polars().select("winner", "loser", "weight").rows()
+        [('x', 'y', 1.0), ('x', 'z', 0.5), ('y', 'z', 0.5)]
+        """
+        import polars as pl
+
+        if not 0 < weight < np.inf:
+            raise UsageError(f"weight must be a number above 0; got {weight!r}")
+        more, items = frame_of_grades(grades, weight, workers=self.worker is not None)
+        own = self.to_polars().drop("first", strict=False)
+        frame = pl.concat([own, more], how="diagonal").with_columns(pl.col("weight").fill_null(1.0))
+        if self.share is not None:
+            frame = frame.with_columns(pl.col("share").fill_null(1.0))
+        known = {
+            query: list(self.items[a:b]) for query, (a, b) in zip(self.queries, pairwise(self.starts), strict=True)
+        }
+        named = {query: [*known.get(query, ()), *items.get(query, ())] for query in {**known, **items}}
+        return Preferences(**encode(frame, named), remarks=self.remarks)
 
     def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
         place = (np.cumsum(mask) - 1).astype(np.int32)

@@ -105,6 +105,37 @@ def lists(source: str, output: str) -> None:
 
 
 @command.command()
+@click.argument("sources", metavar="RANKINGS...", nargs=-1, required=True)
+@output_option
+@click.option(
+    "--method",
+    type=click.Choice(["kemeny", "borda", "plackett-luce"]),
+    default="kemeny",
+    show_default=True,
+    help="Fewest contradictions, mean share of items beaten, or likeliest strengths.",
+)
+@click.option(
+    "--unranked",
+    type=click.Choice(["unknown", "last"]),
+    default="unknown",
+    show_default=True,
+    help="What a ranking says of items that it does not name.",
+)
+def merge(sources: tuple[str, ...], output: str, method: str, unranked: str) -> None:
+    """Merge several rankings of the same items into one order.
+
+    RANKINGS: one file per judge or system, each as for 'refs lists'.
+    """
+    from rankdev.formats import read_lists
+    from rankdev.preferences import merge_rankings
+
+    found = merge_rankings([read_lists(source) for source in sources], method, unranked=unranked)
+    for line in found.remarks:
+        click.echo(f"rankdev: note: {line}", err=True)
+    _write(found.references, output)
+
+
+@command.command()
 @click.argument("source", metavar="PREFS")
 @reading_options
 @output_option

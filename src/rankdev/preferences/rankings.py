@@ -1,0 +1,207 @@
+"""Several rankings of the same items merged into one: Borda, Kemeny, Plackett–Luce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.preferences.kemeny import kemeny_order
+from rankdev.preferences.plackett_luce import plackett_luce
+from rankdev.references.reference import Reference
+from rankdev.references.references import References
+from rankdev.results import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = npt.NDArray[np.float64]
+Tiers = list[list[str]]
+
+METHODS = ("kemeny", "borda", "plackett-luce")
+UNRANKED = ("unknown", "last")
+ONE_QUERY = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class MergedRankings(Result):
+    """One order per query, ``tiers`` best first, merged from several.
+
+    ``scores`` has for each query the score of each item in the order of ``tiers``, with ``low`` and ``high``:
+    Borda's mean share of items beaten, or Plackett–Luce's log-strength with its interval; NaN for Kemeny.
+    ``agreement`` is the share of all decided pairs of the rankings that the merged order keeps.
+    """
+
+    tiers: dict[str, Tiers]
+    scores: dict[str, Floats] = field(repr=False)
+    agreement: dict[str, float] = field(repr=False)
+    method: str
+    unranked: str
+    ridge: float
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("method", "unranked", "ridge")
+
+    @property
+    def references(self) -> References:
+        """The merged order as references, ready for ``evaluate``."""
+        return References.from_tiers(self.tiers)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per item: query, item, score, low, high, rank; best first."""
+        import polars as pl
+
+        rows = [
+            (query, item, *self.scores[query][:, place].tolist(), rank)
+            for query, tiers in self.tiers.items()
+            for place, (item, rank) in enumerate((item, rank) for rank, tier in enumerate(tiers, 1) for item in tier)
+        ]
+        table = pl.DataFrame(rows, schema=["query", "item", "score", "low", "high", "rank"], orient="row")
+        return table.fill_nan(None)
+
+
+def merge_rankings(
+    rankings: Any, method: str = "kemeny", *, unranked: str = "unknown", ridge: float = 0.1
+) -> MergedRankings:
+    """Merge several rankings of each query into one.
+
+    ``rankings`` are ``{query: [ranking, …]}``, a list of references or runs (one per judge), or a list of rankings
+    of one query. A ranking is a list of items, best first, or of tiers; the best of k is ``[[best], [the others]]``.
+    ``kemeny`` is the order that contradicts the rankings least, exactly; ``borda`` the mean share of items beaten;
+    ``plackett-luce`` the strengths that make the rankings likeliest, with a ``ridge``. An item that a ranking does
+    not name is ``unknown`` to it, or comes ``last`` (for lists of top items).
+
+    >>> merge_rankings([["x", "y", "z"], ["y", "x", "z"], ["x", "z", "y"]]).tiers
+    {'all': [['x'], ['y'], ['z']]}
+    >>> merge_rankings([["x", "y"], ["y", "x"]], "borda").tiers
+    {'all': [['x', 'y']]}
+    """
+    for name, value, known in (("method", method, METHODS), ("unranked", unranked, UNRANKED)):
+        if value not in known:
+            raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
+    if not (isinstance(ridge, int | float) and 0 < ridge < np.inf):
+        raise UsageError(f"ridge must be a number above 0; got {shown(ridge)}")
+    merged: dict[str, Tiers] = {}
+    scores, agreement, open_ = {}, {}, []
+    for query, lists in _by_query(rankings).items():
+        items = list(dict.fromkeys(item for tiers in lists for tier in tiers for item in tier))
+        codes = _codes(lists, items, unranked)
+        ahead = _preferred(codes, len(items))
+        try:
+            order, values, unique = _merge(method, codes, ahead, float(ridge))
+        except DataError as error:
+            raise DataError(f"query {query!r}: {error}") from None
+        if not unique:
+            open_.append(query)
+        cuts = _cuts(method, order, values[0], ahead)
+        merged[query] = [[items[i] for i in tier] for tier in np.split(order, cuts)]
+        scores[query], agreement[query] = values[:, order], _kept(np.split(order, cuts), ahead)
+    remarks = (f"Other orders are as good for {_some(open_)}; the one taken is the first of them.",) if open_ else ()
+    return MergedRankings(merged, scores, agreement, method, unranked, float(ridge), remarks)
+
+
+def _merge(method: str, codes: list[list[list[int]]], ahead: Floats, ridge: float) -> tuple[Any, Floats, bool]:
+    """Give the order, score with low and high, and whether the order is the only one that good."""
+    n = len(ahead)
+    if method == "kemeny":
+        order, unique = kemeny_order(ahead)
+        return order, np.full((3, n), np.nan), unique
+    values = _borda(codes, n) if method == "borda" else plackett_luce(codes, n, ridge)
+    return np.argsort(-values[0].round(9), kind="stable"), values, True
+
+
+def _by_query(rankings: Any) -> dict[str, list[Tiers]]:
+    """Bring all shapes to {query: rankings}, each ranking a list of tiers."""
+    if isinstance(rankings, Mapping):
+        by_query = {str(query): _listed(lists, query) for query, lists in rankings.items()}
+    else:
+        lists = _listed(rankings, None)
+        if lists and all(isinstance(judge, Mapping) and not isinstance(judge, Reference) for judge in lists):
+            by_query = {}
+            for judge in lists:
+                for query, ranking in judge.items():
+                    by_query.setdefault(str(query), []).append(ranking)
+        else:
+            by_query = {ONE_QUERY: lists}
+    if not any(by_query.values()):
+        raise DataError("no rankings; at least one is needed")
+    return {query: [_tiers(ranking, query) for ranking in lists] for query, lists in by_query.items()}
+
+
+def _listed(value: Any, query: Any) -> list[Any]:
+    where = "" if query is None else f"query {query!r}: "
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise DataError(f"{where}expected a list of rankings; got {shown(value)}")
+    return list(value)
+
+
+def _tiers(ranking: Any, query: str) -> Tiers:
+    if isinstance(ranking, Reference):
+        return ranking.tiers
+    if isinstance(ranking, str | bytes | Mapping) or not isinstance(ranking, Iterable):
+        raise DataError(f"query {query!r}: a ranking is a list of items or tiers, best first; got {shown(ranking)}")
+    listed = list(ranking)
+    tiers = [tier if isinstance(tier, list | tuple | set | frozenset) else [tier] for tier in listed]
+    return Reference.from_tiers(tiers, query=query).tiers
+
+
+def _codes(lists: list[Tiers], items: list[str], unranked: str) -> list[list[list[int]]]:
+    number = {item: code for code, item in enumerate(items)}
+    coded = []
+    for tiers in lists:
+        codes = [[number[item] for item in tier] for tier in tiers]
+        missing = sorted(set(range(len(items))) - {code for tier in codes for code in tier})
+        coded.append([*codes, missing] if missing and unranked == "last" else codes)
+    return coded
+
+
+def _preferred(codes: list[list[list[int]]], n: int) -> Floats:
+    """Count for every two items the rankings that put the first above the second."""
+    ahead = np.zeros((n, n))
+    for tiers in codes:
+        for k, tier in enumerate(tiers):
+            below = [item for lower in tiers[k + 1 :] for item in lower]
+            ahead[np.ix_(tier, below)] += 1
+    return ahead
+
+
+def _borda(codes: list[list[list[int]]], n: int) -> Floats:
+    points, seen = np.zeros(n), np.zeros(n)
+    for tiers in codes:
+        size = sum(len(tier) for tier in tiers)
+        above = 0
+        for tier in tiers:
+            beaten = size - above - len(tier) + (len(tier) - 1) / 2
+            if size > 1:
+                points[tier] += beaten / (size - 1)
+                seen[tier] += 1
+            above += len(tier)
+    mean = np.where(seen > 0, points / np.maximum(seen, 1), 0.5)
+    return np.stack([mean, np.full(n, np.nan), np.full(n, np.nan)])
+
+
+def _cuts(method: str, order: Any, score: Floats, ahead: Floats) -> list[int]:
+    """Say where tiers begin: where scores differ, or, for Kemeny, where a majority tells an item from its tier."""
+    if method != "kemeny":
+        return [*(np.flatnonzero(np.diff(score[order].round(9))) + 1).tolist()]
+    cuts, begin = [], 0
+    for k in range(1, len(order)):
+        tier = order[begin:k]
+        if np.any(ahead[tier, order[k]] != ahead[order[k], tier]):
+            cuts.append(k)
+            begin = k
+    return cuts
+
+
+def _kept(tiers: list[Any], ahead: Floats) -> float:
+    kept = sum(ahead[np.ix_(tier, np.concatenate(tiers[k + 1 :]))].sum() for k, tier in enumerate(tiers[:-1]))
+    return float(kept / ahead.sum()) if ahead.any() else np.nan
+
+
+def _some(queries: list[str]) -> str:
+    named = ", ".join(map(shown, queries[:3])) + (" …" if len(queries) > 3 else "")
+    return f"{len(queries):,} queries ({named})" if len(queries) > 1 else f"query {named}"
