@@ -8,8 +8,9 @@ import pytest
 from rankdev import __version__
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.meta.flips.random_bits import draw, stream_keys
-from rankdev.meta.power import most_extremes, power
+from rankdev.meta.power import power
 from rankdev.meta.power_result import Bucket, Power
+from rankdev.meta.randomization import most_extremes
 from tests.meta.plain import all_extremes, exact_p
 
 OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it

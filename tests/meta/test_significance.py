@@ -12,8 +12,10 @@ from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.corrections import benjamini_hochberg, holm
 from rankdev.meta.flips.exact_sums import scale_for
-from rankdev.meta.paired import enumerated
+from rankdev.meta.flips.random_bits import flip_words, stream_keys
+from rankdev.meta.randomization import enumerated
 from rankdev.meta.significance import significance
+from rankdev.meta.tilted import tilted_p
 from tests.meta.plain import exact_p
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
@@ -66,7 +68,7 @@ def test_rejections_under_the_null_stay_near_alpha(make_scores, rng):
     values = values[:, :, None]
     rejected = []
     for i in range(0, 400, 20):
-        frame = significance(make_scores(values[i : i + 20]), permutations=999).to_polars()
+        frame = significance(make_scores(values[i : i + 20]), permutations=999, correction="none").to_polars()
         p = {(a, b): p for a, b, p in frame.select("a", "b", "p").iter_rows()}
         rejected += [p[f"s{j}", f"s{j + 1}"] <= 0.05 for j in range(0, 20, 2)]
     assert abs(np.mean(rejected) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / len(rejected))
@@ -91,13 +93,151 @@ def test_wilcoxon_keeps_ties_that_decimals_would_break(make_scores, rng, queries
     assert found == stats.wilcoxon(apart[apart != 0]).pvalue
 
 
-def test_bootstrap_agrees_with_a_plain_loop(make_scores, rng):
-    values = rng.random((2, 40))
+def test_the_bootstrap_agrees_with_a_plain_loop(make_scores, rng):
+    values = rng.random((2, 12)) + np.array([[0.2], [0.0]])
     found = significance(make_scores(values), test="bootstrap", permutations=20_000).to_polars().row(0, named=True)
     apart = values[0] - values[1]
-    means = np.array([rng.choice(apart, 40).mean() for _ in range(20_000)])
-    assert found["p"] == pytest.approx((np.abs(means - apart.mean()) >= abs(apart.mean())).mean(), abs=0.015)
-    assert (found["low"], found["high"]) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.01)
+    drawn = rng.choice(apart, (20_000, 12))
+    t = np.abs(drawn.mean(axis=1) - apart.mean()) / (drawn.std(axis=1, ddof=1) / np.sqrt(12))
+    error = apart.std(ddof=1) / np.sqrt(12)
+    assert found["p"] == pytest.approx((t >= apart.mean() / error).mean(), abs=0.01)
+    half = np.quantile(t, 0.95) * error
+    assert (found["low"], found["high"]) == pytest.approx((apart.mean() - half, apart.mean() + half), rel=0.05)
+
+
+def test_few_queries_are_too_few_for_the_bootstrap(make_scores, rng):
+    with pytest.raises(DataError, match="bootstrap needs at least 5 queries; got 4"):
+        significance(make_scores(rng.random((2, 4))), test="bootstrap")
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_equal_differences_have_the_p_of_sign_flips(make_scores, test):
+    scores = make_scores([np.full(8, 0.7), np.full(8, 0.1)])
+    with pytest.warns(RankdevWarning, match="1 pair differs by the same amount on all 8 queries"):
+        got = row(significance(scores, test=test, permutations=500), a="s0")
+    assert got["p"] == 2 / 2**8
+    assert (got["low"], got["high"]) == (pytest.approx(0.6), pytest.approx(0.6))
+
+
+def plain_p(apart, signs, delta):
+    """The share of flips whose sum is as extreme for the hypothesis that the mean is delta."""
+    moved = apart - delta
+    return ((np.abs(signs @ moved) >= abs(moved.sum()) - 1e-9).sum() + 1) / (len(signs) + 1)
+
+
+def test_the_interval_holds_what_the_test_does_not_reject(make_scores, rng):
+    apart = rng.exponential(1, 30) - 0.7
+    got = row(significance(make_scores([apart, np.zeros(30)]), permutations=999), a="s0")
+    words = flip_words(stream_keys(0, 30, 1)[0, 1], 30, 0, 999)
+    signs = 1.0 - 2.0 * np.unpackbits(words.view(np.uint8), axis=1, count=30, bitorder="little")
+    for end, outside in ((got["low"], -1e-6), (got["high"], 1e-6)):
+        assert plain_p(apart, signs, end - outside) > 0.05
+        assert plain_p(apart, signs, end + outside) <= 0.05
+
+
+def test_the_interval_of_few_queries_is_exact(make_scores, rng):
+    apart = rng.normal(0.5, 1, 7)
+    got = row(significance(make_scores([apart, np.zeros(7)])), a="s0")
+    signs = 1 - 2.0 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1)
+    shares = [(np.abs(signs @ (apart - d)) >= abs((apart - d).sum()) - 1e-9).mean() for d in (got["low"], got["high"])]
+    assert min(shares) > 0.05
+    few = significance(make_scores([apart[:5], np.zeros(5)]))
+    assert few.remarks == ("5 queries have 32 flips, too few for any rejection at 0.05 among 1 comparison",)
+    assert (row(few, a="s0")["low"], row(few, a="s0")["high"]) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "bootstrap"])
+@pytest.mark.parametrize("correction", ["none", "holm", "bh", "max-t", "tukey"])
+@pytest.mark.parametrize("over", ["measure", "all"])
+def test_intervals_hold_0_exactly_where_p_is_not_significant(make_scores, rng, test, correction, over):
+    if (correction, over) == ("tukey", "all"):
+        return
+    values = np.rint(rng.normal(0, 1, (5, 25, 2)) * 4) / 4 + np.linspace(0, 1, 5)[:, None, None]
+    options = {"test": test, "correction": correction, "correction_over": over, "permutations": 2000}
+    found = significance(make_scores(values), **options).to_polars()
+    holds = (found["low"] <= 0) & (found["high"] >= 0)
+    assert holds.to_list() == (found["p_adjusted"] > 0.05).to_list()
+    assert 0 < holds.sum() < found.height
+    assert ((found["low"] <= found["difference"]) & (found["difference"] <= found["high"])).all()
+
+
+def test_simultaneous_intervals_are_wider_than_single_ones_and_narrower_than_bonferroni(make_scores, rng):
+    scores = make_scores(rng.normal(0, 1, (6, 60)))
+    width = {
+        name: (found["high"] - found["low"]).mean()
+        for name in ("none", "holm", "max-t")
+        for found in [significance(scores, correction=name).to_polars()]
+    }
+    bonferroni = significance(scores, test="t", correction="none", confidence=1 - 0.05 / 15).to_polars()
+    assert width["none"] < width["max-t"] < (bonferroni["high"] - bonferroni["low"]).mean()
+    against = significance(scores, baselines="s0", correction="max-t").to_polars()
+    assert (against["high"] - against["low"]).mean() < width["max-t"]  # five comparisons, not fifteen
+
+
+def test_max_t_agrees_with_a_plain_loop(make_scores, rng):
+    values = rng.normal(0, 1, (3, 20)) + np.array([[0], [0.3], [0.9]])
+    found = significance(make_scores(values), correction="max-t").to_polars()
+    apart = np.stack([values[a] - values[b] for a, b in ((0, 1), (0, 2), (1, 2))])
+    centred = apart - apart.mean(axis=1, keepdims=True)
+    largest = []
+    for _ in range(4000):
+        flipped = centred * rng.choice([-1, 1], 20)
+        largest.append(np.abs(stats.ttest_1samp(flipped, 0, axis=1).statistic).max())
+    t = np.abs(stats.ttest_1samp(apart, 0, axis=1).statistic)
+    for got, one in zip(found["p_adjusted"], t, strict=True):
+        assert got == pytest.approx(np.mean(np.array(largest) >= one), abs=0.03)
+
+
+def test_a_correction_over_all_measures_counts_all_comparisons(make_scores, rng):
+    scores = make_scores(rng.random((3, 30, 4)))
+    found = significance(scores, correction_over="all", permutations=5000).to_polars()
+    assert found["p_adjusted"].to_numpy() == pytest.approx(holm(found["p"].to_numpy()))
+    with pytest.raises(UsageError, match="take max-t or holm"):
+        significance(scores, correction="tukey", correction_over="all")
+    with pytest.raises(UsageError, match="expected one of measure, all"):
+        significance(scores, correction_over="every")
+
+
+def test_flips_follow_from_the_number_of_pairs(make_scores, rng):
+    scores = make_scores(rng.normal(0, 0.1, (75, 40)) + np.arange(75)[:, None])
+    found = significance(scores)
+    assert found.permutations == 2 * 2775 / 0.05
+    assert (found.to_polars()["p_adjusted"] < 0.05).all()
+    with pytest.warns(RankdevWarning, match="smallest p of 1,000 flips is 0.001: no rejection is possible"):
+        few = significance(scores, permutations=1000)
+    assert (few.to_polars()["p_adjusted"] > 0.05).all()
+    assert "give at least 111,000" in few.remarks[0]
+
+
+@pytest.mark.parametrize("queries", [25, 60])
+def test_tilted_flips_agree_with_the_exact_tail(rng, queries):
+    # equal sizes: the sum is binomial, and the tail known
+    apart = np.ones((6, queries))
+    plus = (queries * np.array([0.7, 0.76, 0.8, 0.88, 0.92, 1.0])).astype(int)
+    for line, k in zip(apart, plus, strict=True):
+        line[k:] = -1
+    exact = 2 * stats.binom.sf(plus - 1, queries, 0.5)
+    found = np.mean([tilted_p(apart, 0.5, np.uint64(seed)) for seed in range(10)], axis=0)
+    assert found == pytest.approx(exact, rel=0.15)
+
+
+def test_tilted_flips_are_the_same_compiled_or_not(rng):
+    apart = np.rint(rng.normal(0.5, 1, (20, 50)) * 2**30)
+    assert np.array_equal(tilted_p(apart, 4.0, np.uint64(3)), tilted_p(apart, 4.0, np.uint64(3), compiled=False))
+
+
+def test_large_families_get_small_p_from_tilted_flips(make_scores, rng, monkeypatch):
+    values = rng.normal(0, 1, (8, 60)) + np.linspace(0, 1.5, 8)[:, None]
+    plain = significance(make_scores(values)).to_polars()
+    monkeypatch.setattr("rankdev.meta.paired.COMPARED", 0)
+    tilted = significance(make_scores(values))
+    student = significance(make_scores(values), test="t").to_polars()
+    assert tilted.permutations == 10_000
+    assert "tilted flips" in tilted.remarks[-1]
+    p = tilted.to_polars()["p"].to_numpy()
+    assert np.log(p) == pytest.approx(np.log(student["p"].to_numpy()), rel=0.15, abs=0.3)
+    assert np.log(p)[p > 1e-3] == pytest.approx(np.log(plain["p"].to_numpy())[p > 1e-3], abs=0.3)
+    assert p.min() < 1e-6
 
 
 @given(p_lists)
@@ -187,7 +327,9 @@ def test_a_baseline_stands_second_and_turns_the_sign(make_scores, rng):
     assert against.to_polars().select("a", "b").rows() == [("s1", "s0"), ("s2", "s0")]
     for name in ("difference", "effect"):
         assert turned[name] == -forward[name]
-    assert (turned["low"], turned["high"]) == (-forward["high"], -forward["low"])
+    single = row(significance(scores, correction="none"), a="s0", b="s2")
+    alone = row(significance(scores, baselines="s0", correction="none"), a="s2", b="s0")
+    assert (alone["low"], alone["high"]) == (-single["high"], -single["low"])
     assert (turned["wins"], turned["losses"]) == (forward["losses"], forward["wins"])
     assert turned["p"] == forward["p"]
 
@@ -255,7 +397,7 @@ def test_whole_floats_are_whole_numbers(make_scores, rng, test):
 def test_a_single_query_has_an_answer_where_there_is_one(make_scores):
     one = make_scores([[1.0], [0.5]])
     got = row(significance(one), a="s0")
-    assert (got["p"], got["difference"], got["low"], got["effect"]) == (1.0, 0.5, None, None)
+    assert (got["p"], got["difference"], got["low"], got["effect"]) == (1.0, 0.5, -np.inf, None)
     with pytest.raises(DataError, match="at least two queries"):
         significance(one, test="t")
 

@@ -1,15 +1,133 @@
-"""Corrections for many comparisons: adjusted p-values along the last axis."""
+"""Corrections for many comparisons. A new one is a function here, marked with ``@correction("name")``.
+
+It gets the families that are corrected together, what the test said about each, and how to draw; and gives adjusted
+p-values and intervals for each. Intervals hold 0 exactly where the adjusted p-value is above α.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
+from rankdev.meta.families import Family, agreeing
+from rankdev.meta.max_t import simultaneous
+from rankdev.meta.paired import Drawing, Tested
+from rankdev.meta.randomization import USUAL
+from rankdev.meta.tukey import tukey
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """Adjusted p-values of a family's pairs, and the ends of their intervals."""
+
+    p: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+
+
+Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A way to correct; ``multiplies`` where p-values are multiplied, so that small ones must be known."""
+
+    correct: Correct
+    multiplies: bool = False
+
+
+CORRECTIONS: dict[str, Correction] = {}
+
+
+def correction(name: str, multiplies: bool = False) -> Callable[[Correct], Correct]:
+    """Offer a correction under a name, in Python and on the command line."""
+
+    def register(function: Correct) -> Correct:
+        CORRECTIONS[name] = Correction(function, multiplies)
+        return function
+
+    return register
+
+
+@correction("holm", multiplies=True)
+def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Bound the chance of any false rejection; the intervals hold all differences together (max-T)."""
+    adjusted = _split(holm(_joined(tested)), families)
+    if sum(family.pairs for family in families) == 1:
+        return uncorrected(families, tested, drawing)
+    ends = simultaneous(families, drawing.seed)
+    return [
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha)))
+        for family, p in zip(families, adjusted, strict=True)
+    ]
+
+
+@correction("bh", multiplies=True)
+def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Bound the share of false rejections; the intervals, at level α × the share rejected, that of those that miss."""
+    raw = _joined(tested)
+    adjusted = benjamini_hochberg(raw)
+    level = drawing.alpha * max(1, int((adjusted <= drawing.alpha).sum())) / len(raw)
+    return [
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)))
+        for family, one, p in zip(families, tested, _split(adjusted, families), strict=True)
+    ]
+
+
+@correction("max-t")
+def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Compare each studentised mean with the largest of all under sign flips; the intervals are its own."""
+    if any(len(family.values) < 2 for family in families):
+        raise UsageError("max-t needs at least two queries; take another correction")
+    ends = simultaneous(families, drawing.seed)
+    found = []
+    for family in families:
+        p = ends.p(family)
+        found.append(Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha))))
+    return found
+
+
+@correction("tukey")
+def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
+    if len(families) > 1:
+        raise UsageError("tukey compares the systems' means of one measure; over all measures take max-t or holm")
+    p, low, high = tukey(
+        families[0],
+        permutations=drawing.permutations or USUAL,
+        p_value=drawing.p_value,
+        seed=drawing.seed,
+        alpha=drawing.alpha,
+    )
+    return [Adjusted(p, *agreeing(p, drawing.alpha, families[0].mean, low, high))]
+
+
+@correction("none")
+def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Leave p-values as they are; each interval is the test's own."""
+    return [Adjusted(one.p.copy(), *_own(family, one, drawing)) for family, one in zip(families, tested, strict=True)]
+
+
+def _own(family: Family, tested: Tested, drawing: Drawing) -> tuple[Floats, Floats]:
+    ends = tested.interval(drawing.alpha)
+    return agreeing(tested.p, drawing.alpha, family.mean, *ends) if tested.agrees else ends
+
+
+def _joined(tested: Sequence[Tested]) -> Floats:
+    return np.concatenate([one.p for one in tested])
+
+
+def _split(p: Floats, families: Sequence[Family]) -> list[Floats]:
+    return np.split(p, np.cumsum([family.pairs for family in families])[:-1])
 
 
 def holm(p: Floats) -> Floats:
-    """Adjust by Holm's step-down method, which bounds the chance of any false rejection.
+    """Adjust by Holm's step-down method.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()  # 3 × .01, 2 × .03, and no less than the one before
     [0.03, 0.06, 0.06]
@@ -20,7 +138,7 @@ def holm(p: Floats) -> Floats:
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Adjust by Benjamini and Hochberg's step-up method, which bounds the share of false rejections.
+    """Adjust by Benjamini and Hochberg's step-up method.
 
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()  # 3/1 × .01, 3/3 × .04, at most the next
     [0.03, 0.04, 0.04]

@@ -1,121 +1,140 @@
-"""Tests of paired differences: p-values ``[pair, measure]`` for all pairs of systems in dictionary order."""
+"""Tests of paired differences. A new one is a function here, marked with ``@test("name")``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips import Sampling, count_extremes, lag_order, open_engine
-from rankdev.meta.flips.exact_sums import largest_of, scale_for, slack
-from rankdev.meta.flips.random_bits import stream_keys
+from rankdev.meta.families import Family, Indices, symmetric
+from rankdev.meta.randomization import (
+    COMPARED,
+    FIRST,
+    PValue,
+    flip_p,
+    flips_for,
+    inverted,
+    most_extremes,
+    p_from_counts,
+)
+from rankdev.meta.tilted import DRAWS
 
-PValue = Literal["plus-one", "paper"]
-ENUMERATED = 20  # non-zero differences up to which all sign flips are counted
-ROOM = 1 << 26  # numbers held at a time
-
-
-def p_from_counts(counts: Floats, permutations: int, p_value: PValue) -> Floats:
-    """Turn counts of extreme flips into p-values: (b + 1)/(B + 1), or b/B as in the paper."""
-    return (counts + 1) / (permutations + 1) if p_value == "plus-one" else counts / permutations
-
-
-def differences(values: Floats) -> Iterator[tuple[tuple[slice, int], Floats, float]]:
-    """Give the differences of all pairs in whole units, a few pairs of one measure at a time.
-
-    Yields their place in an array ``[pair, measure]``, the differences ``[pair, query]``, and the unit. A
-    difference of a single unit can come from rounding alone and is none.
-    """
-    scale = scale_for(largest_of(values), len(values))
-    a, b = np.triu_indices(values.shape[1], 1)
-    step = max(1, ROOM // 16 // len(values))
-    for m in range(values.shape[2]):
-        units = np.rint(values[:, :, m].T * scale[m])
-        for start in range(0, len(a), step):
-            pairs = slice(start, start + step)
-            apart = units[a[pairs]] - units[b[pairs]]
-            apart[np.abs(apart) <= 1] = 0.0
-            yield (pairs, m), apart, 1 / scale[m]
+RESAMPLES = 100_000
+FEWEST = 5  # queries from which the bootstrap can say something at the usual levels
+ROOM = 1 << 24  # numbers held at a time
 
 
-def empty(values: Floats) -> Floats:
-    """Give room for a number for each pair and measure."""
-    return np.full((values.shape[1] * (values.shape[1] - 1) // 2, values.shape[2]), np.nan)
+@dataclass(frozen=True)
+class Drawing:
+    """How a test draws; ``comparisons`` are those that its p-values are adjusted over."""
+
+    permutations: int | None
+    p_value: PValue
+    alpha: float
+    seed: int
+    engine: str = "auto"
+    threads: int | None = None
+    comparisons: int = 1
 
 
-def randomization(
-    values: Floats, *, permutations: int, p_value: PValue, seed: int, engine: str, threads: int | None
-) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """p of each pair, a function that gives the ends of intervals at a level, and what to know about both."""
+
+    p: Floats = field(repr=False)
+    interval: Callable[[float], tuple[Floats, Floats]]
+    permutations: int = 0  # flips or resamples that were drawn
+    warnings: tuple[str, ...] = ()
+    note: str = ""  # how it was done, where that is unusual
+    agrees: bool = True  # whether the interval is about what the test tests
+
+
+Test = Callable[[Family, Drawing], Tested]
+TESTS: dict[str, Test] = {}
+
+
+def test(name: str) -> Callable[[Test], Test]:
+    """Offer a test under a name, in Python and on the command line."""
+
+    def register(function: Test) -> Test:
+        TESTS[name] = function
+        return function
+
+    return register
+
+
+@test("randomization")
+def randomization(family: Family, drawing: Drawing) -> Tested:
     """Flip signs at random; all flips are enumerated where a pair has few non-zero differences."""
-    queries, systems, _ = values.shape
-    p = empty(values)
-    for place, apart, _ in differences(values):
-        few = np.count_nonzero(apart, axis=1) <= ENUMERATED
-        p[place][few] = [enumerated(row, slack(queries)) for row in apart[few]]
-    if np.isnan(p).any():
-        chosen = open_engine(engine, values, float(values.size) * permutations)
-        keys = stream_keys(seed, queries, 1)
-        counts = count_extremes(chosen, Sampling(queries), keys, permutations, threads)[0]
-        drawn = p_from_counts(counts[lag_order(systems)].astype(np.float64), permutations, p_value)
-        p = np.where(np.isnan(p), drawn, p)
-    return p
+    needed = flips_for(drawing.comparisons, drawing.alpha)
+    flips = needed if drawing.permutations is None else drawing.permutations
+    tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
+    p = flip_p(family, flips, tilt, drawing.p_value, drawing.seed, drawing.engine, drawing.threads)
+    kept = FIRST if tilt else flips
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        return inverted(family, level, kept, drawing.p_value, drawing.seed)
+
+    return Tested(p, interval, kept, *_said(family, drawing, kept, tilt, needed))
 
 
-def enumerated(apart: Floats, tolerance: float) -> float:
-    """Give the share of all sign flips whose sum is at least as extreme as the observed one.
-
-    The sums of the flipped part are sums of two halves, so sorting one half counts all 2^k of them in
-    2^(k/2) steps.
-    """
-    moved = apart[apart != 0]
-    whole = moved.sum()
-    low, high = (whole - abs(whole) + tolerance) / 2, (whole + abs(whole) - tolerance) / 2
-    if high <= low:
-        return 1.0
-    left, right = _subset_sums(moved[::2]), np.sort(_subset_sums(moved[1::2]))
-    few = np.searchsorted(right, low - left, side="right").sum()
-    many = len(right) * len(left) - np.searchsorted(right, high - left, side="left").sum()
-    return float(few + many) / (len(left) * len(right))
-
-
-def _subset_sums(numbers: Floats) -> Floats:
-    sums = np.zeros(1)
-    for number in numbers:
-        sums = np.concatenate([sums, sums + number])
-    return sums
+def _said(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
+    """Give warnings and a note on what so many flips can say."""
+    over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
+    among = f"{over:,} {'comparison' if over == 1 else 'comparisons'}"
+    if tilt:
+        return (), (
+            f"{needed:,} plain flips would be needed for {among}; after {flips:,}, small p-values come from"
+            f" {DRAWS:,} tilted flips per pair"
+        )
+    if over * 2.0 ** (1 - queries) > alpha:
+        many = f"{queries} {'query has' if queries == 1 else 'queries have'} {2**queries:,} flips"
+        return (), f"{many}, too few for any rejection at {alpha:g} among {among}"
+    if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
+        return (
+            f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: no rejection is possible at {alpha:g}"
+            f" among {among}; leave permutations out, or give at least {needed:,}",
+        ), ""
+    return (), ""
 
 
-def student(values: Floats) -> Floats:
-    """Student's paired t-test."""
+@test("t")
+def student(family: Family, drawing: Drawing) -> Tested:
+    """Student's paired t-test; equal differences, whose spread says nothing, get the sign flips' exact p."""
     from scipy import stats
 
-    queries = len(values)
+    queries = len(family.values)
     if queries < 2:
         raise DataError("a t-test needs at least two queries; use test='randomization'")
-    p = empty(values)
-    for place, apart, _ in differences(values):
-        mean, deviation = apart.mean(axis=1), apart.std(axis=1, ddof=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(mean == 0, 0.0, mean / (deviation / np.sqrt(queries)))
-        p[place] = 2 * stats.t.sf(np.abs(t), queries - 1)
-    return p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(family.mean == 0, 0.0, family.mean / family.error)
+    p = 2 * stats.t.sf(np.abs(t), queries - 1)
+    p[family.constant] = 2.0 ** (1 - queries)
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        return symmetric(family, float(stats.t.ppf(1 - level / 2, queries - 1)), level)
+
+    return Tested(p, interval, 0, _on_constant(family))
 
 
-def wilcoxon(values: Floats) -> Floats:
-    """Wilcoxon's signed-rank test, zero differences left out."""
+@test("wilcoxon")
+def wilcoxon(family: Family, drawing: Drawing) -> Tested:
+    """Wilcoxon's signed-rank test, zero differences left out; the interval beside it is Student's."""
     from scipy import stats
 
     def one(apart: Floats) -> float:
         moved = apart[apart != 0]
         return float(stats.wilcoxon(_levels(moved)).pvalue) if len(moved) else 1.0
 
-    p = empty(values)
-    for place, apart, _ in differences(values):
-        p[place] = [one(row) for row in apart]
-    return p
+    p = np.empty(family.pairs)
+    for pairs, apart in family.differences():
+        p[pairs] = [one(row) for row in apart]
+    if len(family.values) < 2:
+        return Tested(p, lambda level: (np.full(len(p), -np.inf), np.full(len(p), np.inf)))
+    return replace(student(family, drawing), p=p, warnings=(), agrees=False)
 
 
 def _levels(apart: Floats) -> Floats:
@@ -127,40 +146,70 @@ def _levels(apart: Floats) -> Floats:
     return np.sign(apart) * levels
 
 
-def bootstrap(
-    values: Floats, *, resamples: int, p_value: PValue, seed: int, confidence: float
-) -> tuple[Floats, Floats, Floats]:
-    """Resample queries with replacement: p-values of shifted means, and percentile intervals."""
-    queries, systems, measures = values.shape
-    a, b = np.triu_indices(systems, 1)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    p, ends = empty(values), np.stack([empty(values)] * 2)
-    step = max(1, ROOM // (resamples * systems))
-    for start in range(0, measures, step):
-        part = values[:, :, start : start + step]
-        scale = scale_for(largest_of(part), queries)
-        units = np.rint(part * scale).reshape(queries, -1)
-        drawn = _resampled(units, resamples, seed).reshape(resamples, systems, -1)
-        whole = units.sum(axis=0).reshape(systems, -1)
-        for pair, (i, j) in enumerate(zip(a, b, strict=True)):
-            apart, observed = drawn[:, i] - drawn[:, j], whole[i] - whole[j]
-            hits = np.abs(apart - observed) >= np.abs(observed) - slack(queries)
-            place = (pair, slice(start, start + step))
-            p[place] = p_from_counts(hits.sum(axis=0).astype(np.float64), resamples, p_value)
-            ends[(slice(None), *place)] = np.quantile(apart, tails, axis=0) / scale / queries
-    return p, ends[0], ends[1]
+@test("bootstrap")
+def bootstrap(family: Family, drawing: Drawing) -> Tested:
+    """Resample queries with replacement; each resample's mean is divided by its own standard error."""
+    queries = len(family.values)
+    if queries < FEWEST:
+        raise DataError(f"the bootstrap needs at least {FEWEST} queries; got {queries}: use test='randomization'")
+    resamples = drawing.permutations or RESAMPLES
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
+    p = np.ones(family.pairs)
+    for pairs, drawn in _studentised(family, resamples, drawing.seed):
+        # a resample that is as extreme but for rounding is as extreme
+        counts = (drawn >= t[pairs, None] * (1 - 1e-9)).sum(axis=1)
+        p[pairs] = p_from_counts(counts.astype(np.float64), resamples, drawing.p_value)
+    p[family.constant] = 2.0 ** (1 - queries)
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        most = most_extremes(resamples, level, drawing.p_value)
+        critical = np.full(family.pairs, np.inf)
+        if 0 <= most < resamples:
+            for pairs, drawn in _studentised(family, resamples, drawing.seed):
+                critical[pairs] = np.partition(drawn, resamples - 1 - most, axis=1)[:, resamples - 1 - most]
+        return symmetric(family, critical, level)
+
+    return Tested(p, interval, resamples, _on_constant(family))
 
 
-def _resampled(units: Floats, resamples: int, seed: int) -> Floats:
-    """Sum resampled rows; whole numbers, so the matrix product is exact."""
-    queries = len(units)
+def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[Indices, Floats]]:
+    """Give |t| of centred resamples, a few pairs at a time: pairs, ``[pair, resample]``; pairs that vary only."""
+    queries = len(family.values)
+    bits = 50 - 2 * int(np.ceil(np.log2(queries)))  # whole numbers whose sums are exact, in any order
+    moved = np.flatnonzero(family.statistics["deviation"] > 0)
+    step = max(1, ROOM // resamples)
+    for start in range(0, len(moved), step):
+        pairs = moved[start : start + step]
+        apart = np.concatenate([rows for _, rows in family.differences(pairs)]) * family.unit
+        score = (apart - family.mean[pairs, None]) / family.statistics["deviation"][pairs, None]
+        columns = np.rint(np.ldexp(np.concatenate([score, score**2]), bits)).T
+        drawn = np.empty((len(pairs), resamples))
+        for done, weights in _weights(queries, resamples, seed):
+            mean, square = np.split(np.ldexp((weights @ columns).T, -bits) / queries, 2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                spread = np.sqrt(np.maximum(square - mean**2, 0.0) / (queries - 1))
+                drawn[:, done] = np.where(spread < 1e-6, np.inf, np.abs(mean) / spread)
+        yield pairs, drawn
+
+
+def _weights(queries: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Give how often each resample holds each query, some resamples at a time."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, queries])))
-    sums = np.empty((resamples, units.shape[1]))
-    step = max(1, min(resamples, ROOM // 64 // queries))
+    step = max(1, min(resamples, ROOM // 16 // queries))
     for start in range(0, resamples, step):
         block = min(step, resamples - start)
         picks = generator.integers(0, queries, size=(block, queries))
         picks += np.arange(block)[:, None] * queries
         weights = np.bincount(picks.ravel(), minlength=block * queries).reshape(block, queries)
-        sums[start : start + block] = weights.astype(np.float64) @ units
-    return sums
+        yield slice(start, start + block), weights.astype(np.float64)
+
+
+def _on_constant(family: Family) -> tuple[str, ...]:
+    pairs = int(family.constant.sum())
+    if not pairs:
+        return ()
+    return (
+        f"{pairs} {'pair differs' if pairs == 1 else 'pairs differ'} by the same amount on all"
+        f" {len(family.values)} queries, so that the spread says nothing; p is that of the sign flips",
+    )

@@ -17,9 +17,9 @@ from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import Panel, Progress, as_scores, check_number, check_whole, panels
 from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.random_bits import stream_keys
-from rankdev.meta.paired import PValue
 from rankdev.meta.power_result import Bucket, Power
 from rankdev.meta.power_resume import fingerprint, finished_sizes
+from rankdev.meta.randomization import PValue, most_extremes
 from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
 
 PAPER_EDGES = (3, 10, 20)
@@ -120,18 +120,6 @@ def power(
         tuple(remarks),
         data,
     )
-
-
-def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
-    """Give the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
-
-    >>> most_extremes(1000, 0.05, "plus-one"), most_extremes(1000, 0.05, "paper")  # 50/1001 and 50/1000
-    (49, 50)
-    """
-    if p_value not in ("plus-one", "paper"):
-        raise UsageError(f"unknown p_value {p_value!r}; expected plus-one or paper")
-    plus = 1 if p_value == "plus-one" else 0
-    return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
 
 
 def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:

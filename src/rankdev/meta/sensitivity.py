@@ -12,8 +12,8 @@ import numpy as np
 from rankdev.errors import UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import Progress
-from rankdev.meta.paired import PValue
 from rankdev.meta.power import power
+from rankdev.meta.randomization import PValue
 from rankdev.results import Result
 
 if TYPE_CHECKING:

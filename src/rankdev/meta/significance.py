@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rankdev.errors import UsageError, suggestion
-from rankdev.evaluation.scores import Floats, Scores
-from rankdev.meta import paired
+from rankdev.errors import RankdevWarning, UsageError, suggestion
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
-from rankdev.meta.corrections import benjamini_hochberg, holm
-from rankdev.meta.pair_statistics import Columns, describe, oriented
-from rankdev.meta.tukey import tukey
+from rankdev.meta.corrections import CORRECTIONS
+from rankdev.meta.families import Family, Indices
+from rankdev.meta.paired import TESTS, Drawing
+from rankdev.meta.randomization import PValue
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
-Indices = npt.NDArray[np.int64]
-Test = Literal["randomization", "t", "wilcoxon", "bootstrap"]
-Correction = Literal["holm", "bh", "tukey", "none"]
-TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
-CORRECTIONS = ("holm", "bh", "tukey", "none")
 P_VALUES = ("plus-one", "paper")
-ADJUST: dict[str, Callable[[Floats], Floats]] = {"holm": holm, "bh": benjamini_hochberg, "none": np.copy}
+OVER = ("measure", "all")
 
 
 @dataclass(frozen=True, eq=False)
 class Significance(Result):
-    """Verdicts on pairs of systems; ``columns`` holds the table, one entry a pair and measure."""
+    """Verdicts on pairs of systems; ``columns`` holds the table, one entry per pair and measure."""
 
     columns: dict[str, Any] = field(repr=False)
-    test: Test
-    correction: Correction
+    test: str
+    correction: str
+    correction_over: Literal["measure", "all"]
     permutations: int
-    p_value: paired.PValue
+    p_value: PValue
     confidence: float
     seed: int
     remarks: tuple[str, ...] = ()
 
-    made_with = ("test", "correction", "permutations", "p_value", "confidence", "seed")
+    made_with = ("test", "correction", "correction_over", "permutations", "p_value", "confidence", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a pair and measure: the difference a − b, its interval, effect, wins and p-values."""
+        """One row per pair and measure: the difference a − b, its interval, effect, wins and p-values."""
         import polars as pl
 
         return pl.DataFrame(self.columns).fill_nan(None)
@@ -57,10 +53,11 @@ def significance(
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
-    test: Test = "randomization",
-    correction: Correction = "holm",
-    permutations: int = 100_000,
-    p_value: paired.PValue = "plus-one",
+    test: str = "randomization",
+    correction: str = "holm",
+    correction_over: Literal["measure", "all"] = "measure",
+    permutations: int | None = None,
+    p_value: PValue = "plus-one",
     confidence: float = 0.95,
     seed: int = 0,
     engine: str = "auto",
@@ -69,9 +66,11 @@ def significance(
     """Test every pair of systems, or every system against each baseline, two-sided.
 
     The randomization test enumerates all sign flips where at most 20 differences are not zero, and draws
-    ``permutations`` of them otherwise; the bootstrap draws as many resamples. Intervals are Student's, for
-    the bootstrap percentiles; the effect is the mean difference in standard deviations of the differences.
-    p-values are adjusted over the pairs of a measure.
+    ``permutations`` of them otherwise: by default 100,000, or as many as the correction needs to reject anything.
+    The bootstrap draws as many resamples. p-values are adjusted over the pairs of a measure, or with
+    ``correction_over="all"`` over all measures too. Uncorrected intervals are the test's own, corrected ones hold for
+    all pairs together; they hold 0 exactly where the adjusted p-value is above 1 − ``confidence``. The effect
+    is the mean difference in standard deviations of the differences.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"system": ["a"] * 4 + ["b"] * 4, "query": list("1234") * 2, "measure": "P@1",
@@ -79,54 +78,78 @@ def significance(
     >>> significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
-    _check(test, correction, p_value)
-    permutations, seed = check_whole("permutations", permutations, 1), check_whole("seed", seed, 0)
-    confidence = check_number("confidence", confidence, 0, 1)
-    threads = None if threads is None else check_whole("threads", threads, 1)
+    for what, word, known in (
+        ("test", test, TESTS),
+        ("correction", correction, CORRECTIONS),
+        ("correction_over", correction_over, OVER),
+        ("p_value", p_value, P_VALUES),
+    ):
+        _check(what, word, tuple(known))
     scores = as_scores(scores, measures)
     first, second = _wanted(scores, baselines)
-    columns: dict[int, Columns] = {}
+    families = _families(scores, first, second)
+    groups = [families] if correction_over == "all" else [[family] for family in families]
+    drawing = Drawing(
+        None if permutations is None else check_whole("permutations", permutations, 1),
+        p_value,
+        round(1 - check_number("confidence", confidence, 0, 1), 12),
+        check_whole("seed", seed, 0),
+        engine,
+        None if threads is None else check_whole("threads", threads, 1),
+        len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
+    )
+    columns, drawn = [], drawing.permutations or 0
+    remarks: list[str] = []
+    notes: list[str] = []
+    for group in groups:
+        tested = [TESTS[test](family, drawing) for family in group]
+        adjusted = CORRECTIONS[correction].correct(group, tested, drawing)
+        for family, one, other in zip(group, tested, adjusted, strict=True):
+            columns.append(
+                {**family.statistics, "low": other.low, "high": other.high, "p": one.p, "p_adjusted": other.p}
+            )
+            drawn = max(drawn, one.permutations)
+            remarks += [remark for remark in one.warnings if remark not in remarks]
+            notes += [one.note] if one.note and one.note not in notes else []
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    return Significance(
+        _table(scores, first, second, columns),
+        test,
+        correction,
+        correction_over,
+        drawn,
+        p_value,
+        confidence,
+        drawing.seed,
+        (*remarks, *notes),
+    )
+
+
+def _families(scores: Scores, first: Indices, second: Indices) -> list[Family]:
+    """Give a family per measure, in order."""
+    found: dict[int, Family] = {}
     for panel in panels(scores):
-        values = panel.values
-        drawing: dict[str, Any] = {"p_value": p_value, "seed": seed}
-        found = describe(values, confidence)
-        if test == "randomization":
-            found["p"] = paired.randomization(
-                values, permutations=permutations, engine=engine, threads=threads, **drawing
-            )
-        elif test == "bootstrap":
-            found["p"], found["low"], found["high"] = paired.bootstrap(
-                values, resamples=permutations, confidence=confidence, **drawing
-            )
-        else:
-            found["p"] = paired.student(values) if test == "t" else paired.wilcoxon(values)
-        if correction == "tukey":
-            found["p_adjusted"] = tukey(values, permutations=permutations, **drawing)
         for m, place in enumerate(panel.places):
-            column = {name: array[:, m] for name, array in found.items()}
-            columns[place] = oriented(column, first, second, len(scores.systems))
-            if correction != "tukey":
-                columns[place]["p_adjusted"] = ADJUST[correction](columns[place]["p"])
+            found[place] = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+    return [found[place] for place in range(len(scores.measures))]
+
+
+def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[str, Any]]) -> dict[str, Any]:
     table: dict[str, Any] = {
         "measure": [name for name in scores.measures for _ in first],
         "a": [scores.systems[i] for i in first] * len(scores.measures),
         "b": [scores.systems[i] for i in second] * len(scores.measures),
     }
     for name in ("difference", "low", "high", "effect", "wins", "ties", "losses", "p", "p_adjusted"):
-        table[name] = np.concatenate([columns[place][name] for place in range(len(scores.measures))])
-    return Significance(table, test, correction, permutations, p_value, confidence, seed)
+        joined = np.concatenate([column[name] for column in columns])
+        table[name] = joined.astype(np.int64) if name in ("wins", "ties", "losses") else joined
+    return table
 
 
-def _check(test: str, correction: str, p_value: str) -> None:
-    for what, word, known in (
-        ("test", test, TESTS),
-        ("correction", correction, CORRECTIONS),
-        ("p_value", p_value, P_VALUES),
-    ):
-        if word not in known:
-            raise UsageError(
-                f"unknown {what} {word!r}{suggestion(str(word), known)}; expected one of {', '.join(known)}"
-            )
+def _check(what: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise UsageError(f"unknown {what} {word!r}{suggestion(str(word), known)}; expected one of {', '.join(known)}")
 
 
 def _wanted(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:

@@ -5,30 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from rankdev.evaluation.scores import Floats
-from rankdev.meta.flips.exact_sums import largest_of, scale_for, slack
-from rankdev.meta.paired import PValue, p_from_counts
+from rankdev.meta.families import Family
+from rankdev.meta.flips.exact_sums import slack
+from rankdev.meta.randomization import PValue, most_extremes, p_from_counts
 
 ROOM = 1 << 22  # scores shuffled at a time
 
 
-def tukey(values: Floats, *, permutations: int, p_value: PValue, seed: int) -> Floats:
-    """Give p-values ``[pair, measure]`` that hold for all pairs together.
+def tukey(
+    family: Family, *, permutations: int, p_value: PValue, seed: int, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """Give p-values that hold for all pairs together, and the ends of the intervals that agree with them.
 
     Within each query the systems' scores are shuffled; a pair's p-value is the share of shuffles whose best
-    and worst system lie at least as far apart as the pair.
+    and worst system lie at least as far apart as the pair. This takes systems to be exchangeable: one system that
+    is much noisier than the others makes it reject too often among the others.
     """
-    queries, systems, measures = values.shape
-    a, b = np.triu_indices(systems, 1)
-    scale = scale_for(largest_of(values), queries)
-    p = np.empty((len(a), measures))
-    for m in range(measures):
-        units = np.rint(values[:, :, m] * scale[m])
-        whole = units.sum(axis=0)
-        ranges = np.sort(_ranges(units, permutations, seed))
-        need = np.abs(whole[a] - whole[b]) - slack(queries)
-        counts = permutations - np.searchsorted(ranges, need, side="left")
-        p[:, m] = p_from_counts(counts.astype(np.float64), permutations, p_value)
-    return p
+    queries = len(family.values)
+    ranges = np.sort(_ranges(family.units, permutations, seed))
+    whole = family.units.sum(axis=0)
+    need = np.abs(whole[family.first] - whole[family.second]) - slack(queries)
+    counts = permutations - np.searchsorted(ranges, need, side="left")
+    most = most_extremes(permutations, alpha, p_value)
+    half = ranges[permutations - 1 - most] * family.unit / queries if 0 <= most < permutations else np.inf
+    return p_from_counts(counts.astype(np.float64), permutations, p_value), family.mean - half, family.mean + half
 
 
 def _ranges(units: Floats, permutations: int, seed: int) -> Floats:

@@ -37,8 +37,9 @@ def significance_report(verdict: Significance) -> Report:
         pl.col("p_adjusted").map_elements(_p, return_dtype=pl.String).alias(name),
     )
     believed = frozenset((i, name) for i, p in enumerate(table["p_adjusted"]) if p is not None and p <= level)
-    note = f"* p ≤ {level:g}. " + _parameters(verdict, "test", "correction", "permutations", "p_value", "seed")
-    return Report(table, display, "Differences a − b", (note,), believed)
+    names = ("test", "correction", "correction_over", "permutations", "p_value", "seed")
+    note = f"* p ≤ {level:g}. " + _parameters(verdict, *names)
+    return Report(table, display, "Differences a − b", (*verdict.remarks, note), believed)
 
 
 @reports(Power)

@@ -9,6 +9,9 @@ import click
 from rankdev.cli.options import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.errors import UsageError
+from rankdev.meta.corrections import CORRECTIONS
+from rankdev.meta.paired import TESTS
+from rankdev.meta.significance import OVER, significance
 
 
 @click.command("compare", short_help="Test which differences between systems can be believed.")
@@ -17,17 +20,28 @@ from rankdev.errors import UsageError
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
 @click.option(
     "--test",
-    type=click.Choice(["randomization", "t", "wilcoxon", "bootstrap"]),
+    type=click.Choice(list(TESTS)),
     default="randomization",
     show_default=True,
 )
-@click.option("--correction", type=click.Choice(["holm", "bh", "tukey", "none"]), default="holm", show_default=True)
-@click.option("--permutations", default=100_000, show_default=True, help="Sign flips or resamples a test.")
+@click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="holm", show_default=True)
+@click.option(
+    "--over",
+    "correction_over",
+    type=click.Choice(OVER),
+    default="measure",
+    show_default=True,
+    help="Correct over the pairs of each measure, or over all measures too.",
+)
+@click.option(
+    "--permutations", type=int, help="Sign flips or resamples per test. Default: 100000, or as many as are needed."
+)
 def command(
     baselines: tuple[str, ...],
     test: Any,
     correction: Any,
-    permutations: int,
+    correction_over: Any,
+    permutations: int | None,
     seed: int,
     form: str | None,
     output: str | None,
@@ -38,7 +52,6 @@ def command(
 
     Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query.
     """
-    from rankdev.meta.significance import significance
     from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_differences
 
@@ -50,6 +63,7 @@ def command(
         baselines=baselines or None,
         test=test,
         correction=correction,
+        correction_over=correction_over,
         permutations=permutations,
         seed=seed,
     )

@@ -6,7 +6,7 @@ flipped difference of a pair is the difference of its two columns. Scores are sc
 that all engines, thread counts and devices give the same numbers.
 """
 
-from rankdev.meta.flips.engines import ENGINES, Engine, count_extremes, open_engine
+from rankdev.meta.flips.engines import ENGINES, Engine, count_extremes, open_engine, spread
 from rankdev.meta.flips.pairs import Sampling, lag_order
 
-__all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]

@@ -18,6 +18,7 @@ from rankdev.meta.flips.pairs import Sampling
 from rankdev.meta.flips.random_bits import Words
 
 Share = TypeVar("Share")
+Made = TypeVar("Made")
 ENGINES = ("auto", "numpy", "numba", "torch")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
 
@@ -70,14 +71,12 @@ def count_extremes(
         return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
 
     found: dict[int, npt.NDArray[np.int64]] = {}
-    for (start, _, _), counts in _spread(work, list(_shares(engine, len(keys), permutations)), threads):
+    for (start, _, _), counts in spread(work, list(_shares(engine, len(keys), permutations)), threads):
         found[start] = found[start] + counts if start in found else counts
     return np.concatenate(list(found.values()))
 
 
-def _spread(
-    work: Callable[[Share], npt.NDArray[np.int64]], shares: list[Share], threads: int | None
-) -> Iterator[tuple[Share, npt.NDArray[np.int64]]]:
+def spread(work: Callable[[Share], Made], shares: list[Share], threads: int | None) -> Iterator[tuple[Share, Made]]:
     """Do the work of all shares on threads, and give the results in order."""
     with ThreadPoolExecutor(min(len(shares), threads or _processors())) as pool:
         try:

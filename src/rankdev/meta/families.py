@@ -1,0 +1,116 @@
+"""How pairs of systems differ, query by query: what every paired test and interval is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.evaluation.scores import Floats
+from rankdev.meta.flips.exact_sums import largest_of, scale_for
+
+Indices = npt.NDArray[np.int64]
+ROOM = 1 << 22  # differences held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Some pairs of systems under one measure: ``values[query, system]``, pairs ``first`` − ``second``.
+
+    ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
+    Differences are in whole units (:mod:`rankdev.meta.flips.exact_sums`), in which equal sums are equal.
+    """
+
+    values: Floats = field(repr=False)
+    queries: Indices = field(repr=False)
+    first: Indices = field(repr=False)
+    second: Indices = field(repr=False)
+
+    @property
+    def pairs(self) -> int:
+        """Count the pairs."""
+        return len(self.first)
+
+    @cached_property
+    def unit(self) -> float:
+        """What a whole unit is worth."""
+        return float(1 / scale_for(largest_of(self.values[:, :, None]), len(self.values))[0])
+
+    @cached_property
+    def units(self) -> Floats:
+        """The values in whole units: ``[query, system]``."""
+        return np.rint(self.values / self.unit)
+
+    def differences(self, wanted: npt.NDArray[Any] | None = None) -> Iterator[tuple[Indices, Floats]]:
+        """Give the differences of (wanted) pairs in whole units, a few pairs at a time: pairs, ``[pair, query]``.
+
+        A difference of a single unit can come from rounding alone and is none.
+        """
+        columns = np.ascontiguousarray(self.units.T)
+        places = np.arange(self.pairs) if wanted is None else np.arange(self.pairs)[wanted]
+        step = max(1, ROOM // len(self.values))
+        for start in range(0, len(places), step):
+            pairs = places[start : start + step]
+            apart = columns[self.first[pairs]] - columns[self.second[pairs]]
+            apart[np.abs(apart) <= 1] = 0.0
+            yield pairs, apart
+
+    @cached_property
+    def statistics(self) -> dict[str, Floats]:
+        """Describe each pair: difference, deviation, effect, wins, ties, losses, and how many are not zero.
+
+        The effect is the mean in standard deviations (Cohen's d for pairs): 0 without a difference, infinite
+        where all differences are equal, unknown with a single query.
+        """
+        queries = len(self.values)
+        names = ("difference", "deviation", "wins", "losses", "moved")
+        found: dict[str, Floats] = {name: np.empty(self.pairs) for name in names}
+        for pairs, apart in self.differences():
+            deviation = apart.std(axis=1, ddof=min(1, queries - 1)) * self.unit
+            deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal but for rounding
+            found["difference"][pairs], found["deviation"][pairs] = apart.mean(axis=1) * self.unit, deviation
+            found["wins"][pairs], found["losses"][pairs] = (apart > 0).sum(axis=1), (apart < 0).sum(axis=1)
+        found["moved"] = found["wins"] + found["losses"]
+        found["ties"] = queries - found["moved"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(found["difference"] == 0, 0.0, found["difference"] / found["deviation"])
+        found["effect"] = effect if queries > 1 else effect * np.nan
+        return found
+
+    @property
+    def mean(self) -> Floats:
+        """Mean difference of each pair."""
+        return self.statistics["difference"]
+
+    @property
+    def error(self) -> Floats:
+        """Standard error of each mean difference."""
+        return self.statistics["deviation"] / np.sqrt(len(self.values))
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Tell the pairs whose differences are all equal, and not zero: their spread says nothing."""
+        return (self.statistics["deviation"] == 0) & (self.mean != 0)
+
+
+def symmetric(family: Family, critical: Floats | float, alpha: float) -> tuple[Floats, Floats]:
+    """Give the mean ± ``critical`` standard errors; where all differences are equal, what sign flips can say.
+
+    2 of the 2^n flips of n equal differences are as extreme as they are.
+    """
+    with np.errstate(invalid="ignore"):
+        half = np.where(family.error == 0, 0.0, critical * family.error)
+    half[family.constant] = 0.0 if 2.0 ** (1 - len(family.values)) <= alpha else np.inf
+    return family.mean - half, family.mean + half
+
+
+def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Let intervals hold 0 exactly where p is above ``alpha``: an end that says otherwise moves to 0, or just off."""
+    kept, tiny = p > alpha, np.nextafter(0.0, 1.0)
+    low = np.where(kept, np.minimum(low, 0.0), np.where(mean > 0, np.maximum(low, tiny), low))
+    high = np.where(kept, np.maximum(high, 0.0), np.where(mean < 0, np.minimum(high, -tiny), high))
+    return low, high
