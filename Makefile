@@ -9,7 +9,7 @@ setup: .venv/.done
 .venv/.done: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rankdev needs Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
@@ -46,7 +46,7 @@ wheel: setup
 	cd build/wheel && empty/bin/rankdev demo > demo.txt && empty/bin/rankdev --version
 
 lock: setup
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --quiet --upgrade -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --generate-hashes --quiet --upgrade -o requirements.lock
 
 clean:
 	rm -rf .venv
