@@ -42,11 +42,11 @@ class Result(Tabular):
         return figure_of(self, **options)
 
     def __str__(self) -> str:
-        from rankdev.reporting.door import report_of
+        from rankdev.reporting.door import text_of
 
-        return report_of(self).text()
+        return text_of(self)
 
     def _repr_html_(self) -> str:
-        from rankdev.reporting.door import report_of
+        from rankdev.reporting.door import html_of
 
-        return report_of(self).html()
+        return html_of(self)

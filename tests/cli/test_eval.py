@@ -82,7 +82,7 @@ def test_what_is_missing_on_either_side_is_said(rankdev, folder):
     done = rankdev("eval", "places.jsonl", "short.run")
     assert "9 of 10 queries are not in the run; they score 0" in done.err
     assert "1 queries of the run have no reference" in done.err
-    assert "equal scores decide in 1 of 10 queries; ties are broken by 'trec_eval'" in done.err
+    assert "1 of 10 queries are decided by equal scores; ties are broken by 'trec_eval'" in done.err
 
 
 def test_standard_input_can_be_the_run(folder):

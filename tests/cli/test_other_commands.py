@@ -15,9 +15,9 @@ def test_explain_draws_a_bar_a_position_and_splits_the_loss(rankdev):
 
 
 def test_explain_gives_its_table_as_json(rankdev):
-    records = json.loads(
-        rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "--format", "json").out
-    )
+    found = json.loads(rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "--format", "json").out)
+    records = found["rows"]
+    assert found["parameters"] == {"query": "museums", "measure": "RDQ@10"}
     assert list(records[0]) == ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
     score = rd.score(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], "RDQ@10")
     assert sum(record["lost"] for record in records) == pytest.approx(1 - score)
@@ -158,4 +158,5 @@ def test_measures_lists_every_measure(rankdev):
     from rankdev.measures import REGISTRY
 
     out = rankdev("measures").out
-    assert all(f" {name} " in out for name in REGISTRY)
+    assert set(REGISTRY) <= {line.split()[0] for line in out.splitlines()}
+    assert max(map(len, out.splitlines())) <= 80

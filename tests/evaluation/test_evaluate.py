@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation.scoring import remarks
 from tests.common import draws
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
@@ -42,7 +41,7 @@ def test_coverage_counts_what_is_missing_on_either_side():
     first, second = scores.coverage
     assert (first.system, first.queries, first.missing, first.unreferenced, first.tied) == ("a", 2, 1, 2, 0)
     assert (second.system, second.missing, second.unreferenced) == ("b", 0, 0)
-    assert remarks(scores) == [
+    assert list(scores.remarks) == [
         "a: 1 of 2 queries are not in the run; they score 0",
         "a: 2 queries of the run have no reference; they are skipped",
     ]
@@ -63,8 +62,8 @@ def test_coverage_counts_what_is_missing_on_either_side():
 def test_ties_that_could_change_a_result_are_counted(scores, tied):
     result = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": scores}}, "RDQ@2")
     assert result.coverage[0].tied == tied
-    expected = ["a: equal scores decide in 1 of 1 queries; ties are broken by 'trec_eval'"]
-    assert remarks(result) == (expected if tied else [])
+    expected = ["a: 1 of 1 queries are decided by equal scores; ties are broken by 'trec_eval'"]
+    assert list(result.remarks) == (expected if tied else [])
 
 
 def test_ties_inside_a_tier_are_harmless():

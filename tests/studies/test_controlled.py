@@ -19,7 +19,7 @@ def test_a_cell_that_differs_is_named():
     study = run_controlled()
     wrong = replace(study.cells[0], published=0.5)
     report = controlled_report(replace(study, cells=(wrong, *study.cells[1:])))
-    assert report.notes == ("142 of 143 cells agree", "Exp1 AP@5: 1.0 ≠ 0.5")
+    assert report.closing == ("142 of 143 cells agree", "Exp1 AP@5: 1.0 ≠ 0.5")
 
 
 def test_not_available_agrees_only_with_not_available():

@@ -65,7 +65,7 @@ def test_table_2_is_the_summary_of_the_power_simulation(study):
 
 
 def test_statements_compare_with_the_paper(study):
-    statements = {row[0]: row for row in poi_report(study).reports[-1].shown.iter_rows()}
+    statements = {row[0]: row for row in poi_report(study).tables[-1].shown.iter_rows()}
     assert statements["highest median power"][1] == "RDQ@5 0.353"
     assert statements["power grows with reference size"][1] == "13 of 13"
     assert {row[3] for row in statements.values()} <= {"yes", "no"}

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from rankdev.errors import RankdevWarning
-from rankdev.reporting.bundle import Bundle
+from rankdev.reporting.encodings import FORMATS
+from rankdev.reporting.report import Report
 from rankdev.studies.published import Comparison, facts, remarks_into, rows_of
 
 TABLE = Comparison(
@@ -19,22 +20,24 @@ TABLE = Comparison(
 
 
 def test_ours_stands_above_the_paper_and_measures_it_does_not_have_stand_alone():
-    shown = TABLE.report().shown
+    shown = TABLE.report().tables[0].shown
     assert shown["measure"].to_list() == ["a", "", "b", "", "c"]
     assert shown[""].to_list() == ["rankdev", "paper", "rankdev", "paper", "rankdev"]
     assert shown["p50"].to_list() == [0.2, 0.5, 0.3, 0.4, None]
-    assert shown["n80"].to_list() == ["100", "50", "∞", "75", "–"]
+    assert shown["n80"].to_list() == [100, 50, float("inf"), 75, None]
+    lines = TABLE.report().text().splitlines()
+    assert [line.split()[-1].rstrip("*") for line in lines[-5:]] == ["100", "50", "∞", "75", "–"]
 
 
 def test_the_best_of_each_source_is_marked_the_highest_power_and_the_fewest_queries():
-    assert TABLE.report().best == {(2, "p50"), (1, "p50"), (0, "n80"), (1, "n80")}
+    assert set(TABLE.report().tables[0].best) == {(2, "p50"), (1, "p50"), (0, "n80"), (1, "n80")}
 
 
 def test_records_are_one_row_a_cell():
     frame = facts(TABLE.records())
     assert frame.columns == ["part", "measure", "statistic", "value", "published"]
     assert frame.row(1) == ("Table 9", "a", "n80", 100.0, 50.0)
-    assert frame.row(3) == ("Table 9", "b", "n80", None, 75.0)  # not reached
+    assert frame.row(3) == ("Table 9", "b", "n80", float("inf"), 75.0)  # not reached
     assert frame.row(4) == ("Table 9", "c", "p50", None, None)
 
 
@@ -57,11 +60,11 @@ def test_warnings_of_rankdev_become_notes_once_and_others_stay_warnings():
     assert notes == ["mine"]
 
 
-def test_a_bundle_prints_all_tables_and_encodes_its_records():
-    bundle = Bundle(facts(TABLE.records()), [TABLE.report(), TABLE.report()], ["the end"])
-    text = bundle.encode("table").decode()
+def test_joined_reports_print_all_tables_and_encode_their_rows():
+    joined = Report.joined(facts(TABLE.records()), [TABLE.report(), TABLE.report()], ["the end"])
+    text = joined.text()
     assert text.count("Nine") == 2
     assert text.rstrip().endswith("the end")
-    assert bundle.encode("latex").count(b"\\toprule") == 2
-    assert json.loads(bundle.encode("json"))[0]["published"] == 0.5
-    assert bundle.encode("csv").splitlines()[0] == b"part,measure,statistic,value,published"
+    assert FORMATS["latex"].encode(joined).count(b"\\toprule") == 2
+    assert json.loads(FORMATS["json"].encode(joined))[0]["published"] == 0.5
+    assert FORMATS["csv"].encode(joined).splitlines()[0] == b"part,measure,statistic,value,published"

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rankdev import __version__
-from rankdev.cli.terminal import discard_output, prepare_streams, say
+from rankdev.cli.terminal import discard_output, forget, prepare_streams, remark, say
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
 from rankdev.files_in_use import one_command
 
@@ -68,6 +68,7 @@ def main() -> None:
     """Run the command; every error a user can cause is one line on standard error."""
     warnings.showwarning = _show_warning
     prepare_streams()
+    forget()
     try:
         cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -115,4 +116,4 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
     if issubclass(category, RankdevWarning):
-        say(f"warning: {message}")
+        remark("warning", str(message))

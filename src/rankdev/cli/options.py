@@ -6,18 +6,20 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.terminal import say
+from rankdev.cli.terminal import remark, unsaid
 from rankdev.errors import MissingExtraError, UsageError, shown
 from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
+    from rankdev.reporting.report import Report
     from rankdev.runs import Order, Ties
 
 PROGRESS_BYTES = 50_000_000
@@ -37,11 +39,11 @@ def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --format and -o."""
-    from rankdev.reporting.tables import FORMATS
+    from rankdev.reporting.encodings import FORMATS
 
     command = file_option("-o", "--output", help="Write here instead of to the terminal.")(command)
     return click.option(
-        "--format", "form", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else a table."
+        "--format", "form", type=click.Choice(list(FORMATS)), help="Default: what FILE's ending says, else a table."
     )(command)
 
 
@@ -147,23 +149,25 @@ def _is_text(word: str) -> bool:
     return word.encode("utf-8", "replace") == word.encode("utf-8", "surrogatepass")
 
 
-def deliver(report: Any, form: str | None, output: str | None) -> None:
+def deliver(report: Report, form: str | None, output: str | None) -> None:
     """Print a report or write it to a file, in the format asked for."""
     from rankdev.formats.writing import writing
-    from rankdev.reporting.tables import choose_format
+    from rankdev.reporting.encodings import choose_format
 
     chosen = choose_format(form, output)
     if output is not None:
-        content = report.encode(chosen)
+        content = chosen.encode(report)
         with writing(output) as stream:
             stream.write(content)
-    elif chosen == "table":
-        report.print_table(sys.stdout)
-    elif chosen == "parquet" and sys.stdout.isatty():
-        raise UsageError("Parquet is not for a terminal; give a file with -o")
+    elif chosen.name == "table":
+        replace(report, remarks=unsaid(report.remarks)).print_text(sys.stdout)
+    elif chosen.binary and sys.stdout.isatty():
+        raise UsageError(f"{chosen.name} is not for a terminal; give a file with -o")
     else:
-        sys.stdout.buffer.write(report.encode(chosen))
+        sys.stdout.buffer.write(chosen.encode(report))
         sys.stdout.buffer.flush()
+    for line in () if chosen.holds_remarks else report.remarks:
+        remark("note", line)
 
 
 @contextmanager
@@ -191,13 +195,13 @@ def score_runs(
     ties: Ties,
 ) -> Scores:
     """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
-    from rankdev.evaluation.scoring import evaluate, remarks
+    from rankdev.evaluation.scoring import evaluate
 
     systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
         scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
-    for line in remarks(scores):
-        say(f"note: {line}")
+    for line in scores.remarks:
+        remark("note", line)
     return scores
 
 

@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Iterable
 
 from rankdev.errors import printable
 
@@ -15,10 +16,29 @@ _PLAIN = {
     **{"∞": "inf", "≤": "<=", "≥": ">=", "τ": "tau", "α": "alpha", "λ": "lambda", "ρ": "rho", "±": "+-", "→": "->"},
 }
 
+_said: set[str] = set()
+
 
 def say(text: str) -> None:
     """Write one line on standard error."""
     print(printable(f"rankdev: {text}"), file=sys.stderr, flush=True)
+
+
+def remark(kind: str, line: str) -> None:
+    """Write a note or a warning on standard error, each once."""
+    if line not in _said:
+        _said.add(line)
+        say(f"{kind}: {line}")
+
+
+def unsaid(lines: Iterable[str]) -> tuple[str, ...]:
+    """Give the remarks that were not written yet: a report does not repeat the others."""
+    return tuple(line for line in lines if line not in _said)
+
+
+def forget() -> None:
+    """Begin a command that has said nothing."""
+    _said.clear()
 
 
 def prepare_streams() -> None:

@@ -89,6 +89,13 @@ class Explanation(Result):
         """Lost because of the order of the returned items."""
         return self.best_score - self.score
 
+    def summary(self) -> pl.DataFrame:
+        """One row: measure, score, lost_by_retrieval, lost_by_order; the three numbers add up to 1."""
+        import polars as pl
+
+        losses = {"lost_by_retrieval": [self.retrieval_loss], "lost_by_order": [self.ordering_loss]}
+        return pl.DataFrame({"measure": [self.measure], "score": [self.score], **losses})
+
     def to_polars(self) -> pl.DataFrame:
         """One row a position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
         import polars as pl

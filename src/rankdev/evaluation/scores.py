@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from rankdev.errors import DataError, MeasureError, UsageError, suggestion
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
+NAMED = 5  # systems that a remark names; more are counted
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,34 @@ class Coverage:
     unreferenced: int = 0
     tied: int = 0
     ties: str = "trec_eval"
+
+
+def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
+    """Say what the runs lack, what they have too much, and where ties decide; one line for all systems."""
+    for kind, one, many in (
+        ("missing", "are not in the run; they score 0", "runs lack queries, which score 0"),
+        (
+            "unreferenced",
+            "have no reference; they are skipped",
+            "runs hold queries without a reference, which are skipped",
+        ),
+        ("tied", "are decided by equal scores", "runs have queries that equal scores decide"),
+    ):
+        concerned = [entry for entry in coverage if getattr(entry, kind)]
+        rule = f"; ties are broken by {', '.join(sorted({repr(e.ties) for e in concerned}))}" if kind == "tied" else ""
+        if len(concerned) == 1:
+            entry = concerned[0]
+            whole = "queries of the run" if kind == "unreferenced" else f"of {entry.queries} queries"
+            yield f"{entry.system}: {getattr(entry, kind)} {whole} {one}{rule}"
+        elif concerned:
+            counts = _named({entry.system: getattr(entry, kind) for entry in concerned})
+            yield f"{len(concerned)} of {len(coverage)} {many}{rule}: {counts}"
+
+
+def _named(counts: Mapping[str, int]) -> str:
+    """Name a few systems with their counts, and say how many more there are."""
+    named = ", ".join(f"{name} {count}" for name, count in islice(counts.items(), NAMED))
+    return named + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +145,23 @@ class Scores(Result):
 
         columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
         return pl.DataFrame({"system": list(self.systems), **columns}).fill_nan(None)
+
+    def summary(self) -> pl.DataFrame:
+        """Sum up as :meth:`mean` does."""
+        return self.mean()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was missing on either side, and where ties decide: one line each, for all systems together."""
+        return (*self._gaps(), *coverage_remarks(self.coverage))
+
+    def _gaps(self) -> Iterator[str]:
+        """Name the measures that are not available for every query."""
+        for m, measure in enumerate(self.measures):
+            available = np.isfinite(self.values[:, :, m]).sum(axis=1).tolist()
+            counts = {name: n for name, n in zip(self.systems, available, strict=True) if n < len(self.queries)}
+            if counts:
+                yield f"{measure} is available for some of {len(self.queries)} queries only: {_named(counts)}"
 
     def of(self, measure: str) -> Floats:
         """Values of one measure, ``[system, query]``."""

@@ -114,25 +114,6 @@ def _check_depth(system: str, cut: int | None, measures: Iterable[Measure]) -> N
             raise UsageError(f"system {system!r}: the run was cut at {cut}; read it whole to score {measure}")
 
 
-def remarks(scores: Scores) -> list[str]:
-    """Say in a line each what was missing on either side, and where ties decide."""
-    lines = []
-    for m, measure in enumerate(scores.measures):
-        available = np.isfinite(scores.values[:, :, m]).sum(axis=1)
-        if available.min() < len(scores.queries):
-            counts = ", ".join(f"{name} {count}" for name, count in zip(scores.systems, available, strict=True))
-            lines.append(f"{measure} is available for some of {len(scores.queries)} queries only: {counts}")
-    for entry in scores.coverage:
-        of = f"of {entry.queries} queries"
-        if entry.missing:
-            lines.append(f"{entry.system}: {entry.missing} {of} are not in the run; they score 0")
-        if entry.unreferenced:
-            lines.append(f"{entry.system}: {entry.unreferenced} queries of the run have no reference; they are skipped")
-        if entry.tied:
-            lines.append(f"{entry.system}: equal scores decide in {entry.tied} {of}; ties are broken by {entry.ties!r}")
-    return lines
-
-
 def _match(matcher: Matcher, run: Run, depth: int | None, where: str | Path) -> MatchedRun:
     try:
         return matcher.match(run, depth)

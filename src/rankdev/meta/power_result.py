@@ -62,6 +62,11 @@ class Power(Result):
         """Monte-Carlo standard error of each power: ``[measure, pair, size]``."""
         return np.sqrt(self.power * (1 - self.power) / self.subsamples)
 
+    @property
+    def largest_error(self) -> float:
+        """The largest standard error that any power can have with so many subsamples."""
+        return float(0.5 / np.sqrt(self.subsamples))
+
     def to_polars(self, errors: bool = False) -> pl.DataFrame:
         """One row a measure, pair and size: measure, a, b, n, power; with ``errors`` also error."""
         import polars as pl

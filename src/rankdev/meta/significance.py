@@ -41,6 +41,18 @@ class Significance(Result):
 
     made_with = ("test", "correction", "correction_over", "permutations", "p_value", "confidence", "seed")
 
+    @property
+    def level(self) -> float:
+        """The level at which a difference is believed: what the confidence leaves."""
+        return round(1 - self.confidence, 10)
+
+    def summary(self) -> pl.DataFrame:
+        """One row per measure: measure, pairs, and how many of them are told apart at the level."""
+        import polars as pl
+
+        told = (pl.col("p_adjusted") <= self.level).sum().alias("told_apart")
+        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
+
     def to_polars(self) -> pl.DataFrame:
         """One row per pair and measure: the difference a − b, its interval, effect, wins and p-values."""
         import polars as pl

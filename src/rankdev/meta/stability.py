@@ -21,6 +21,7 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
+SHOWN = 6  # sizes that a summary shows side by side
 ROOM = 1 << 23  # numbers held at a time
 
 
@@ -48,13 +49,13 @@ class Stability(Result):
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
         """Sum up each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ .8.
 
-        The sizes are those given; or 25, 100 and 200 where they were simulated; or all. ``auc`` is the
+        The sizes are those given; or all, of many those of 25, 100 and 200 that were simulated. ``auc`` is the
         trapezoid over n divided by its range; ``n_at_0.8`` is infinite where no size reaches .8.
         """
         import polars as pl
 
-        usual = [n for n in self.sizes if n in (25, 100, 200)] or list(self.sizes)
-        wanted = usual if at is None else list(at)
+        usual = [n for n in self.sizes if n in (25, 100, 200)] if len(self.sizes) > SHOWN else []
+        wanted = list(at or usual or self.sizes)
         for n in wanted:
             if n not in self.sizes:
                 known = ", ".join(map(str, self.sizes))

@@ -40,28 +40,6 @@ class Summary(Result):
     queries: tuple[QuerySummary, ...]
     remarks: tuple[str, ...] = field(default=())
 
-    def __str__(self) -> str:
-        items, comparisons, tiers, undecided, close = (
-            sum(getattr(row, name) for row in self.queries)
-            for name in ("items", "comparisons", "tiers", "undecided", "too_close")
-        )
-        found = [
-            _count(len(self.queries), "query", "queries"),
-            _count(items, "item"),
-            _count(comparisons, "comparison"),
-            _count(tiers, "tier"),
-        ]
-        lines = [", ".join(found) + "."]
-        if undecided:
-            lines.append(f"{_count(undecided, 'pair')} of neighbours could not be separated: tied.")
-            known = [row.more for row in self.queries if row.more is not None]
-            if known and undecided > close:
-                what = _count(undecided - close, "of them", "of them")
-                lines.append(f"About {_count(sum(known), 'more judgment')} should separate {what}.")
-            if close:
-                lines.append(f"{close:,} of them nearly equal (a 52.5% chance or less): leave tied.")
-        return "\n".join([*lines, *self.remarks])
-
     def to_polars(self) -> pl.DataFrame:
         """One row a query: query, items, comparisons, tiers, undecided, too_close, more."""
         import polars as pl
@@ -87,10 +65,6 @@ def summarise(result: Tiers) -> Summary:
         items = sum(len(tier) for tier in tiers)
         rows.append(QuerySummary(query, items, int(judged[number]), len(tiers), undecided, close, more))
     return Summary(tuple(rows), tuple(_remarks(result)))
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _open_neighbours(result: Tiers, number: int, sizes: list[int]) -> tuple[int, int, int | None]:

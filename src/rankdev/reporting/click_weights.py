@@ -8,7 +8,7 @@ from rankdev.learning.weights_from_clicks import ClickWeights
 from rankdev.measures.weights import PRESETS
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, styled
-from rankdev.reporting.tables import Report
+from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,8 @@ def click_weights_report(found: ClickWeights) -> Report:
     fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
     use = () if found.grid is not None else (f"use as: {found.measure()}",)
     title = f"How much each position is examined, by {found.method}; {found.confidence:.0%} intervals"
-    return Report(found.to_polars(), found.to_polars(), title, (*use, *fit, *found.remarks), digits=3)
+    rows = found.to_polars()
+    return Report(rows, [Table(rows, title, digits=3)], closing=(*use, *fit), remarks=found.remarks)
 
 
 @draws(ClickWeights)

@@ -13,20 +13,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import UsageError
-from rankdev.reporting.tables import Report
+from rankdev.reporting.encodings.html import fragment
+from rankdev.reporting.report import Report, Table
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORTS = ("scores", "verdicts", "click_weights", "judges")
+REPORTS = ("click_weights", "explanation", "judges", "preferences", "scores", "verdicts")
 FIGURES = ("plots", "click_weights")
 
 
 @singledispatch
 def _report(result: Result, **options: Any) -> Report:
-    table = result.to_polars()
-    return Report(table, table)
+    rows = result.to_polars()
+    return Report(rows, [Table(rows)], remarks=result.remarks)
 
 
 @singledispatch
@@ -38,6 +39,16 @@ def report_of(result: Result, **options: Any) -> Report:
     """Give what a person reads about a result; ``options`` are those of its report."""
     _load(REPORTS)
     return _report(result, **options)
+
+
+def text_of(result: Result) -> str:
+    """Give what the command line prints."""
+    return report_of(result).text().rstrip("\n")
+
+
+def html_of(result: Result) -> str:
+    """Give the same for a notebook."""
+    return fragment(report_of(result))
 
 
 def figure_of(result: Result, **options: Any) -> Figure:

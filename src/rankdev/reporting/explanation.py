@@ -1,62 +1,65 @@
-"""An explanation as a picture in text: a bar for each position, filled as far as credit was earned."""
+"""An explanation position by position: a bar as long as the weight, filled as far as credit was earned."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from rankdev.evaluation.explain import DISPLACED, Explanation, Position
+from rankdev.reporting.cells import Cell, number
+from rankdev.reporting.door import reports
+from rankdev.reporting.report import Report, Table
 
-    from rankdev.evaluation.explain import Explanation, Position
+BAR = 12
+NAMED = 8  # items that were not returned, by name
 
-BAR = 24
 
-
-def print_explanation(explanation: Explanation, console: Console, title: str = "") -> None:
-    """Print position by position; bars are as long as the position's weight and full where credit was earned."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    lost = 1 - explanation.score
-    console.print(
-        Text.assemble(
-            (f"{title}  " if title else "", "bold"),
-            (f"{explanation.measure} = {explanation.score:.4f}", "bold"),
-            f"   lost {lost:.4f}: {explanation.retrieval_loss:.4f} by what was returned,"
-            f" {explanation.ordering_loss:.4f} by its order",
-        )
+@reports(Explanation)
+def explanation_report(found: Explanation, *, query: str = "") -> Report:
+    """Show position by position what was earned and lost, what was not returned and what would be the best order."""
+    rows = found.to_polars()
+    top = max(entry.weight for entry in found.positions)
+    bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
+    frame = rows.select(
+        pl.col("position").alias("pos"),
+        pl.col("item").fill_null("(empty)"),
+        "rank",
+        pl.col("ideal_rank").alias("ideal"),
+        pl.col("position").alias("earned ▇ of ░"),
+        "lost",
+        "why",
     )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("pos", "item", "rank", "ideal", "earned ▇ of weight ░", "credit", "lost", "why"):
-        table.add_column(name, justify="right" if name in ("pos", "rank", "ideal", "credit", "lost") else "left")
-    top = max(entry.weight for entry in explanation.positions)
-    for entry in explanation.positions:
-        table.add_row(
-            str(entry.position),
-            Text(entry.item if entry.item is not None else "(empty)", style="" if entry.rank else "dim"),
-            "–" if entry.rank is None else str(entry.rank),
-            str(entry.ideal_rank),
-            _bar(entry, top),
-            f"{entry.credit:.2f}",
-            f"{entry.lost:+.4f}" if entry.lost < 0 else f"{entry.lost:.4f}",
-            Text(entry.why, style="" if entry.why == "displaced" else "red"),
-        )
-    console.print(table)
-    if explanation.not_returned:
-        shown = ", ".join(f"{item} (rank {rank})" for item, rank in explanation.not_returned[:8])
-        more = len(explanation.not_returned) - 8
-        console.print(Text(f"not returned: {shown}{f' and {more} more' if more > 0 else ''}"))
-    if explanation.ordering_loss > 5e-5:
-        console.print(
-            Text(f"best order of these items ({explanation.best_score:.4f}): {' '.join(explanation.best_order)}")
-        )
+    formats = {
+        "earned ▇ of ░": lambda position: bars[position],
+        "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
+    }
+    opening = (
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(1 - found.score)}:"
+        f" {number(found.retrieval_loss)} by what was returned, {number(found.ordering_loss)} by its order"
+    )
+    return Report(
+        rows,
+        [Table(frame, formats=formats, left=("earned ▇ of ░",), names=("pos", "item"))],
+        [opening],
+        _closing(found),
+        found.remarks,
+        command="explain",
+        parameters={**({"query": query} if query else {}), **found.parameters},
+        summary=found.summary(),
+    )
 
 
-def _bar(entry: Position, top: float) -> Text:
-    from rich.text import Text
+def _closing(found: Explanation) -> list[str]:
+    lines = []
+    if found.not_returned:
+        named = ", ".join(f"{item} (rank {rank})" for item, rank in found.not_returned[:NAMED])
+        more = len(found.not_returned) - NAMED
+        lines.append(f"not returned: {named}{f' and {more} more' if more > 0 else ''}")
+    if found.ordering_loss > 5e-5:
+        lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")
+    return lines
 
+
+def _bar(entry: Position, top: float) -> str:
     length = max(1, round(BAR * entry.weight / top))
     full = round(length * entry.credit)
-    return Text.assemble(("▇" * full, "green"), ("░" * (length - full), "red"))
+    return "▇" * full + "░" * (length - full)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from rankdev.preferences import JudgeAgreement, PositionBias
 from rankdev.reporting.door import reports
-from rankdev.reporting.tables import Report
+from rankdev.reporting.report import Report, Table
 
 
 @reports(JudgeAgreement)
 def agreement_report(found: JudgeAgreement) -> Report:
     """Show a row per fact; what chance gives stands beside it."""
     table = found.to_polars()
-    notes = list(found.remarks)
+    notes = []
     if found.position is not None and found.position.swapped:
         notes.append(swapped_note(found.position))
-    return Report(table, table, "What the judges agree on", tuple(notes))
+    return Report(table, [Table(table, "What the judges agree on")], closing=notes, remarks=found.remarks)
 
 
 @reports(PositionBias)
@@ -24,7 +24,8 @@ def position_report(found: PositionBias) -> Report:
     notes = [f"{len(found.workers):,} workers, each in a row of to_polars()"] if found.workers else []
     if found.swapped:
         notes.append(swapped_note(found))
-    return Report(table, table.head(1).drop("worker"), "Does the item shown first win?", tuple(notes))
+    shown = Table(table.head(1).drop("worker"), "Does the item shown first win?")
+    return Report(table, [shown], closing=notes, remarks=found.remarks)
 
 
 def swapped_note(found: PositionBias) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -13,111 +14,172 @@ from rankdev.meta.power_result import Power
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
+from rankdev.reporting.cells import count, counted, interval, number, p_value
 from rankdev.reporting.door import reports
-from rankdev.reporting.tables import Report, best_cells, count_cell
+from rankdev.reporting.report import Report, Table, best_cells
+from rankdev.results import Result
+
+NAMED = 6  # pairs that a sentence names; more are counted
+# a level is called so on the screen, because α is a parameter of RDQ as well
+WORDS = {"alpha": "level", "p_value": "p-value"}
 
 
 @reports(Significance)
-def significance_report(verdict: Significance) -> Report:
-    """Show a row a pair and measure; p-values that can be believed are marked."""
-    table = verdict.to_polars()
-    level = round(1 - verdict.confidence, 10)
-    name = f"p ({verdict.correction})"
-    display = table.select(
+def significance_report(found: Significance) -> Report:
+    """Say which systems are better, with a row per pair and measure; differences that can be believed are marked."""
+    rows = found.to_polars()
+    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    spread = f"{found.confidence:.0%} interval"
+    frame = rows.select(
         "measure",
         "a",
         "b",
-        "difference",
-        pl.format("[{}, {}]", pl.col("low").round(4), pl.col("high").round(4)).alias(
-            f"{verdict.confidence:.0%} interval"
-        ),
-        "effect",
+        pl.col("difference").alias("a − b"),
+        pl.struct("low", "high")
+        .map_elements(lambda ends: interval(ends["low"], ends["high"]), return_dtype=pl.String)
+        .alias(spread),
+        pl.col("effect").round(2),
         pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
-        pl.col("p").map_elements(_p, return_dtype=pl.String),
-        pl.col("p_adjusted").map_elements(_p, return_dtype=pl.String).alias(name),
+        pl.col("p_adjusted").alias(adjusted),
     )
-    believed = frozenset((i, name) for i, p in enumerate(table["p_adjusted"]) if p is not None and p <= level)
-    names = ("test", "correction", "correction_over", "permutations", "p_value", "seed")
-    note = f"* p ≤ {level:g}. " + _parameters(verdict, *names)
-    return Report(table, display, "Differences a − b", (*verdict.remarks, note), believed)
+    measures = rows["measure"].unique()
+    title = "Differences a − b"
+    if len(measures) == 1:
+        frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
+    formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
+    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
+    table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
+    drawn = found.test in ("randomization", "bootstrap") or found.correction == "tukey"
+    closing = (
+        f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
+        _made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
+    )
+    return _verdict(found, "compare", [table], list(_who_is_better(found, rows)), closing)
+
+
+def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
+    for (measure,), pairs in rows.group_by("measure", maintain_order=True):
+        if pairs.height == 1:
+            yield _one_pair(found, pairs.row(0, named=True))
+            continue
+        told = [
+            f"{row['a']} > {row['b']}" if row["difference"] > 0 else f"{row['b']} > {row['a']}"
+            for row in pairs.iter_rows(named=True)
+            if row["p_adjusted"] is not None and row["p_adjusted"] <= found.level
+        ]
+        named = ", ".join(told[:NAMED]) + (", …" if len(told) > NAMED else "")
+        yield f"{measure}: {len(told)} of {pairs.height} pairs told apart{': ' if told else ''}{named}."
+
+
+def _one_pair(found: Significance, row: dict[str, Any]) -> str:
+    a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
+    if p is not None and p <= found.level:
+        better, worse = (a, b) if row["difference"] > 0 else (b, a)
+        by = number(abs(row["difference"]))
+        return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
+    queries = counted(row["wins"] + row["ties"] + row["losses"], "query does", "queries do")
+    return f"{queries} not tell {a} and {b} apart in {measure} (p {_equals(p)})."
+
+
+def _equals(p: float | None) -> str:
+    return p_value(p).replace("<", "< ") if p is not None and p < 0.0001 else f"= {p_value(p)}"
 
 
 @reports(Power)
-def power_report(found: Power, n: int | None = None) -> Report:
+def power_report(found: Power, *, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
     at = found.sizes[found._size(n)]
-    display = found.summary(at).with_columns(pl.col("n80").map_elements(count_cell, return_dtype=pl.String))
+    frame = found.summary(at)
+    counts = [name for name in frame.columns if name.startswith("n80")]
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
-        display = display.join(medians, on="measure", how="left", maintain_order="left")
-    verdicts = found.verdicts()
-    error = 0.5 / math.sqrt(found.subsamples)
-    notes = [
-        f"{verdicts['pairs']} pairs on all queries: {verdicts['all']} told apart by every measure,"
-        f" {verdicts['most']} by more than half, {verdicts['any']} by at least one, {verdicts['none']} by none",
-        f"Monte-Carlo standard error of one pair's power: at most {error:.3f}",
-        _parameters(found, "subsamples", "permutations", "alpha", "p_value", "seed"),
-    ]
-    columns = [name for name in display.columns if name not in ("measure", "n80")]
-    title = f"Power at {at} queries over {verdicts['pairs']} pairs; * highest"
-    return Report(found.to_polars(), display, title, tuple(notes), best_cells(display, columns, 3), digits=3)
+        frame = frame.join(medians, on="measure", how="left", maintain_order="left")
+    best = best_cells(frame, [name for name in frame.columns if name not in ("measure", *counts)], 3)
+    pairs = counted(found.verdicts()["pairs"], "pair")
+    title = f"Power at {at} queries over {pairs}{'; * highest' if best else ''}"
+    table = Table(frame, title, best=best, digits=3, formats=dict.fromkeys(counts, count))
+    error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
+    more = {"buckets": found.bucket_summary()} if found.buckets else {}
+    closing = [_told_apart(found), error, _made_with(found, "sizes", "complete", "data")]
+    return _verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+
+
+def _told_apart(found: Power) -> str:
+    counts = found.verdicts()
+    if len(found.measures) == 1:
+        return f"On all queries, {counts['any']} of {counted(counts['pairs'], 'pair')} told apart."
+    return (
+        f"On all queries, {counts['all']} of {counted(counts['pairs'], 'pair')} told apart by every measure,"
+        f" {counts['most']} by more than half, {counts['any']} by at least one, {counts['none']} by none."
+    )
 
 
 @reports(Stability)
 def stability_report(found: Stability) -> Report:
     """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
-    display = found.summary().with_columns(pl.col("n_at_0.8").map_elements(count_cell, return_dtype=pl.String))
-    columns = [name for name in display.columns if name not in ("measure", "n_at_0.8")]
-    note = _parameters(found, "subsamples", "seed")
-    title = "Agreement (τ) of the order on n queries with the order on all; * highest"
-    return Report(found.to_polars(), display, title, (note,), best_cells(display, columns, 3), digits=3)
+    frame = found.summary()
+    best = best_cells(frame, [name for name in frame.columns if name not in ("measure", "n_at_0.8")], 3)
+    title = f"Agreement (τ) of the order on n queries with the order on all{'; * highest' if best else ''}"
+    table = Table(frame, title, best=best, digits=3, formats={"n_at_0.8": count})
+    return _verdict(found, "stability", [table], (), [_made_with(found, "sizes")])
 
 
 @reports(Sensitivity)
 def sensitivity_report(found: Sensitivity) -> Report:
     """Show the median power of each cell, as a grid where there are two parameters."""
-    table = found.to_polars()
-    display = table
+    frame = found.to_polars()
     if len(found.axes) == 2:
         first, second = found.axes
-        display = table.pivot(second, index=first, values="power", maintain_order=True)
-        named = {name: f"{second} = {name}" for name in display.columns if name != first}
-        display = display.with_columns(pl.col(first).cast(pl.String)).rename(named)
-    note = _parameters(found, "measure", "subsamples", "permutations", "alpha", "p_value", "seed")
-    return Report(table, display, f"Median power at {found.n} queries", (note,), digits=3)
+        frame = frame.pivot(second, index=first, values="power", maintain_order=True)
+        named = {name: f"{second}={name}" for name in frame.columns if name != first}
+        frame = frame.select(pl.format(f"{first}={{}}", pl.col(first)).alias(found.measure), pl.exclude(first))
+        frame = frame.rename(named)
+    title = f"Median power at {found.n} queries"
+    return _verdict(found, "sensitivity", [Table(frame, title, digits=3)], (), [_made_with(found, "measure", "n")])
 
 
 @reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
     """Show τ and r of each pair of measures."""
-    table = found.to_polars()
-    return Report(table, table, "Agreement between measures over system means", (), digits=3)
+    frame = found.to_polars()
+    if len(found.datasets) == 1:
+        frame = frame.drop("dataset")
+    return _verdict(found, "agreement", [Table(frame, "Agreement between measures over system means", digits=3)])
 
 
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
     """Say in words how many queries are needed, with the power at numbers around it."""
-    return Report(found.summary(), found.to_polars(), "Power by number of queries", (_plan_in_words(found),), digits=3)
+    table = Table(found.to_polars(), "Power by number of queries", digits=3)
+    return _verdict(found, "plan", [table], [_plan_in_words(found)])
 
 
 def _plan_in_words(found: Plan) -> str:
-    beside = "" if found.resampled is None else f" Resampling the pilot says {_count(found.resampled)}."
+    beside = "" if found.resampled is None else f" Resampling the pilot says {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-        f" with {found.power:.0%} power at α = {found.alpha:g}, plan for {_count(found.queries)} queries"
-        f" (95% interval, for what the pilot leaves open: {_count(found.low)} to {_count(found.high)})."
+        f" with {found.power:.0%} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
+        f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)})."
         f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
         f" more; it observed {found.observed:.4g}."
     )
 
 
-def _count(n: float) -> str:
-    return f"{int(n):,}" if math.isfinite(n) else "more than ten million"
+def _queries(n: float) -> str:
+    return "more than ten million" if math.isinf(n) else count(n)
 
 
-def _parameters(result: Any, *names: str) -> str:
-    return ", ".join(f"{name} = {getattr(result, name)}" for name in names)
+def _verdict(
+    found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
+) -> Report:
+    """Make a report that says how the result was made, and holds all that was computed."""
+    known = {"summary": found.summary(), **more}
+    return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
 
 
-def _p(value: float) -> str:
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+def _made_with(found: Result, *without: str) -> str:
+    """Name the parameters of a result."""
+    shown = {WORDS.get(name, name): value for name, value in found.parameters.items() if name not in without}
+    return ", ".join(
+        f"{name} = {value:,}" if type(value) is int else f"{name} = {value}" for name, value in shown.items()
+    )

@@ -13,7 +13,7 @@ import rankdev as rd
 from rankdev.measures import RDQ, Measure
 from rankdev.references.reference import Reference
 from rankdev.reporting.plots import Example, check_name, plot_examples, save
-from rankdev.reporting.tables import Report
+from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +84,7 @@ def controlled_report(study: Controlled) -> Report:
     wrong = [
         f"{cell.experiment} {cell.measure}: {cell.value} ≠ {cell.published}" for cell in study.cells if not cell.agrees
     ]
-    return Report(study.to_polars(), display, "Table 1: controlled examples", (verdict, *wrong))
+    return Report(study.to_polars(), [Table(display, "Table 1: controlled examples")], closing=(verdict, *wrong))
 
 
 def controlled_figure(study: Controlled, path: str | Path) -> None:

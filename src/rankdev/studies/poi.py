@@ -58,7 +58,7 @@ class Poi(Tabular):
         """One row a fact: part, measure, statistic, value, published."""
         from rankdev.studies.poi_report import poi_report
 
-        return poi_report(self).records
+        return poi_report(self).rows
 
 
 def run_poi(

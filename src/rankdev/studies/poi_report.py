@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from rankdev.reporting.bundle import Bundle
-from rankdev.reporting.tables import Report
+from rankdev.reporting.report import Report, Table
 from rankdev.studies.poi import Poi, system_grid
 from rankdev.studies.published import Comparison, fact, facts, published, rows_of
 
@@ -21,13 +20,13 @@ WHY = (
 )
 
 
-def poi_report(study: Poi) -> Bundle:
+def poi_report(study: Poi) -> Report:
     """Show systems, Tables 2 and 3, Figure 1, pair counts and statements, each beside the published values."""
     paper = published("poi")
     power, stability = power_table(study, paper), stability_table(study, paper)
     grid, pairs = _grid_report(study, paper), _pairs_report(study, paper)
     statements = _statements_report(study, power, stability)
-    records = [*power.records(), *stability.records(), *grid.records.to_dicts(), *pairs.records.to_dicts()]
+    records = [*power.records(), *stability.records(), *grid.rows.to_dicts(), *pairs.rows.to_dicts()]
     notes = [
         f"data: {study.source}",
         f"protocol: {_protocol(study)}",
@@ -35,7 +34,7 @@ def poi_report(study: Poi) -> Bundle:
         *([WHY] if study.simulated else []),
     ]
     reports = [_systems_report(study), power.report(), stability.report(), grid, pairs, statements]
-    return Bundle(facts(records), reports, notes)
+    return Report.joined(facts(records), reports, notes)
 
 
 def power_table(study: Poi, paper: dict[str, Any]) -> Comparison:
@@ -68,7 +67,7 @@ def _systems_report(study: Poi) -> Report:
         models, settings = grid
         columns = {setting: [means[f"{model}-{setting}"] for model in models] for setting in settings}
         display = pl.DataFrame({"model": models, **columns})
-    return Report(display, display, f"Systems: mean {measure}")
+    return Report.of_table(display, f"Systems: mean {measure}")
 
 
 def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
@@ -87,7 +86,8 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     notes = [f"{name}: {_plain(values[name])} (paper {_plain(paper['grid'][name])})" for name in values]
     known = ", ".join(f"{text} {value:.3f}" for text, value in paper["sensitivity"].items())
     title = f"Figure 1: median power at {found.n} queries"
-    return Report(facts(records), display, title, (*notes, f"cells the paper names: {known}"), digits=3)
+    table = Table(display, title, (*notes, f"cells the paper names: {known}"), digits=3)
+    return Report(facts(records), [table])
 
 
 def _grid_values(study: Poi) -> dict[str, float]:
@@ -119,7 +119,7 @@ def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
     records = [fact("pairs", "", name, counts[name], paper["pairs"][name]) for name in words]
     columns = {"on all queries": list(words.values()), "rankdev": [counts[name] for name in words]}
     display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in words]})
-    return Report(facts(records), display, "Pairs told apart on all queries (p ≤ .05, uncorrected)")
+    return Report(facts(records), [Table(display, "Pairs told apart on all queries (p ≤ .05, uncorrected)")])
 
 
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
@@ -128,7 +128,8 @@ def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> 
     rows = list(_statements(study, power, stability))
     names = ("the paper says", "paper", "rankdev", "holds here")
     display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")
-    return Report(display, display, "What the paper says, and whether it holds on these data")
+    title = "What the paper says, and whether it holds on these data"
+    return Report.of_table(display, title, prose=names[:3])
 
 
 def _statements(study: Poi, power: Comparison, stability: Comparison) -> Iterator[Statement]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import RankdevWarning
-from rankdev.reporting.tables import Report, count_cell
+from rankdev.reporting.cells import count
+from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,11 +58,10 @@ class Comparison:
             "": [source for _, source, _ in rows],
         }
         for i, column in enumerate(self.columns):
-            cells = [values[i] for _, _, values in rows]
-            table[column] = (
-                [count_cell(cell) for cell in cells] if column in self.counts else pl.Series(cells, strict=False)
-            )
-        return Report(facts(self.records()), pl.DataFrame(table), self.title, (), self._best(rows), digits=3)
+            table[column] = pl.Series([values[i] for _, _, values in rows], dtype=pl.Float64, strict=False)
+        formats = dict.fromkeys(self.counts, count)
+        shown = Table(pl.DataFrame(table), self.title, best=self._best(rows), digits=3, formats=formats)
+        return Report(facts(self.records()), [shown])
 
     def _published(self, measure: str) -> Row:
         return self.published.get(measure, [None] * len(self.columns))
@@ -82,8 +81,7 @@ class Comparison:
 def fact(
     part: str, measure: str, statistic: str, value: float | None, published: float | None = None
 ) -> dict[str, Any]:
-    """Make one record of a study; a number of queries that was not reached is null, since JSON has no infinity."""
-    value = None if value is not None and math.isinf(value) else value
+    """Make one record of a study; a number of queries that was not reached is infinite."""
     return {"part": part, "measure": measure, "statistic": statistic, "value": value, "published": published}
 
 

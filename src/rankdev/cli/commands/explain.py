@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -34,16 +33,11 @@ def command(
     """Show, position by position, what RUN earned and lost for one query, and why."""
     from rankdev.evaluation.explain import explain
     from rankdev.formats import read_references, read_run
-    from rankdev.reporting.explanation import print_explanation
-    from rankdev.reporting.tables import Report, choose_format, console
+    from rankdev.reporting.door import report_of
 
     known = read_references(references)
     if query not in known:
         raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
     returned = read_run(run, order=order, ties=ties)
     explanation = explain(known[query], returned.get(query, []), measure=measure)
-    if choose_format(form, output) == "table" and output is None:
-        print_explanation(explanation, console(sys.stdout, 120), query)
-        return
-    table = explanation.to_polars()
-    deliver(Report(table, table, f"{query}  {explanation.measure} = {explanation.score:.4f}"), form, output)
+    deliver(report_of(explanation, query=query), form, output)

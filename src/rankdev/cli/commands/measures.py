@@ -19,10 +19,10 @@ def command(form: str | None, output: str | None) -> None:
     import polars as pl
 
     from rankdev.measures import REGISTRY
-    from rankdev.reporting.tables import Report
+    from rankdev.reporting.report import Report
 
     table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
-    deliver(Report(table, table), form, output)
+    deliver(Report.of_table(table, prose=("meaning",)), form, output)
 
 
 def _rows(kind: type[Measure]) -> list[dict[str, str]]:

@@ -219,12 +219,11 @@ def next_(
     """Name the pairs whose answers are expected to teach most."""
     from rankdev.formats import read_grades
     from rankdev.preferences import next_pairs
-    from rankdev.reporting.tables import Report
+    from rankdev.reporting.door import report_of
 
     graded = None if grades_file is None else {q: r.grades or {} for q, r in read_grades(grades_file).items()}
     chosen = next_pairs(_read_preferences(source, columns, values), budget, strategy, grades=graded, seed=seed)
-    table = chosen.to_polars()
-    deliver(Report(table, table, f"{len(chosen)} pairs to ask, {strategy}"), form, output)
+    deliver(report_of(chosen), form, output)
 
 
 @command.command()

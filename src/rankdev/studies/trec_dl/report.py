@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.reporting.bundle import Bundle
-from rankdev.reporting.tables import Report
+from rankdev.reporting.report import Report, Table
 from rankdev.studies.published import Comparison, fact, facts, published, rows_of
 from rankdev.studies.trec_dl.study import BASELINES, RDQ, SIZES, Pool, TrecDl
 
 STATISTICS = ("queries", "relevant", "median_tier", "mean_tier")
 
 
-def trec_dl_report(study: TrecDl) -> Bundle:
+def trec_dl_report(study: TrecDl) -> Report:
     """Show tiers, Table 4 for each pool of years, and the ranges of Figure 2."""
     paper = published("trec-dl")
     reports = [_tiers_report(study, paper)]
-    records = reports[0].records.to_dicts()
+    records = reports[0].rows.to_dicts()
     for pool in study.pools:
         table = power_table(pool, paper)
         reports.append(table.report())
@@ -34,7 +33,7 @@ def trec_dl_report(study: TrecDl) -> Bundle:
             f" paper, seed {study.seed}",
             "the paper: 221 queries of 2019 to 2022, documents, four cross-encoders over BM25's top 100",
         ]
-    return Bundle(facts(records), reports, notes)
+    return Report.joined(facts(records), reports, notes)
 
 
 def power_table(pool: Pool, paper: dict[str, Any]) -> Comparison:
@@ -67,7 +66,7 @@ def _tiers_report(study: TrecDl, paper: dict[str, Any]) -> Report:
             records.append(fact("tiers", tiers.name, name, value, known.get(tiers.name)))
     names = {"relevant": "relevant a query", "median_tier": "median tier", "mean_tier": "mean tier"}
     display = pl.DataFrame(rows).select("judgments", *STATISTICS).rename(names)
-    return Report(facts(records), display, "Tiers of equally good items", digits=1)
+    return Report(facts(records), [Table(display, "Tiers of equally good items", digits=1)])
 
 
 def _statistics(tiers: Any) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def _agreement_report(study: TrecDl, paper: dict[str, Any]) -> Report:
             row[f"{name} (paper)"] = _range(said.get(name))
         rows.append(row)
     title = "Figure 2: agreement of three RDQ variants with nine other measures, lowest to highest"
-    return Report(facts(list(_agreement_records(study))), pl.DataFrame(rows), title)
+    return Report(facts(list(_agreement_records(study))), [Table(pl.DataFrame(rows), title)])
 
 
 def _agreement_records(study: TrecDl) -> Iterator[dict[str, Any]]:

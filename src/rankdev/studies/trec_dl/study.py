@@ -73,7 +73,7 @@ class TrecDl(Tabular):
         """One row a fact: part, measure, statistic, value, published."""
         from rankdev.studies.trec_dl.report import trec_dl_report
 
-        return trec_dl_report(self).records
+        return trec_dl_report(self).rows
 
 
 def tier_statistics(name: str, references: Sequence[rd.References]) -> Tiers:

@@ -1,0 +1,86 @@
+"""Values as the text of a table's cells: one way to write a number, a count, a p-value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rankdev.errors import printable
+
+NOT_AVAILABLE = "–"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░."""
+
+    text: str
+    style: str = ""
+
+    @property
+    def bare(self) -> str:
+        """The text without the star of the best, for where it is set in bold."""
+        return self.text.removesuffix("*") if self.style == "best" else self.text.rstrip()
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number with its decimals; never −0.
+
+    >>> number(0.5, 2), number(-0.00001), number(float("inf")), number(None)
+    ('0.50', '0.0000', '∞', '–')
+    """
+    if value is None or math.isnan(value):
+        return NOT_AVAILABLE
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:z.{digits}f}"
+
+
+def count(value: float | None) -> str:
+    """Write a number of things: without decimals where it is whole, ∞ where it was not reached.
+
+    >>> count(1500.0), count(87.5), count(float("inf")), count(None)
+    ('1,500', '87.5', '∞', '–')
+    """
+    if value is None or math.isinf(value) or not float(value).is_integer():
+        return number(value, 1)
+    return f"{int(value):,}"
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value.
+
+    >>> p_value(0.03), p_value(0.00001)
+    ('0.0300', '<0.0001')
+    """
+    return "<0.0001" if value is not None and value < 0.0001 else number(value)
+
+
+def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """Write an interval.
+
+    >>> interval(-0.1, 0.25)
+    '[-0.1000, 0.2500]'
+    """
+    return f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Count things in words.
+
+    >>> counted(1, "pair"), counted(1200, "query", "queries")
+    ('1 pair', '1,200 queries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def as_cell(value: Any, digits: int) -> Cell:
+    """Write any value of a frame."""
+    if isinstance(value, Cell):
+        return Cell(printable(value.text), value.style)
+    if value is None or isinstance(value, float):
+        return Cell(number(value, digits))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Cell(count(value))
+    return Cell(printable(str(value)))

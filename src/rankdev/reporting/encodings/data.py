@@ -1,0 +1,88 @@
+"""Formats for machines: the rows of a report, and in JSON all that was computed."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+from rankdev import __version__
+from rankdev.reporting.encodings.registry import report_format
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankdev.reporting.report import Report
+
+
+@report_format("json", ".json", holds_remarks=True)
+def as_json(report: Report) -> bytes:
+    """A verdict is an object with all that was computed; anything else a list of records."""
+    content: Any = records(report.rows)
+    if report.command:
+        content = {
+            "command": report.command,
+            "version": __version__,
+            "parameters": plain_value(report.parameters),
+            "summary": records(report.rows if report.summary is None else report.summary),
+            "rows": content,
+            **{name: records(frame) for name, frame in report.more.items()},
+            "remarks": list(report.remarks),
+        }
+    return (json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+@report_format("jsonl", ".jsonl")
+def as_jsonl(report: Report) -> bytes:
+    """Give one record per line."""
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(report.rows))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+@report_format("csv", ".csv")
+def as_csv(report: Report) -> bytes:
+    """Give comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
+    return report.rows.write_csv().encode()
+
+
+@report_format("tsv", ".tsv")
+def as_tsv(report: Report) -> bytes:
+    """Give the same with tabs."""
+    return report.rows.write_csv(separator="\t").encode()
+
+
+@report_format("parquet", ".parquet", binary=True)
+def as_parquet(report: Report) -> bytes:
+    """Give the rows with their types."""
+    buffer = io.BytesIO()
+    report.rows.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Give rows as JSON has them: null for what was not measured, the text "Infinity" for what is infinite."""
+    found = frame.to_dicts()
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    odd = [name for name in floats if not frame[name].is_finite().all()]
+    for row in found if odd else []:
+        row.update({name: plain_value(row[name]) for name in odd})
+    return found
+
+
+def plain_value(value: Any) -> Any:
+    """Write a value so that JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(part) for part in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    return _json_number(float(value)) if isinstance(value, SupportsFloat) else str(value)
+
+
+def _json_number(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"

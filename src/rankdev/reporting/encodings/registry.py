@@ -1,0 +1,62 @@
+"""What a format is, and which one a name or a file asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankdev.errors import UsageError
+from rankdev.formats.streams import plain_suffix
+
+if TYPE_CHECKING:
+    from rankdev.reporting.report import Report
+
+    Encode = Callable[[Report], bytes]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to write a report as the bytes of a file.
+
+    A ``binary`` format is not for a terminal; one that ``holds_remarks`` says all that the report says.
+    """
+
+    name: str
+    suffix: str
+    encode: Encode
+    binary: bool = False
+    holds_remarks: bool = False
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Encode], Encode]:
+    """Register a function as a format."""
+
+    def register(encode: Encode) -> Encode:
+        FORMATS[name] = Format(name, suffix, encode, **traits)
+        return encode
+
+    return register
+
+
+@report_format("table", ".txt", holds_remarks=True)
+def as_text(report: Report) -> bytes:
+    """Give what the command line prints, in 80 columns."""
+    return report.text().encode()
+
+
+def choose_format(form: str | None, output: str | None) -> Format:
+    """Take the format that was asked for, or the one that the output's ending says; a table where nothing does."""
+    if form is not None:
+        if form not in FORMATS:
+            raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
+        return FORMATS[form]
+    suffix = "" if output is None else plain_suffix(output)
+    for known in FORMATS.values():
+        if suffix in (known.suffix, ""):
+            return FORMATS["table"] if not suffix else known
+    endings = ", ".join(known.suffix for known in FORMATS.values())
+    raise UsageError(f"{output}: no format ends in {suffix}; take {endings}, or say which with --format")

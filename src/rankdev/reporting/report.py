@@ -1,0 +1,144 @@
+"""A report: what a person reads about a result, and the rows that a machine reads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
+
+from rankdev.errors import printable
+from rankdev.reporting.cells import Cell, as_cell
+from rankdev.reporting.layout import Column, Paint, coloured, paragraph, plain, table_lines
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WIDTH = 80  # columns where nothing says how many there are
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame as people read it, made on use where it is a function.
+
+    ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
+    of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
+    the columns do not fit side by side; ``names`` says which columns are where it is not these. Columns of ``prose``
+    are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
+    ``notes`` follow the table.
+    """
+
+    frame: pl.DataFrame | Callable[[], pl.DataFrame]
+    title: str = ""
+    notes: Sequence[str] = ()
+    best: Collection[tuple[int, str]] = ()
+    digits: int = 4
+    formats: Mapping[str, Callable[[Any], str | Cell]] = field(default_factory=dict)
+    right: Collection[str] = ()
+    left: Collection[str] = ()
+    prose: Collection[str] = ()
+    names: Collection[str] = ()
+
+    @cached_property
+    def shown(self) -> pl.DataFrame:
+        """The frame, made now where it was not made before."""
+        return self.frame() if callable(self.frame) else self.frame
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The cells as text, column by column."""
+        import polars as pl
+
+        frame = self.shown
+        marked = {name for _, name in self.best}
+        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+        free = [name in texts and name not in (*self.right, *self.prose) for name in frame.columns]
+        names = self.names or frame.columns[: (*free, False).index(False)]
+        found = []
+        for name in frame.columns:
+            right = name in self.right or name not in (*texts, *self.left)
+            cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(frame[name].to_list())]
+            found.append(Column(printable(name), cells, right, name in names, name in self.prose))
+        return found
+
+    def _cell(self, row: int, name: str, value: Any, marked: bool) -> Cell:
+        if value is not None and name in self.formats:
+            written = self.formats[name](value)
+            value = written if isinstance(written, Cell) else Cell(written)
+        cell = as_cell(value, self.digits)
+        if not marked:
+            return cell
+        return Cell(cell.text + "*", "best") if (row, name) in self.best else Cell(cell.text + " ", cell.style)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables and sentences for people; ``rows``, one fact each, for machines.
+
+    ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a verdict also knows the
+    ``command`` that gives it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which JSON holds.
+    """
+
+    rows: pl.DataFrame
+    tables: Sequence[Table] = ()
+    opening: Sequence[str] = ()
+    closing: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    command: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    summary: pl.DataFrame | None = None
+    more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def of_table(cls, frame: pl.DataFrame, title: str = "", **look: Any) -> Report:
+        """Show a frame as it is."""
+        return cls(frame, [Table(frame, title, **look)])
+
+    @classmethod
+    def joined(cls, rows: pl.DataFrame, parts: Sequence[Report], closing: Sequence[str] = ()) -> Report:
+        """Put reports one after the other, with rows of their own for machines."""
+        return cls(rows, [table for part in parts for table in part.tables], closing=closing)
+
+    def text(self, width: int = WIDTH, paint: Paint = plain) -> str:
+        """Give everything as text for a terminal of some width."""
+        return "\n".join(self._lines(width, paint)) + "\n"
+
+    def print_text(self, stream: IO[str]) -> None:
+        """Print for a person: on a terminal in its width and colours, elsewhere plain in 80 columns."""
+        terminal = stream.isatty()
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+        colours = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        stream.write(self.text(width, coloured if colours else plain))
+
+    def _lines(self, width: int, paint: Paint) -> Iterator[str]:
+        for text in self.opening:
+            yield from paragraph(printable(text), width)
+        for i, table in enumerate(self.tables):
+            if i or self.opening:
+                yield ""
+            if table.title:
+                yield from (paint(line, "title") for line in paragraph(printable(table.title), width))
+                yield ""
+            yield from table_lines(table.columns, width, paint)
+            if table.notes:
+                yield ""
+            for text in table.notes:
+                yield from paragraph(printable(text), width)
+        if self.tables and (self.closing or self.remarks):
+            yield ""
+        for text in (*self.closing, *self.remarks):
+            yield from paragraph(printable(text), width)
+
+
+def best_cells(frame: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:
+    """Mark the highest value of each column, as far as the shown decimals tell them apart."""
+    if frame.height < 2:
+        return frozenset()
+    cells = set()
+    for name in columns:
+        shown = frame[name].round(digits)
+        top = shown.max()
+        cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
+    return frozenset(cells)
