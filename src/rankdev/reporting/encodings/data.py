@@ -23,9 +23,7 @@ def as_json(report: Report) -> bytes:
     content: Any = records(report.rows)
     if report.command:
         content = {
-            "command": report.command,
-            "version": __version__,
-            "parameters": plain_value(report.parameters),
+            **_origin(report),
             "summary": records(report.rows if report.summary is None else report.summary),
             "rows": content,
             **{name: records(frame) for name, frame in report.more.items()},
@@ -55,10 +53,15 @@ def as_tsv(report: Report) -> bytes:
 
 @report_format("parquet", ".parquet", binary=True)
 def as_parquet(report: Report) -> bytes:
-    """Give the rows with their types."""
+    """Give the rows with their types; a verdict's origin is in the file's metadata, under rankdev."""
     buffer = io.BytesIO()
-    report.rows.write_parquet(buffer)
+    about = {"rankdev": json.dumps(_origin(report))} if report.command else None
+    report.rows.write_parquet(buffer, metadata=about)
     return buffer.getvalue()
+
+
+def _origin(report: Report) -> dict[str, Any]:
+    return {"command": report.command, "version": __version__, "parameters": plain_value(report.parameters)}
 
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
