@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,7 +10,7 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
 from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position import corrected_pairs, fit_order_effect
+from rankdev.preferences.position import fit_order_effect, order_gifts
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units
@@ -161,14 +163,14 @@ def test_the_order_effect_is_the_maximum_of_its_likelihood(seed, tie_rate):
     assert found.strength == pytest.approx(best.x[:-1], abs=1e-4)
 
 
-def test_corrected_scores_have_the_same_strengths():
+def test_scores_without_gifts_have_the_same_strengths():
     rng = np.random.default_rng(5)
     judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
-    found = fit_order_effect(judged, 0.1)
-    fixed = corrected_pairs(judged, judged.pairs, 0.1)
-    gradient, _, _ = fixed.linearise(found.strength)
+    found, pairs = fit_order_effect(judged, 0.1), judged.pairs
+    given = np.bincount(pairs.of, order_gifts(judged, 0.1), len(pairs.first))
+    gradient, _, _ = replace(pairs, score=pairs.score - given).linearise(found.strength)
     assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
-    plain, _, _ = judged.pairs.linearise(found.strength)
+    plain, _, _ = pairs.linearise(found.strength)
     assert np.abs(plain - 0.1 * found.strength).max() > 0.1
 
 

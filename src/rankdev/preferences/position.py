@@ -63,11 +63,9 @@ class OrderEffect:
     leverage: Floats  # of each oriented pair: how far a judgment tells of β rather than of strengths
 
 
-def fit_order_effect(
-    preferences: Preferences, ridge: float = 0.1, *, weight: Floats | None = None, tie_rate: float = 0.0
-) -> OrderEffect:
+def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: float = 0.0) -> OrderEffect:
     """Fit strengths (with a ridge) and one order effect (without) by Newton's method."""
-    pairs = _oriented(preferences, weight)
+    pairs = _oriented(preferences)
     strength, effect, change = np.zeros(pairs.items), 0.0, np.inf
     for _ in range(100):
         mean, variance = moments(strength[pairs.first] - strength[pairs.second] + effect, tie_rate)
@@ -88,22 +86,16 @@ def fit_order_effect(
     return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage)
 
 
-def corrected_pairs(
-    preferences: Preferences, pairs: Pairs, ridge: float, *, weight: Floats | None = None, tie_rate: float = 0.0
-) -> Pairs:
-    """Take from each pair's score what the order of presentation gave: then the plain model has the same strengths.
+def order_gifts(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> Floats:
+    """Say how much of each judgment's score, seen from its pair's first item, the order of presentation gave.
 
-    At the fitted strengths the plain model's surprise about a corrected score is the surprise of the model with
-    the order effect about the score itself, so both have their maximum there.
+    Less these gifts, the scores are the best the plain model can explain by the same strengths: at the fitted
+    strengths its surprise about them is the surprise of the model with the order effect about the scores themselves.
     """
-    found = fit_order_effect(preferences, ridge, weight=weight, tie_rate=tie_rate)
-    shown, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
-    given = shown.count * (moments(d + found.effect, tie_rate)[0] - moments(d, tie_rate)[0])
-    key, wanted = (p.first.astype(np.int64) * pairs.items + p.second for p in (_unoriented(shown), pairs))
-    order = np.argsort(wanted)
-    place = order[np.searchsorted(wanted, key, sorter=order)]
-    gift = sums(place, np.where(shown.first < shown.second, given, -given), len(pairs.first))
-    return replace(pairs, score=pairs.score - gift)
+    found = fit_order_effect(preferences, ridge, tie_rate=tie_rate)
+    pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
+    given = (moments(d + found.effect, tie_rate)[0] - moments(d, tie_rate)[0])[pairs.of]
+    return np.where((pairs.first < pairs.second)[pairs.of], given, -given)
 
 
 def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: float = 0.95) -> PositionBias:
@@ -158,10 +150,9 @@ def _score_of_first(preferences: Preferences) -> Floats:
     return score
 
 
-def _oriented(preferences: Preferences, weight: Floats | None) -> Pairs:
+def _oriented(preferences: Preferences) -> Pairs:
     winner_first = check_order(preferences)
-    weight = preferences.weight if weight is None else weight
-    weight = np.ones(len(preferences)) if weight is None else weight
+    weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
     first = np.where(winner_first, preferences.winner, preferences.loser)
     second = np.where(winner_first, preferences.loser, preferences.winner)
     items = len(preferences.items)
@@ -171,10 +162,6 @@ def _oriented(preferences: Preferences, weight: Floats | None) -> Pairs:
     )
     ends = ((keys // items).astype(np.int32), (keys % items).astype(np.int32))
     return Pairs(preferences.starts, *ends, count, score, ties, of.astype(np.int32))
-
-
-def _unoriented(pairs: Pairs) -> Pairs:
-    return replace(pairs, first=np.minimum(pairs.first, pairs.second), second=np.maximum(pairs.first, pairs.second))
 
 
 def _surprises(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
