@@ -1,0 +1,45 @@
+"""What a type checker tells a user about the public names."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mypy", reason="mypy is not installed")
+
+ROOT = Path(__file__).parents[1]
+RIGHT = """
+import rankdev as rd
+
+scores: rd.Scores = rd.evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5"])
+power: rd.Power = rd.power(scores, sizes=[5], seed=1)
+text: str = str(power)
+remarks: tuple[str, ...] = power.remarks
+"""
+WRONG = """
+import rankdev as rd
+
+rd.evaluate(refrences=3)
+rd.power(rd.read_scores("s.csv"), subsample=3)
+rd.evalute
+"""
+
+
+def checked(folder, text):
+    """Check a file outside the project, as a user's is."""
+    (folder / "user.py").write_text(text)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache" / "user"), "user.py"]
+    environment = {**os.environ, "MYPYPATH": "", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if "error:" in line]
+
+
+def test_public_names_have_types(tmp_path):
+    assert checked(tmp_path, RIGHT) == []
+    errors = checked(tmp_path, WRONG)
+    assert len(errors) == 3
+    assert 'Unexpected keyword argument "refrences" for "evaluate"; did you mean "references"?' in errors[0]
+    assert 'Unexpected keyword argument "subsample" for "power"' in errors[1]
+    assert 'has no attribute "evalute"' in errors[2]
