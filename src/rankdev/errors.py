@@ -61,7 +61,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     '; did you mean RBP?'
     """
     names = {name.lower(): name for name in islice(known, 1000)}
-    close = get_close_matches(word.lower(), names, n=1, cutoff=0.5)
+    close = get_close_matches(str(word).lower(), names, n=1, cutoff=0.5)
     return f"; did you mean {names[close[0]]}?" if close else ""
 
 

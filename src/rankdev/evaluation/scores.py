@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, MeasureError, UsageError, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -171,9 +172,9 @@ class Scores(Result):
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name and once each, and some queries, by index or mask."""
-        names = self.systems if systems is None else systems
+        names = self.systems if systems is None else _named(systems, "systems")
         rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
-        texts = self.measures if measures is None else measures
+        texts = self.measures if measures is None else _named(measures, "measures")
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
@@ -218,6 +219,16 @@ class Scores(Result):
             return known.index(name)
         except ValueError:
             raise UsageError(f"unknown {what} {name!r}{suggestion(name, known)}") from None
+
+
+def _named(names: Any, what: str) -> Sequence[str]:
+    """Refuse what is no list of names."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise UsageError(f"{what} must be a list of names; got {shown(names)}")
+    listed = list(names)
+    if not listed:
+        raise UsageError(f"{what} is an empty list; name at least one, or leave it out for all")
+    return listed
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:

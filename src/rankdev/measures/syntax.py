@@ -53,6 +53,8 @@ def parse(text: str | Measure) -> Measure:
 
 def parse_all(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Turn texts into measures, each once; ``paper@5`` stands for the paper's 13 configurations."""
+    if not isinstance(texts, str | Measure | Iterable):
+        raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
     entries = [texts] if isinstance(texts, str | Measure) else list(texts)
     measures: dict[Measure, None] = {}
     for entry in entries:

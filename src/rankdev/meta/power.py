@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
@@ -127,7 +127,9 @@ def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, .
         return None
     if scores.reference_sizes is None:
         raise DataError("buckets need the reference size of each query; use the scores that evaluate() returns")
-    edges = PAPER_EDGES if buckets is True else tuple(buckets)
+    if buckets is not True and (isinstance(buckets, str) or not isinstance(buckets, Iterable)):
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
+    edges = PAPER_EDGES if buckets is True else tuple(check_whole("an edge of buckets", edge, 0) for edge in buckets)
     if not edges or list(edges) != sorted(set(edges)):
         raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
     return edges

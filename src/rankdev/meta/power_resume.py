@@ -55,6 +55,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+    except ValueError:
+        raise UsageError(f"{str(path)!r} is not the name of a file") from None
     try:
         found = _parquet(content) if content.startswith(b"PAR1") else json.loads(content)
         if found["command"] != "power" or found["version"] != __version__:

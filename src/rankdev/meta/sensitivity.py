@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.errors import UsageError, suggestion
+from rankdev.errors import UsageError, shown, suggestion
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import Progress
 from rankdev.meta.power import power
@@ -116,6 +116,8 @@ def grid_measures(
     """Give the parameters' names, the cells of their grid and the text of the measure in each cell."""
     from rankdev.measures import parse
 
+    if not isinstance(grid, Mapping):
+        raise UsageError(f"grid must map parameters to values, such as {{'alpha': [1, 2]}}; got {shown(grid)}")
     base = parse(measure)
     known = [entry.name for entry in fields(base)]
     for name in grid:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, UsageError
 from rankdev.meta.common_queries import Panel, check_whole
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
@@ -21,6 +21,8 @@ def usual(sizes: Sequence[int]) -> int:
 
 def fitting(sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "") -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {sizes!r}")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     where = f"bucket {label}" if label else "the pool"
     pool = max((len(panel.queries) for panel in groups), default=0)

@@ -238,6 +238,9 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
     check_ridge(ridge)
     if ties == "davidson" and method != "bradley-terry":
         raise UsageError("ties='davidson' belongs to method='bradley-terry'")
+    if not isinstance(preferences, Preferences):
+        remedy = "make them with Preferences.from_rows, Preferences.from_table or read_preferences"
+        raise UsageError(f"strengths takes Preferences; got {type(preferences).__name__}; {remedy}")
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
 

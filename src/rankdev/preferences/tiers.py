@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -168,10 +169,10 @@ def _check_resamples(resamples: int, items: int, alpha: float) -> None:
 
 
 def _check(alpha: float, rule: str, max_depth: int | None, refit: str) -> None:
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie between 0 and 1; got {alpha}")
+    if not (isinstance(alpha, Real) and 0 < alpha < 1):
+        raise UsageError(f"alpha must lie between 0 and 1; got {alpha!r}")
     for name, value, known in (("rule", rule, RULES), ("refit", refit, ("auto", "always", "never"))):
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    if max_depth is not None and max_depth < 1:
-        raise UsageError(f"max_depth must be 1 or more; got {max_depth}")
+    if max_depth is not None and not (isinstance(max_depth, Integral) and max_depth >= 1):
+        raise UsageError(f"max_depth must be 1 or more; got {max_depth!r}")
