@@ -105,3 +105,25 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
     rd.write_references(references, PLACES)
     rd.write_references(references, PLACES)
     assert rd.read_references(PLACES) == references
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folder, form):
+    from rankdev.meta import power
+
+    call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
+    assert rankdev(*call, "-o", f"whole.{form}").status == 0
+    report = power._Simulation._report
+
+    def interrupted(self, cost, note):
+        if note == "n = 8":
+            raise KeyboardInterrupt
+        report(self, cost, note)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(power._Simulation, "_report", interrupted)
+        done = rankdev(*call, "-o", f"half.{form}")
+    assert done.status == 130
+    assert f"interrupted; finished at 4, 6 queries; to go on: --resume half.{form}\n" in done.err
+    assert rankdev(*call, "--resume", f"half.{form}", "-o", f"half.{form}").status == 0
+    assert (folder / f"half.{form}").read_bytes() == (folder / f"whole.{form}").read_bytes()

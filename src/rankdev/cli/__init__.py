@@ -96,7 +96,8 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
         case click.exceptions.Exit():
             return error.exit_code, ""
         case click.Abort() | KeyboardInterrupt():
-            return 130, f"interrupted{f'; {error}' if str(error) else ''}"
+            said = str(error) or str(error.__cause__ or "")  # click puts an Abort around what was raised
+            return 130, f"interrupted; {said}" if said else "interrupted"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "rankdev"
             return 2, f"{error.format_message()} (see {path} --help)"

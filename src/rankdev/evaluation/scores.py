@@ -172,9 +172,9 @@ class Scores(Result):
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name and once each, and some queries, by index or mask."""
-        names = self.systems if systems is None else _named(systems, "systems")
+        names = self.systems if systems is None else _name_list(systems, "systems")
         rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
-        texts = self.measures if measures is None else _named(measures, "measures")
+        texts = self.measures if measures is None else _name_list(measures, "measures")
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
@@ -221,7 +221,7 @@ class Scores(Result):
             raise UsageError(f"unknown {what} {name!r}{suggestion(name, known)}") from None
 
 
-def _named(names: Any, what: str) -> Sequence[str]:
+def _name_list(names: Any, what: str) -> Sequence[str]:
     """Refuse what is no list of names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise UsageError(f"{what} must be a list of names; got {shown(names)}")
