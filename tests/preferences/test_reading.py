@@ -86,12 +86,12 @@ def test_probabilities_are_shares_of_a_win():
     assert told(named) == told(judged)
     with pytest.raises(DataError, match="lies between 0 and 1"):
         Preferences.from_table(table([0.9, 25, 0.5], "p"), columns={"winner": "p"}, values="probability")
-    fit = rd.strengths(Preferences.from_rows([{"a": "x", "b": "y", "prob_a": 0.75}] * 50), ridge=1e-6)
+    fit = rd.strengths(Preferences.from_rows([{"a": "x", "b": "y", "probability_a": 0.75}] * 50), ridge=1e-6)
     assert np.diff(fit.values).item() == pytest.approx(-np.log(3), abs=1e-3)
 
 
 def test_probabilities_in_a_crowd_count_by_share():
-    half = Preferences.from_rows([{"a": "x", "b": "y", "prob_a": 0.5, "worker": w} for w in "abc"])
+    half = Preferences.from_rows([{"a": "x", "b": "y", "probability_a": 0.5, "worker": w} for w in "abc"])
     assert rd.strengths(half, "crowd-bt").values.tolist() == pytest.approx([0, 0], abs=1e-9)
 
 

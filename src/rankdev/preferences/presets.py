@@ -21,7 +21,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "tie": ("tie",),
     "weight": ("weight",),
-    "probability": ("probabilitya", "proba", "pa"),
+    "probability": ("probabilitya",),  # not prob_a: without its stroke it is short for any probability
     "share": ("share",),
     "first": ("first", "shownfirst"),
 }

@@ -229,7 +229,7 @@ def next_(
 @command.command()
 @click.argument("source", metavar="PREFS")
 @reading_options
-@click.option("--workers", "workers_file", metavar="FILE", help="Write what is known of each worker here too.")
+@file_option("--workers", "workers_file", help="Write what is known of each worker here too.")
 @click.option("--resamples", default=1000, show_default=True, help="Bootstraps behind the interval of α.")
 @seed_option
 @output_options
