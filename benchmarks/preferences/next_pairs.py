@@ -12,7 +12,8 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from rankdev.preferences import Preferences, next_pairs
-from rankdev.preferences.strengths import fit_weighted
+from rankdev.preferences.models import Options
+from rankdev.preferences.strengths import fit_model
 
 ITEMS, QUERIES, BATCH, BATCHES, SPREAD = 16, 40, 8, 24, 1.5
 STRATEGIES = ("information", "top-heavy", "grade-prior", "random")
@@ -36,7 +37,7 @@ def simulate(strategy: str, seed: int) -> list[tuple[float, float]]:
             chance = 1 / (1 + np.exp(strength[names.index(b)] - strength[names.index(a)]))
             rows.append(("q", a, b) if rng.random() < chance else ("q", b, a))
         judged = Preferences.from_rows(rows, items={"q": names})
-        fitted = fit_weighted(judged, "bradley-terry", None).values
+        fitted = fit_model(judged, "bradley-terry", Options(ties="half")).values
         quality.append(
             (kendalltau(fitted, strength).statistic, np.nan_to_num(kendalltau(fitted[best], strength[best]).statistic))
         )

@@ -63,7 +63,7 @@ def test_refs_lists_refuses_an_item_twice(rankdev, folder):
     assert not (folder / "refs.jsonl").exists()
 
 
-JUDGED = "query,winner,loser,worker\n" + "q,a,b,w1\n" * 6 + "q,b,c,w2\n" * 6 + "q,a,c,w1\n" * 6
+JUDGED = "query,winner,loser,worker\n" + "".join(f"q,{a},{b},w{k}\n" for a, b in ("ab", "bc", "ac") for k in range(6))
 
 
 def test_refs_preferences_makes_tiers_and_says_what_it_found(rankdev, folder):
@@ -79,7 +79,7 @@ def test_refs_preferences_reports_on_workers(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
     arguments = ("refs", "preferences", "prefs.csv", "-o", "refs.jsonl", "--workers", "workers.csv")
     assert rankdev(*arguments, "--method", "crowd-bt").status == 0
-    assert (folder / "workers.csv").read_text().startswith("worker,judgments,quality,low,high,verdict\nw1,12,")
+    assert (folder / "workers.csv").read_text().startswith("worker,judgments,quality,low,high,verdict\nw0,3,")
     done = rankdev(*arguments)
     assert done.status == 2
     assert "--workers needs --method crowd-bt" in done.err

@@ -189,7 +189,7 @@ def test_items_may_be_called_0_and_1():
 
 
 def test_grades_and_preferences_together():
-    judged = Preferences.from_rows([("q", "x", "y", "ann")] * 9)
+    judged = Preferences.from_rows([("q", "x", "y", f"w{k}") for k in range(9)])
     both = judged.with_grades({"q": {"y": 2, "x": 1, "w": 0}, "r": {"u": 1, "v": 0}}, weight=2)
     told_by_grades = both.to_polars().filter(worker="grades").select("query", "winner", "loser", "weight").rows()
     assert told_by_grades == [("q", "y", "x", 2.0), ("q", "x", "w", 2.0), ("r", "u", "v", 2.0)]

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from rankdev.errors import DataError, UsageError
 from rankdev.formats.preferences import read_preferences
 from rankdev.preferences import Preferences, pairs, strengths, uncertainty
-from rankdev.preferences.centrality import rank_centrality
+from rankdev.preferences.models.rank_centrality import rank_centrality
 
 from .simulate import crowd, preferences_of, random_pairs
 
@@ -79,9 +79,10 @@ def test_without_a_ridge_an_item_that_never_lost_is_refused():
 def test_ties_are_half_wins_or_davidsons():
     rows = {"query": ["q"] * 10, "a": ["x"] * 10, "b": ["y"] * 10, "winner": ["x"] * 5 + ["y"] * 2 + ["tie"] * 3}
     judged = Preferences.from_table(pl.DataFrame(rows))
-    assert_allclose(strengths(judged, ridge=0).values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
+    assert_allclose(strengths(judged, ridge=0, ties="half").values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
     # Davidson's maximum reproduces the observed shares: π_x/π_y = 5/2 and ν = 3/√(5 · 2)
-    fit = strengths(judged, ridge=0, ties="davidson")
+    fit = strengths(judged, ridge=0)
+    assert fit.ties == "davidson"
     assert_allclose(fit.values[0] * 2, np.log(5 / 2), atol=1e-6)
     assert_allclose(fit.tie_rate, 3 / np.sqrt(10), atol=1e-6)
 

@@ -6,7 +6,6 @@ from rankdev.preferences.build import (
     resample_references,
     tiers_from_preferences,
 )
-from rankdev.preferences.crowd import WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.position import PositionBias, position_bias
 from rankdev.preferences.preferences import Preferences
@@ -15,6 +14,7 @@ from rankdev.preferences.selection import NextPairs, next_pairs
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.summary import Summary, summarise
 from rankdev.preferences.tiers import Tiers, tiers
+from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [
     "Diagnostics",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,12 +45,12 @@ def maximise(
     while change**2 > tolerance and iteration < limit:
         iteration += 1
         gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
-        slope, bend = _penalty(strength, ridge, virtual_node)
+        slope, bend = penalise(strength, ridge, virtual_node)
         gradient = gradient - slope
         # solving more exactly than the quadratic model holds is wasted
         slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
         step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
-        step, change = _damped(pairs, step)
+        step, change = damped(pairs, step)
         strength = strength + step
     return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
 
@@ -60,22 +61,43 @@ def solve(
     """Solve (diagonal − off-diagonal) x = right by conjugate gradients; ``right`` may have several columns."""
     scale = diagonal if right.ndim == 1 else diagonal[:, None]
     scale = np.where(scale > 0, scale, 1.0)
+    x, _ = conjugate_gradients(
+        lambda x: scale * x - pairs.spread(curvature, x), lambda rest: rest / scale, right, tolerance, limit=limit
+    )
+    return x
+
+
+def conjugate_gradients(
+    image_of: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    right: Floats,
+    tolerance: float,
+    *,
+    enough: float = 0.0,
+    limit: int = 1000,
+) -> tuple[Floats, Floats]:
+    """Solve ``image_of(x) = right`` column by column; give x, and what a full step along it promises to gain.
+
+    A column ends when its residual, in the norm of the preconditioner, has shrunk by ``tolerance`` or its
+    square is below ``enough``.
+    """
     x, rest = np.zeros_like(right), right.copy()
-    ahead = rest / scale
-    direction, size = ahead, (rest * ahead).sum(axis=0)
-    goal = size * tolerance**2
+    direction = precondition(rest)
+    size = promised = np.asarray((rest * direction).sum(axis=0))
+    goal = np.maximum(size * tolerance**2, enough)
     for _ in range(limit):
-        if np.all(size <= goal):
+        going = size > goal
+        if not going.any():
             break
-        image = scale * direction - pairs.spread(curvature, direction)
-        length = size / np.maximum((direction * image).sum(axis=0), 1e-300)
+        image = image_of(direction)
+        length = np.where(going, size / np.maximum((direction * image).sum(axis=0), 1e-300), 0.0)
         x += length * direction
         rest -= length * image
-        ahead = rest / scale
-        grown = (rest * ahead).sum(axis=0)
-        direction = ahead + np.where(size > 0, grown / np.maximum(size, 1e-300), 0.0) * direction
-        size = grown
-    return x
+        ahead = precondition(rest)
+        grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
+        direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
+        size = np.where(going, grown, size)
+    return x, promised
 
 
 def _first_guess(pairs: Pairs) -> Floats:
@@ -86,23 +108,28 @@ def _first_guess(pairs: Pairs) -> Floats:
     return centred(guess, pairs.starts)
 
 
-def _penalty(strength: Floats, ridge: float, virtual_node: bool) -> tuple[Floats, Floats]:
+def penalise(strength: Floats, ridge: float, virtual_node: bool) -> tuple[Floats, Floats]:
+    """Give slope and curvature of each item's penalty."""
     if not virtual_node:
         return ridge * strength, np.full_like(strength, ridge)
     slope = np.tanh(strength / 2)
     return ridge * slope, ridge / 2 * (1 - slope**2)
 
 
-def _damped(pairs: Pairs, step: Floats) -> tuple[Floats, float]:
-    """Shorten each query's step so that the likelihood is sure to grow, with no search along the line.
-
-    The logistic loss bends by at most a factor e^δ over a change δ, for which log(1 + δ)/δ is the safe
-    length and, up to δ = 1.25, the full one still gains (generalised self-concordance; Sun and Tran-Dinh
-    2019).
-    """
+def damped(pairs: Pairs, step: Floats) -> tuple[Floats, float]:
+    """Shorten each query's step to its safe length; give it, and the largest change it asked for."""
     change = np.maximum.reduceat(step, pairs.starts[:-1]) - np.minimum.reduceat(step, pairs.starts[:-1])
-    length = np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
-    return step * np.repeat(length, np.diff(pairs.starts)), float(change.max(initial=0.0))
+    return step * np.repeat(safe_length(change), np.diff(pairs.starts)), float(change.max(initial=0.0))
+
+
+def safe_length(change: Floats) -> Floats:
+    """Give the share of a Newton step that is sure to raise the likelihood, with no search along the line.
+
+    The logistic loss bends by at most a factor e^δ over a change δ of a difference, for which log(1 + δ)/δ is
+    the safe length and, up to δ = 1.25, the full one still gains (generalised self-concordance; Sun and
+    Tran-Dinh 2019).
+    """
+    return np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
 
 
 def centred(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:

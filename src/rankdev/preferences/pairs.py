@@ -75,9 +75,7 @@ def count_pairs(preferences: Preferences) -> Pairs:
 
 def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight: Floats | None) -> Pairs:
     n = len(first)
-    won = 1.0 if preferences.share is None else preferences.share
-    gain = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
-    gain[preferences.tie] = 0.5
+    gain = _gains(preferences)
     ties = preferences.tie.astype(np.float64)
     if weight is None:
         count = np.bincount(of, minlength=n).astype(np.float64)
@@ -86,6 +84,21 @@ def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight
     score = sums(of, gain, n)
     tied = sums(of, ties, n) if preferences.tie.any() else np.zeros(n)
     return Pairs(preferences.starts, first, second, count, score, tied, of)
+
+
+def _gains(preferences: Preferences) -> Floats:
+    """What each judgment gives the first item of its pair: 1, ½, 0, or the share that a judge gave."""
+    won = 1.0 if preferences.share is None else preferences.share
+    gain: Floats = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
+    gain[preferences.tie] = 0.5
+    return gain
+
+
+def surprises(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
+    """How far each judgment (1, ½ or 0 wins of its pair's first item) lies above what was expected of its pair."""
+    gain = _gains(preferences)
+    surprise: Floats = gain - expected[pairs.of]
+    return surprise if preferences.weight is None else preferences.weight * surprise
 
 
 def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:

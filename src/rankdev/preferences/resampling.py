@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-def generator(seed: int) -> np.random.Generator:
-    """Give the random numbers of a seed."""
+def check_draws(resamples: object, seed: object) -> None:
+    """Refuse a number of resamples or a seed that cannot be."""
+    if not isinstance(resamples, Integral) or resamples < 1:
+        raise UsageError(f"resamples must be 1 or more; got {shown(resamples)}")
     if not isinstance(seed, Integral) or seed < 0:
         raise UsageError(f"seed must be a whole number, 0 or more; got {shown(seed)}")
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Give the random numbers of a seed."""
+    check_draws(1, seed)
     return np.random.Generator(np.random.Philox(int(seed)))
 
 
@@ -32,8 +40,7 @@ def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Ite
     judgments stand or fall together), else one for each judgment. Unlike drawing with replacement this
     never drops a comparison that connects two groups.
     """
-    if not isinstance(resamples, Integral) or resamples < 1:
-        raise UsageError(f"resamples must be 1 or more; got {resamples}")
+    check_draws(resamples, seed)
     rng = generator(seed)
     base = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
     clusters = len(preferences) if preferences.worker is None else len(preferences.workers)
@@ -44,10 +51,11 @@ def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Ite
 
 def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[Strengths]:
     """Fit again to resampled judgments, in the same way."""
-    from rankdev.preferences.strengths import fit_weighted
+    from rankdev.preferences.models import Options
+    from rankdev.preferences.strengths import fit_model
 
-    prior = (2.0, 1.0) if fit.workers is None else fit.workers.prior
-    for weight in resample_weights(fit.preferences, resamples, seed):
-        yield fit_weighted(
-            fit.preferences, fit.method, weight, ridge=fit.ridge, ties=fit.ties, worker_prior=prior, near=fit
-        )
+    judged, prior = fit.preferences, (2.0, 1.0) if fit.workers is None else fit.workers.prior
+    options = Options(fit.ridge, fit.ties, prior, fit.confidence)
+    for weight in resample_weights(judged, resamples, seed):
+        pairs = judged.pairs.weighted(judged, weight)
+        yield fit_model(replace(judged, weight=weight), fit.method, options, pairs, near=fit)

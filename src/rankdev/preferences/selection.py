@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.build import as_preferences
+from rankdev.preferences.models import Options
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.resampling import generator
-from rankdev.preferences.strengths import check_ridge, fit_weighted
+from rankdev.preferences.strengths import check_ridge, fit_model
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def next_pairs(
     judged = as_preferences(preferences)
     _check(budget, strategy, grades)
     check_ridge(ridge)
-    fit = fit_weighted(judged, "bradley-terry", None, ridge=ridge)
+    fit = fit_model(judged, "bradley-terry", Options(ridge, "half"))
     rng = generator(seed)
     factors, starts = fit.factors, judged.starts
     asked = _asked(judged)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+SHORT = 50  # items up to which every pair is refitted that might need it
+FAR = 40.0  # in lists too long for all pairs: Wald statistics from there on are beyond doubt
 CLEARLY = 4.0  # a Wald statistic that many times the critical value needs no refit
 
 
@@ -33,12 +35,32 @@ class Close:
     p: Floats
 
 
+def separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") -> Close:
+    """Test the pairs of a query: clustered by worker where two or more judged, else by likelihood ratios."""
+    factor, freedom = fit.clustered[query]
+    if np.isfinite(freedom) or fit.coupling is not None:
+        return wald_separation(fit, query, factor, freedom)
+    return likelihood_separation(fit, query, alpha, refit)
+
+
+def wald_separation(fit: Strengths, query: int, factor: Floats, freedom: float) -> Close:
+    """Test pairs by their difference over its standard error, by Student's t."""
+    from scipy.special import stdtr
+
+    values = fit.values[fit.pairs.starts[query] : fit.pairs.starts[query + 1]]
+    order = np.argsort(-values, kind="stable")
+    i, j, wald = _candidates(values[order], factor[order], np.inf if len(order) <= EXACT_UP_TO else FAR)
+    return Close(len(order), i, j, 2 * stdtr(min(freedom, 1e9), -np.sqrt(wald)))
+
+
 def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") -> Close:
     """Test pairs by the likelihood ratio, refitting only where the quadratic approximation could err.
 
     Over a difference d the likelihood's curvature changes by at most a factor e^d, so a Wald statistic
-    outside [critical · e^−d, critical · min(e^d, 4)] decides as a refit would. In lists too long for an
-    exact covariance, differences up to 1 are left to the Wald test too. ``refit`` = "always" refits every
+    outside [critical · e^−d, critical · min(e^d, 4)] decides as a refit would. In lists of more than ``SHORT``
+    items the likelihood ratio is taken to lie between .9 times the Wald statistic and 1.1 times what it were if
+    the two had been compared with each other alone, which holds but for rare pairs; and in lists too long for
+    an exact covariance, differences up to 1 are left to the Wald test. ``refit`` = "always" refits every
     pair that a Wald statistic does not separate 4 times over, to the end, so that its p-values are exact;
     "never" refits none.
     """
@@ -51,6 +73,8 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
     doubtful = np.full(len(i), refit == "always")
     if refit == "auto":
         doubtful = (wald > critical * np.exp(-d)) & (wald < critical * np.minimum(np.exp(d), CLEARLY))
+        if len(order) > SHORT:
+            doubtful &= (wald < critical / 0.9) & (wald * _direct_ratio(d) > critical / 1.1)
         if len(order) > EXACT_UP_TO:
             doubtful &= d > 1.0
     exact = factor if len(order) <= EXACT_UP_TO else None
@@ -60,18 +84,35 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
     return Close(len(order), i, j, np.asarray(chdtrc(1, statistic)))
 
 
-def bootstrap_separation(draws: Floats, values: Floats) -> Close:
+def _direct_ratio(d: Floats) -> Floats:
+    """Likelihood ratio over Wald statistic of two items that were compared with each other alone."""
+    p = 0.5 + 0.5 * np.tanh(np.maximum(d, 1e-3) / 2)
+    lost = np.log(2) + p * np.log(p) + (1 - p) * np.log1p(-p)
+    return np.asarray(2 * lost / (p * (1 - p) * np.maximum(d, 1e-3) ** 2))
+
+
+def bootstrap_separation(draws: Floats, values: Floats, workers: int = 0) -> Close:
     """Test pairs by refitted resamples, ``draws[resample, item]`` of one query.
 
-    p is twice the share of resamples in which the pair's order is not the fitted one.
+    p is twice the share of resamples in which the pair's order is not the fitted one; but never less than what
+    Student's t gives for the resamples' spread with as many degrees of freedom as there are other ``workers``,
+    since resamples of few workers are too much alike.
     """
+    from scipy.special import stdtr
+
     order = np.argsort(-values, kind="stable")
     ranked, resamples = draws[:, order], len(draws)
     i, j = np.triu_indices(len(order), 1)
-    turned = np.zeros(len(i))
+    turned, square = np.zeros(len(i)), np.zeros(len(i))
+    gap = values[order[i]] - values[order[j]]
     for draw in ranked:
         turned += np.where(draw[i] == draw[j], 0.5, draw[i] < draw[j])
-    return Close(len(order), i, j, np.minimum(1.0, 2 * (turned + 1) / (resamples + 1)))
+        square += (draw[i] - draw[j] - gap) ** 2
+    p = 2 * (turned + 1) / (resamples + 1)
+    if workers > 1:
+        error = np.sqrt(square / resamples * workers / (workers - 1))
+        p = np.maximum(p, 2 * stdtr(workers - 1, -gap / np.maximum(error, 1e-300)))
+    return Close(len(order), i, j, np.minimum(1.0, p))
 
 
 def _problem(fit: Strengths, query: int) -> tuple[Problem, Ints, Floats]:

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown, suggestion
-from rankdev.preferences.centrality import rank_centrality
-from rankdev.preferences.crowd import WorkerQuality, crowd_bt, worker_quality
-from rankdev.preferences.newton import Fit, centred, maximise
+from rankdev.preferences.models import MODELS, Options
+from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs
 from rankdev.preferences.preferences import Preferences
-from rankdev.preferences.uncertainty import factors
+from rankdev.preferences.uncertainty import clustered_factors, factors
+from rankdev.preferences.workers import WorkerQuality, counted_once
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-METHODS = ("bradley-terry", "rank-centrality", "crowd-bt")
-TIES = ("half", "davidson")
+METHODS = tuple(MODELS)
+TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 DISCONNECTED = ("error", "split", "largest")
-LOOSE_FROM = 10_000  # judgments from which Crowd-BT's refits to resamples end sooner; below they are quick
-LOOSE = 1e-3  # the step after which they end; a larger one leaves refits nearer to the fit than they belong
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,8 @@ class Strengths(Result):
     tie_rate: float = 0.0
     confidence: float = 0.95
     workers: WorkerQuality | None = field(default=None, repr=False)
+    surprise: Floats | None = field(default=None, repr=False)
+    coupling: Any = field(default=None, repr=False)
     remarks: tuple[str, ...] = ()
 
     made_with = ("method", "ridge", "ties", "confidence")
@@ -61,15 +61,27 @@ class Strengths(Result):
     def factors(self) -> list[Floats]:
         """For each query a factor F of the covariance F Fᵀ of its strengths."""
         if self.curvature is None:
-            raise UsageError("rank-centrality has no likelihood; use a bootstrap for its uncertainty")
-        return factors(self.pairs, self.curvature, self.penalty)
+            raise UsageError(f"{self.method} has no likelihood; use a bootstrap for its uncertainty")
+        return factors(self.pairs, self.curvature, self.penalty, self.coupling)
+
+    @cached_property
+    def clustered(self) -> list[tuple[Floats, float]]:
+        """The same with workers as clusters, where a query has two or more; and the degrees of freedom."""
+        return clustered_factors(self)
 
     @cached_property
     def standard_errors(self) -> Floats:
-        """Standard error of each strength; NaN for Rank Centrality."""
+        """Standard error of each strength, clustered by worker; NaN where a model has no likelihood."""
         if self.curvature is None:
             return np.full(len(self.values), np.nan)
-        return np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor in self.factors])
+        return np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
+
+    @cached_property
+    def freedom(self) -> Floats:
+        """Degrees of freedom of each item's interval: its query's workers less one, or infinite."""
+        if self.curvature is None:
+            return np.full(len(self.values), np.inf)
+        return np.repeat([freedom for _, freedom in self.clustered], np.diff(self.pairs.starts))
 
     @cached_property
     def order(self) -> npt.NDArray[np.int64]:
@@ -86,9 +98,9 @@ class Strengths(Result):
     def to_polars(self) -> pl.DataFrame:
         """One row an item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
         import polars as pl
-        from scipy.special import ndtri
+        from scipy.special import stdtrit
 
-        wide = ndtri(0.5 + self.confidence / 2) * self.standard_errors
+        wide = stdtrit(np.minimum(self.freedom, 1e9), 0.5 + self.confidence / 2) * self.standard_errors
         preferences, order = self.preferences, self.order
         table = pl.DataFrame(
             {
@@ -108,15 +120,17 @@ def strengths(
     method: str = "bradley-terry",
     *,
     ridge: float = 0.1,
-    ties: str = "half",
+    ties: str = "auto",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     confidence: float = 0.95,
 ) -> Strengths:
     """Fit strengths to judgments, all queries together.
 
-    ``method`` is ``bradley-terry``, ``rank-centrality`` or ``crowd-bt`` (needs workers). ``ridge`` pulls
-    strengths towards each other; ``ties`` counts a tie as ``half`` a win each or by ``davidson``'s model.
+    ``method`` is ``bradley-terry``, ``consistent``, ``crowd-bt`` (needs workers) or ``rank-centrality``.
+    ``ridge`` pulls strengths towards each other; ``ties`` counts a tie as ``half`` a win each or by ``davidson``'s
+    model, which is what ``auto`` takes where the method knows it. Several answers of one worker to one pair
+    weigh as much as one.
     Items that no chain of comparisons connects cannot be ordered: ``disconnected`` makes that an ``error``,
     ``split``s the query into one per group, or keeps the ``largest`` group.
 
@@ -130,61 +144,31 @@ def strengths(
     preferences = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
-    return fit_weighted(
-        preferences, method, None, ridge=ridge, ties=ties, worker_prior=worker_prior, confidence=confidence
-    )
+    known = MODELS[method].ties[0] if ties == "auto" else ties
+    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, confidence))
 
 
-def fit_weighted(
-    preferences: Preferences,
-    method: str,
-    weight: Floats | None,
-    *,
-    ridge: float = 0.1,
-    ties: str = "half",
-    worker_prior: tuple[float, float] = (2.0, 1.0),
-    confidence: float = 0.95,
-    near: Strengths | None = None,
+def fit_model(
+    preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None, near: Strengths | None = None
 ) -> Strengths:
-    """Fit as :func:`strengths` does, each judgment with a weight of its own, to checked arguments.
-
-    ``near`` is the fit that a resample is drawn around: Crowd-BT starts there, and for many judgments ends sooner.
-    """
-    pairs = preferences.pairs if weight is None else preferences.pairs.weighted(preferences, weight)
-    workers, tie_rate = None, 0.0
-    if method == "rank-centrality":
-        values, iterations, converged = rank_centrality(pairs, ridge)
-        fit = Fit(values, np.zeros(0), np.zeros(0), iterations, converged)
-    elif method == "crowd-bt":
-        start: dict[str, Any] = {}
-        if near is not None and near.workers is not None:
-            start = {"near": (near.values, near.workers.quality)}
-            if len(preferences) >= LOOSE_FROM:
-                start["tolerance"] = LOOSE
-        fit, quality = crowd_bt(preferences, pairs, ridge, weight=weight, prior=worker_prior, **start)
-        if weight is None:
-            workers = worker_quality(
-                preferences, pairs, fit.strength, quality, prior=worker_prior, confidence=confidence
-            )
-    elif ties == "davidson" and pairs.ties.any():
-        fit, tie_rate = _davidson(pairs, ridge)
-    else:
-        fit = maximise(pairs, ridge)
-    curvature = None if method == "rank-centrality" else fit.curvature
+    """Fit as :func:`strengths` does to checked arguments; ``near`` is the fit that a resample is drawn around."""
+    fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options, near)
     return Strengths(
         preferences,
         method,
-        ridge,
-        ties,
-        centred(fit.strength, pairs.starts),
-        pairs,
-        curvature,
+        options.ridge,
+        options.ties,
+        centred(fit.strength, fit.pairs.starts),
+        fit.pairs,
+        fit.curvature,
         fit.penalty,
         fit.iterations,
         fit.converged,
-        tie_rate,
-        confidence,
-        workers,
+        fit.tie_rate,
+        options.confidence,
+        fit.workers,
+        fit.surprise,
+        fit.coupling,
     )
 
 
@@ -211,22 +195,6 @@ def _name_group(group: list[str]) -> str:
     return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
 
 
-def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
-    """Alternate between strengths and the one rate of ties, which all queries share."""
-    log_rate, start = 0.0, None
-    for _ in range(200):
-        fit = maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start)
-        start = fit.strength
-        d = np.abs(start[pairs.first] - start[pairs.second])
-        tie = np.exp(log_rate - d / 2)
-        chance = tie / (1 + np.exp(-d) + tie)
-        change = (pairs.ties.sum() - pairs.count @ chance) / (pairs.count @ (chance * (1 - chance)))
-        log_rate = min(log_rate + float(np.clip(change, -1, 1)), 12.0)  # all ties would go to infinity
-        if abs(change) < 1e-8:
-            break
-    return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start), float(np.exp(log_rate))
-
-
 def _check(preferences: Preferences, method: str, ridge: float, ties: str, disconnected: str) -> None:
     for name, value, known in (
         ("method", method, METHODS),
@@ -236,8 +204,9 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
     check_ridge(ridge)
-    if ties == "davidson" and method != "bradley-terry":
-        raise UsageError("ties='davidson' belongs to method='bradley-terry'")
+    if ties != "auto" and ties not in MODELS[method].ties:
+        able = ", ".join(name for name, model in MODELS.items() if ties in model.ties)
+        raise UsageError(f"ties={ties!r} belongs to method={able!r}; {method} knows {', '.join(MODELS[method].ties)}")
     if not isinstance(preferences, Preferences):
         remedy = "make them with Preferences.from_rows, Preferences.from_table or read_preferences"
         raise UsageError(f"strengths takes Preferences; got {type(preferences).__name__}; {remedy}")

@@ -102,9 +102,9 @@ def _remarks(result: Tiers) -> list[str]:
     )
     lines = []
     if duplicates:
-        lines.append(f"{duplicates:,} judgments repeat one of the same worker; all are counted.")
+        lines.append(f"{duplicates:,} judgments repeat one of the same worker; together they count once.")
     if contradictions:
-        lines.append(f"On {contradictions:,} pairs a worker gives different answers; all are counted.")
+        lines.append(f"On {contradictions:,} pairs a worker gives different answers; together they count once.")
     if single:
         lines.append(f"{single:,} workers judged only once; their quality cannot be told.")
     if fit.workers is not None:

@@ -13,6 +13,9 @@ from rankdev.cli.options import deliver, file_option, output_options
 from rankdev.cli.score_source import seed_option
 from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
+from rankdev.preferences.rules import RULES
+from rankdev.preferences.selection import STRATEGIES
+from rankdev.preferences.strengths import DISCONNECTED, METHODS, TIES
 
 if TYPE_CHECKING:
     from rankdev.preferences import Preferences
@@ -141,24 +144,36 @@ def merge(sources: tuple[str, ...], output: str, method: str, unranked: str) -> 
 @output_option
 @click.option(
     "--method",
-    type=click.Choice(["bradley-terry", "rank-centrality", "crowd-bt"]),
+    type=click.Choice(METHODS),
     default="bradley-terry",
     show_default=True,
-    help="How strengths are found; crowd-bt also tells good workers from bad.",
+    help="How strengths are found; crowd-bt also tells good workers from bad, consistent takes judges at their word.",
 )
 @click.option("--ridge", default=0.1, show_default=True, help="Pull of all strengths towards each other.")
-@click.option("--ties", type=click.Choice(["half", "davidson"]), default="half", show_default=True)
+@click.option(
+    "--ties",
+    type=click.Choice(TIES),
+    default="auto",
+    show_default=True,
+    help="By Davidson's model (auto, where the method knows it) or as half a win each.",
+)
 @click.option(
     "--disconnected",
-    type=click.Choice(["error", "split", "largest"]),
+    type=click.Choice(DISCONNECTED),
     default="error",
     show_default=True,
     help="Groups that no comparison connects: refuse, one reference each, or the largest alone.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which two items count as separated.")
-@click.option("--rule", type=click.Choice(["partition", "leader"]), default="partition", show_default=True)
+@click.option(
+    "--rule",
+    type=click.Choice(list(RULES)),
+    default="auto",
+    show_default=True,
+    help="What makes a tier: the evidence (auto), every difference (strict), or tests (partition, leader).",
+)
 @click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
-@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality and crowd-bt.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality.")
 @file_option("--strengths", "strengths_file", help="Write each item's strength and interval here too.")
 @file_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
 @seed_option
@@ -198,7 +213,7 @@ def preferences(
 @click.option("--budget", type=int, required=True, help="How many pairs to ask.")
 @click.option(
     "--strategy",
-    type=click.Choice(["information", "random", "grade-prior", "top-heavy"]),
+    type=click.Choice(STRATEGIES),
     default="information",
     show_default=True,
 )

@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.errors import UsageError
+from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs, sums
+from rankdev.preferences.resampling import resampled_strengths
+from rankdev.preferences.separation import Close, bootstrap_separation
 from rankdev.preferences.uncertainty import EXACT_UP_TO
+from rankdev.preferences.workers import workers_by_query
+
+if TYPE_CHECKING:
+    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.strengths import Strengths
 
 Floats = npt.NDArray[np.float64]
 
 TINY = 1e-300  # below, a probability cannot be told from 0
+
+
+class RankCentrality(Model):
+    """A walk from items to items that beat them; an item is as strong as the walk is often there."""
+
+    name = "rank-centrality"
+    about = "the stationary distribution of a walk towards winners"
+
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+        """Find where the walk comes to rest."""
+        values, iterations, converged = rank_centrality(pairs, options.ridge)
+        return Fitted(values, pairs, iterations, converged)
+
+    def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
+        """Refit to resampled judgments, for want of a likelihood."""
+        needed = math.ceil(2 / alpha)
+        if resamples < needed:
+            raise UsageError(
+                f"{resamples:,} resamples can never separate two items at level {alpha:.2g} (alpha, or with"
+                f" rule='leader' alpha over the pairs of the longest query); take resamples={needed:,} or more"
+            )
+        draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
+        workers = workers_by_query(fit.preferences)
+        starts = fit.pairs.starts
+        return tuple(
+            bootstrap_separation(draws[:, starts[q] : starts[q + 1]], fit.values[starts[q] : starts[q + 1]], workers[q])
+            for q in range(len(fit.preferences.queries))
+        )
 
 
 def rank_centrality(

@@ -1,0 +1,213 @@
+"""How well the judgments of a query are explained by one tier, by a few tiers, and by a strict order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.preferences.newton import safe_length
+
+if TYPE_CHECKING:
+    from rankdev.preferences.strengths import Strengths
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+RIDGE = 0.1
+STRICT_SPREADS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])  # of the strengths of items, a priori
+TIER_SPREADS = np.array([0.25, 0.75, 1.5, 3.0])  # of the strengths of tiers
+ONE_BY_ONE = 40  # tiers from which neighbours are joined one pair at a time; before, a tenth of them
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A contiguous cut of the order into tiers, fitted: strengths of tiers, and what follows."""
+
+    starts: Ints
+    strength: Floats
+    wins: Floats  # tiers × tiers, how often the row won
+    inner: float  # judgments inside tiers, each worth log ½
+
+    @property
+    def tiers(self) -> int:
+        """How many tiers."""
+        return len(self.starts)
+
+    @cached_property
+    def likelihood(self) -> float:
+        """Log-likelihood, without any penalty."""
+        return float(_likelihood(self.wins, self.strength[None])[0]) - self.inner * np.log(2)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Covariance of the tiers' strengths."""
+        known = _information(self.wins, self.strength) + RIDGE * np.eye(self.tiers)
+        return np.asarray(np.linalg.inv(known), np.float64)
+
+    def evidence(self, spreads: Floats) -> float:
+        """Log marginal likelihood, strengths N(0, spread²) a priori, averaged over spreads: Laplace's method.
+
+        From spread to spread, the largest first, the best strengths are a step or two away.
+        """
+        strength, each = self.strength, []
+        for precision in np.sort(spreads)[::-1] ** -2.0:
+            strength = _climbed(self.wins, strength, precision, enough=0.3)
+            fit = _likelihood(self.wins, strength[None])[0] - precision / 2 * strength @ strength
+            spread_out = np.eye(self.tiers) + _information(self.wins, strength) / precision
+            each.append(fit - np.linalg.slogdet(spread_out)[1] / 2)
+        return float(np.logaddexp.reduce(each) - np.log(len(spreads))) - self.inner * np.log(2)
+
+
+def merging_path(wins: Floats) -> list[Cut]:
+    """Join the neighbouring tiers that differ least, refit, and so on, from all items apart to one tier.
+
+    ``wins[i, j]`` counts how often the item in place i won against the one in place j.
+    """
+    path = [_fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins)))]
+    while path[-1].tiers > 1:
+        cut = path[-1]
+        between = cut.covariance.diagonal()
+        variance = between[1:] + between[:-1] - 2 * cut.covariance.diagonal(1)
+        statistic = np.diff(cut.strength) ** 2 / np.maximum(variance, 1e-300)
+        joined = _disjoint(statistic, 1 if cut.tiers <= ONE_BY_ONE else cut.tiers // 10)
+        kept = np.setdiff1d(np.arange(cut.tiers), joined + 1)
+        summed = np.add.reduceat(np.add.reduceat(cut.wins, kept, axis=0), kept, axis=1)
+        inside = float(np.trace(summed))
+        np.fill_diagonal(summed, 0.0)
+        path.append(_fitted(cut.starts[kept], summed, cut.inner + inside, cut.strength[kept]))
+    return path
+
+
+def _disjoint(statistic: Floats, number: int) -> Ints:
+    """Take the smallest statistics, no two of them neighbours."""
+    chosen: list[int] = []
+    taken: set[int] = set()
+    for k in np.argsort(statistic, kind="stable").tolist():
+        if not taken & {k - 1, k + 1}:
+            chosen.append(k)
+            taken.add(k)
+        if len(chosen) == number:
+            break
+    return np.array(sorted(chosen), np.int64)
+
+
+def _fitted(starts: Ints, wins: Floats, inner: float, strength: Floats) -> Cut:
+    return Cut(starts, _climbed(wins, strength, RIDGE, enough=1e-2), wins, inner)
+
+
+def _climbed(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
+    """Maximise the penalised likelihood by Newton's method, until a step (which squares what is left) is small."""
+    won, count = wins.sum(axis=1), wins + wins.T
+    for _ in range(60):
+        chance = 0.5 + 0.5 * np.tanh((strength[:, None] - strength) / 2)
+        slope = won - (count * chance).sum(axis=1) - ridge * strength
+        curved = count * chance * chance.T
+        step = np.linalg.solve(np.diag(curved.sum(axis=1) + ridge) - curved, slope)
+        change = np.ptp(step)
+        strength = strength + safe_length(change) * step
+        if change < enough:
+            break
+    return strength
+
+
+def _information(wins: Floats, strength: Floats) -> Floats:
+    lead = np.tanh((strength[:, None] - strength) / 2)
+    weights = (wins + wins.T) * (0.25 - 0.25 * lead * lead)
+    return np.asarray(np.diag(weights.sum(axis=1)) - weights)
+
+
+def _likelihood(wins: Floats, strengths: Floats) -> Floats:
+    """Log-likelihood of each row of strengths; only pairs with judgments count."""
+    i, j = np.nonzero(wins)
+    d = strengths[:, i] - strengths[:, j]
+    return np.asarray((np.minimum(d, 0) - np.log1p(np.exp(-np.abs(d)))) @ wins[i, j])
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Probabilities, given the judgments: of one tier, of some tiers, of a strict order; and the cuts compared."""
+
+    one: float
+    some: float
+    strict: float
+    path: list[Cut]
+    tiers: Cut  # the cut that stands for "some tiers"
+    judgments: float
+
+    def tie_and_reversal(self) -> tuple[Floats, Floats]:
+        """For every two places in the order: the chance that they are equal, and that their order is wrong."""
+        from scipy.special import ndtr
+
+        n = len(self.path[0].strength)
+        label = np.searchsorted(self.tiers.starts, np.arange(n), side="right")
+        tie = self.one + self.some * (label[:, None] == label)
+        strength, covariance = self.path[0].strength, self.path[0].covariance
+        spread = np.sqrt(np.maximum(covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance, 1e-300))
+        return tie, self.strict * ndtr(-np.abs(strength[:, None] - strength) / spread)
+
+
+def beliefs(wins: Floats) -> Beliefs:
+    """Weigh one tier, some tiers and a strict order against each other.
+
+    The prior of a cut gives every number of tiers, then every size of tiers the same weight; the constants that
+    lean towards tiers (1, and .2 per item) were set by simulation.
+    """
+    from scipy.special import expit
+
+    n, judgments = len(wins), float(wins.sum())
+    path = merging_path(wins)
+    one, strict = -judgments * np.log(2), path[0].evidence(STRICT_SPREADS)
+    inner = path[1:-1]
+    if inner:
+        each = np.array([cut.evidence(TIER_SPREADS) + _log_prior(cut.starts, n) for cut in inner])
+        stands_for = np.log(-np.diff([cut.tiers for cut in path[:-1]]))  # numbers of tiers passed over
+        some = 1 + float(np.logaddexp.reduce(each + stands_for))
+        best = inner[int(np.argmax(each))] if some > strict else by_bic(path, judgments)
+    else:
+        some, best = -np.inf, path[-1]
+    w_one = float(expit(one - np.logaddexp(some, strict)))
+    leaning = float(expit(some + 0.2 * n - strict))
+    return Beliefs(w_one, (1 - w_one) * leaning, (1 - w_one) * (1 - leaning), path, best, judgments)
+
+
+def _log_prior(starts: Ints, n: int) -> float:
+    from scipy.special import gammaln
+
+    k, sizes = len(starts), np.diff([*starts, n])
+    return float(gammaln(k + 1) + gammaln(k) + gammaln(sizes + 1).sum() - gammaln(n + k) - np.log(n - 2))
+
+
+def by_bic(path: list[Cut], judgments: float) -> Cut:
+    """Take the cut with the best likelihood, less half the logarithm of the judgments for every tier."""
+    return max(path, key=lambda cut: cut.likelihood - cut.tiers / 2 * np.log(max(judgments, 2.0)))
+
+
+def effective_wins(fit: Strengths, query: int) -> Floats:
+    """Count wins between places in the order of strengths, for as many independent judgments as they are worth.
+
+    A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
+    Where workers' judgments hang together, all count less.
+    """
+    start, stop = (int(place) for place in fit.pairs.starts[query : query + 2])
+    pairs, n = fit.pairs, stop - start
+    mine = slice(*np.searchsorted(pairs.first, [start, stop]))
+    place = np.empty(n, np.int64)
+    place[np.argsort(-fit.values[start:stop], kind="stable")] = np.arange(n)
+    i, j = place[pairs.first[mine] - start], place[pairs.second[mine] - start]
+    wins = np.zeros((n, n))
+    wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
+    ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
+    wins /= 1 - ties
+    return wins if fit.curvature is None else wins / _inflation(wins, *fit.clustered[query])
+
+
+def _inflation(wins: Floats, factor: Floats, freedom: float) -> float:
+    """How much larger the clustered variance of strengths is than that of independent judgments, 1 at least."""
+    if not np.isfinite(freedom):
+        return 1.0
+    own = _fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins))).covariance
+    return max(1.0, float((factor**2).sum() / (np.trace(own) - own.mean() * len(own))))

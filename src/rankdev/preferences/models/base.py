@@ -1,0 +1,68 @@
+"""What a preference model is: a way from counted judgments to strengths, and what it knows about their doubt."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.preferences.pairs import Pairs
+from rankdev.preferences.separation import Close, separation
+
+if TYPE_CHECKING:
+    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.strengths import Strengths
+    from rankdev.preferences.workers import WorkerQuality
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say to a fit."""
+
+    ridge: float = 0.1
+    ties: str = "auto"
+    worker_prior: tuple[float, float] = (2.0, 1.0)
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Strengths, the counts they are the best for, and the curvature there.
+
+    ``curvature`` is the information in each pair and None where a model has no likelihood; ``penalty`` that of
+    each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other unknowns;
+    ``surprise`` how far each judgment lies above what the strengths expect for its pair's first item.
+    """
+
+    strength: Floats
+    pairs: Pairs
+    iterations: int
+    converged: bool
+    curvature: Floats | None = None
+    penalty: Floats = field(default_factory=lambda: np.zeros(0))
+    surprise: Floats | None = None
+    coupling: Any = None
+    tie_rate: float = 0.0
+    workers: WorkerQuality | None = None
+
+
+class Model(ABC):
+    """One way from judgments to strengths. A subclass in this folder is known by its ``name`` everywhere."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can read ties, the best first
+    rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
+
+    @abstractmethod
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+        """Fit to ``pairs``, which count the judgments by ``preferences.weight``; ``near`` is a good start."""
+
+    def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
+        """Test the pairs of each query: clustered by worker where there are two or more, else by likelihood."""
+        return tuple(separation(fit, query, alpha, refit) for query in range(len(fit.preferences.queries)))

@@ -1,0 +1,99 @@
+"""The order that consistent judgments imply: whoever won, directly or through others, stands above."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.preferences.implied import cyclic_groups, losers_of, majorities
+from rankdev.preferences.models.base import Fitted, Model, Options
+from rankdev.preferences.newton import centred, maximise
+from rankdev.preferences.pairs import Pairs, sums
+from rankdev.preferences.separation import Close
+
+if TYPE_CHECKING:
+    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.strengths import Strengths
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+APART = 1e-6  # strengths in the implied order differ at least so much
+
+
+class Consistent(Model):
+    """Judges who do not err: their majorities are taken at their word, and a cycle of them is one tier.
+
+    The strengths are those of Bradley–Terry, handed out in the implied order.
+    """
+
+    name = "consistent"
+    about = "the order that judges without error imply; a cycle is one tier"
+    rule = "partition"
+
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+        """Put winners above losers; where nothing is implied, the stronger first."""
+        fit = maximise(pairs, options.ridge)
+        strength = centred(fit.strength, pairs.starts)
+        query = np.repeat(np.arange(len(pairs.starts) - 1), np.diff(pairs.starts))
+        order = _implied_order(pairs, query, strength)
+        values = np.empty_like(strength)
+        values[order] = strength[np.lexsort((-strength, query))] - APART * np.arange(len(order))
+        return Fitted(values, pairs, fit.iterations, fit.converged)
+
+    def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
+        """Two items differ where a chain of wins leads from one to the other and none leads back."""
+        starts = fit.pairs.starts
+        winner, loser = majorities(fit.pairs)
+        place = np.empty(len(fit.values), np.int64)
+        place[fit.order] = np.arange(len(fit.values))
+        losers = losers_of(place[winner], place[loser], len(place))
+        label = cyclic_groups(winner, loser, len(place))[fit.order]
+        return tuple(_implied(losers, label, *starts[q : q + 2].tolist()) for q in range(len(starts) - 1))
+
+
+def _implied_order(pairs: Pairs, query: Ints, strength: Floats) -> Ints:
+    """Order items so that each stands above those it beat, cycles together; by strength where that is free."""
+    n = len(strength)
+    winner, loser = majorities(pairs)
+    label = cyclic_groups(winner, loser, n)
+    size = np.bincount(label)
+    mean = sums(label, strength, len(size)) / np.maximum(size, 1)
+    of_query = np.zeros(len(size), np.int64)
+    of_query[label] = query
+    across = label[winner] != label[loser]
+    below = losers_of(label[winner[across]], label[loser[across]], len(size))
+    above = np.bincount(label[loser[across]], minlength=len(size))
+    ready = [(int(of_query[g]), -float(mean[g]), int(g)) for g in np.flatnonzero(above == 0)]
+    heapify(ready)
+    place = np.empty(len(size), np.int64)
+    for position in range(len(size)):
+        group = heappop(ready)[2]
+        place[group] = position
+        for g in below[group].tolist():
+            above[g] -= 1
+            if above[g] == 0:
+                heappush(ready, (int(of_query[g]), -float(mean[g]), g))
+    return np.lexsort((-strength, place[label]))
+
+
+def _implied(losers: list[Ints], label: Ints, start: int, stop: int) -> Close:
+    """Mark as not separated (p = 1) the pairs that no chain of wins orders; places count from ``start``."""
+    n = stop - start
+    below = np.zeros((n, n), bool)
+    for k in range(n - 1, -1, -1):
+        direct = losers[start + k] - start
+        direct = direct[direct > k]
+        below[k, direct] = True
+        below[k] |= below[direct].any(axis=0)
+    same = label[start:stop, None] == label[start:stop]
+    # what one item of a cycle implies, all of them do
+    for group in np.unique(label[start:stop]):
+        members = np.flatnonzero(label[start:stop] == group)
+        if len(members) > 1:
+            below[members] = below[members].any(axis=0)
+            below[:, members] = below[:, members].any(axis=1, keepdims=True)
+    i, j = np.triu_indices(n, 1)
+    return Close(n, i, j, np.where(below[i, j] & ~same[i, j], 0.0, 1.0))

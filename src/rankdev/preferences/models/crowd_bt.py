@@ -1,0 +1,213 @@
+"""Crowd-BT (Chen et al. 2013): strengths and the quality of each worker, fitted together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import UsageError
+from rankdev.preferences.models.base import Fitted, Model, Options
+from rankdev.preferences.newton import conjugate_gradients, damped, maximise, penalise
+from rankdev.preferences.pairs import Pairs, moments, sums
+from rankdev.preferences.workers import WorkerQuality
+
+if TYPE_CHECKING:
+    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.strengths import Strengths
+
+Floats = npt.NDArray[np.float64]
+GRID = np.linspace(0.0025, 0.9975, 200)
+SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
+CLOSE = 1e-5  # a step this small is the last one
+LIMIT = 200
+
+
+class CrowdBT(Model):
+    """A worker of quality η says i over j with probability η s + (1 − η)(1 − s), s = 1/(1 + e^(θj − θi)).
+
+    A tie counts as half a win each, whoever says so, and says nothing about the worker.
+    """
+
+    name = "crowd-bt"
+    about = "Bradley–Terry and the quality of each worker together"
+
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+        """Climb by Fisher scoring in strengths and qualities at once; the ridge is a virtual node's wins and losses."""
+        if preferences.worker is None:
+            raise UsageError("Crowd-BT needs to know who judged: the preferences have no worker column")
+        votes = _Votes.of(preferences, pairs)
+        if near is not None and near.workers is not None:
+            strength, quality = near.values, near.workers.quality
+        else:
+            strength = maximise(pairs, options.ridge, virtual_node=True).strength
+            quality = np.full(len(preferences.workers), 0.8)
+        at = _Point(votes, options, strength, np.log(quality / (1 - quality)))
+        iteration, change = 0, np.inf
+        while change >= CLOSE and iteration < LIMIT:
+            iteration += 1
+            at, change = at.climbed()
+        return Fitted(
+            at.strength,
+            at.meant(),
+            iteration,
+            change < CLOSE,
+            at.curvature,
+            at.penalty[1],
+            at.surprise(preferences),
+            at.coupling / np.sqrt(at.bend),
+            workers=at.judged(preferences),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """Judgments that name a winner, and beside them the ties of each pair."""
+
+    pairs: Pairs
+    rows: npt.NDArray[np.int64]  # which judgments these are
+    pair: npt.NDArray[np.int32]
+    side: Floats  # 1 for the first item of the pair, −1 for the second
+    worker: npt.NDArray[np.int32]
+    weight: Floats
+
+    @classmethod
+    def of(cls, preferences: Preferences, pairs: Pairs) -> _Votes:
+        assert preferences.worker is not None
+        rows = np.flatnonzero(~preferences.tie)
+        weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
+        share = np.ones(len(preferences)) if preferences.share is None else preferences.share
+        side = np.where(preferences.winner < preferences.loser, 1.0, -1.0)
+        split = rows[share[rows] < 1]  # a probability is a vote for each, in part
+        both = np.concatenate([rows, split])
+        return cls(
+            pairs,
+            both,
+            pairs.of[both],
+            np.concatenate([side[rows], -side[split]]),
+            preferences.worker[both],
+            np.concatenate([(weight * share)[rows], (weight * (1 - share))[split]]),
+        )
+
+
+class _Point:
+    """Strengths and log-odds of qualities, and all that follows from them."""
+
+    def __init__(self, votes: _Votes, options: Options, strength: Floats, odds: Floats) -> None:
+        self.votes, self.options, self.strength, self.odds = votes, options, strength, np.clip(odds, -SURE, SURE)
+        pairs = votes.pairs
+        self.quality = 1 / (1 + np.exp(-self.odds))
+        self.first_wins, self.variance = moments(strength[pairs.first] - strength[pairs.second])
+        self.chance = 0.5 + votes.side * (self.first_wins[votes.pair] - 0.5)  # that the strengths agree
+        self.skill = 2 * self.quality[votes.worker] - 1
+        self.said = 0.5 + self.skill * (self.chance - 0.5)  # how likely the vote was
+        self.penalty = penalise(strength, options.ridge, virtual_node=True)
+
+    @cached_property
+    def worth(self) -> float:
+        """The penalised log-likelihood."""
+        pairs, (a, b) = self.votes.pairs, self.options.worker_prior
+        ties = pairs.ties @ np.log(np.maximum(self.variance, 1e-300)) / 2
+        prior = (a - 1) * np.log(self.quality).sum() + (b - 1) * np.log1p(-self.quality).sum()
+        node = -2 * np.logaddexp(self.strength / 2, -self.strength / 2).sum()
+        return float(self.votes.weight @ np.log(self.said) + ties + prior + self.options.ridge * node)
+
+    @cached_property
+    def _pull(self) -> Floats:
+        """Slope of each vote's log-likelihood in the strength difference of its pair."""
+        return self.votes.side * self.skill * self.variance[self.votes.pair] / self.said
+
+    @cached_property
+    def _per_vote(self) -> tuple[Floats, Floats]:
+        """Slopes of the first item's chance, in the strength difference and in the log-odds of the quality."""
+        votes, eta = self.votes, self.quality[self.votes.worker]
+        return self.skill * self.variance[votes.pair], (2 * self.first_wins[votes.pair] - 1) * eta * (1 - eta)
+
+    @cached_property
+    def _noise(self) -> Floats:
+        return self.votes.weight / np.maximum(self.said * (1 - self.said), 1e-12)
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """Expected information of each pair, the qualities given."""
+        pairs, (slope, _) = self.votes.pairs, self._per_vote
+        return sums(self.votes.pair, slope**2 * self._noise, len(pairs.first)) + pairs.ties * self.variance
+
+    @cached_property
+    def bend(self) -> Floats:
+        """Expected information about each quality's log-odds, the strengths given."""
+        a, b = self.options.worker_prior
+        prior = (a + b - 2) * self.quality * (1 - self.quality)
+        return sums(self.votes.worker, self._per_vote[1] ** 2 * self._noise, len(self.odds)) + prior + 1e-9
+
+    @cached_property
+    def coupling(self) -> Any:
+        """Items × workers: the expected information that strengths and qualities have in common."""
+        return self._spread(self._per_vote[0] * self._per_vote[1] * self._noise)
+
+    def _spread(self, values: Floats) -> Any:
+        from scipy.sparse import csr_array
+
+        votes, pairs = self.votes, self.votes.pairs
+        rows = np.concatenate([pairs.first[votes.pair], pairs.second[votes.pair]])
+        columns = np.concatenate([votes.worker, votes.worker])
+        return csr_array((np.concatenate([values, -values]), (rows, columns)), shape=(pairs.items, len(self.odds)))
+
+    def climbed(self) -> tuple[_Point, float]:
+        """Take one step of Fisher scoring, the qualities eliminated from the equations; say how far it went."""
+        votes, pairs, n = self.votes, self.votes.pairs, self.votes.pairs.items
+        pull = sums(votes.pair, votes.weight * self._pull, len(pairs.first)) + pairs.ties * (0.5 - self.first_wins)
+        slope = sums(pairs.first, pull, n) - sums(pairs.second, pull, n) - self.penalty[0]
+        a, b = self.options.worker_prior
+        eta, toward = self.quality, votes.weight * (2 * self.chance - 1) / self.said
+        lean = sums(votes.worker, toward, len(eta)) * eta * (1 - eta) + (a - 1) * (1 - eta) - (b - 1) * eta
+        diagonal = sums(pairs.first, self.curvature, n) + sums(pairs.second, self.curvature, n) + self.penalty[1]
+        back = self.coupling.T.tocsr()
+
+        def image_of(x: Floats) -> Floats:
+            return diagonal * x - pairs.spread(self.curvature, x) - self.coupling @ ((back @ x) / self.bend)
+
+        right = slope - self.coupling @ (lean / self.bend)
+        step, _ = conjugate_gradients(image_of, lambda rest: rest / np.maximum(diagonal, 1e-12), right, 1e-3)
+        step, _ = damped(pairs, step)
+        turn = np.clip((lean - back @ step) / self.bend, -2, 2)
+        for length in 0.5 ** np.arange(12):
+            new = _Point(votes, self.options, self.strength + length * step, self.odds + length * turn)
+            if new.worth >= self.worth:
+                break
+        moved = np.abs(new.strength - self.strength).max(initial=0.0), np.abs(new.quality - eta).max(initial=0.0)
+        return new, float(max(moved))
+
+    def meant(self) -> Pairs:
+        """Count what the workers meant: Bradley–Terry on these counts has its maximum at these strengths."""
+        votes, pairs = self.votes, self.votes.pairs
+        meant = self.quality[votes.worker] * self.chance / self.said
+        for_first = votes.weight * np.where(votes.side > 0, meant, 1 - meant)
+        score = sums(votes.pair, for_first, len(pairs.first)) + pairs.ties / 2
+        return Pairs(pairs.starts, pairs.first, pairs.second, pairs.count, score, pairs.ties, pairs.of)
+
+    def surprise(self, preferences: Preferences) -> Floats:
+        """Slope of every judgment's log-likelihood in the strength difference of its pair."""
+        weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
+        result = weight * (0.5 - self.first_wins[self.votes.pairs.of])
+        result[self.votes.rows] = 0.0
+        return result + sums(self.votes.rows, self.votes.weight * self._pull, len(result))
+
+    def judged(self, preferences: Preferences) -> WorkerQuality:
+        """Put an interval around each quality: the posterior on a grid, with the strengths taken as they are."""
+        votes, workers, (a, b) = self.votes, len(self.odds), self.options.worker_prior
+        posterior = np.empty((len(GRID), workers))
+        for k, eta in enumerate(GRID):
+            likely = np.log(0.5 + (2 * eta - 1) * (self.chance - 0.5))
+            posterior[k] = sums(votes.worker, votes.weight * likely, workers)
+            posterior[k] += (a - 1) * np.log(eta) + (b - 1) * np.log(1 - eta)
+        mass = np.cumsum(np.exp(posterior - posterior.max(axis=0)), axis=0)
+        mass /= mass[-1]
+        wide = self.options.confidence
+        low, high = (GRID[np.argmax(mass >= tail, axis=0)] for tail in ((1 - wide) / 2, (1 + wide) / 2))
+        low, high = np.minimum(low, self.quality), np.maximum(high, self.quality)  # the mode may lie beyond a quantile
+        counts = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
+        return WorkerQuality(preferences.workers, self.quality, low, high, counts, (a, b), wide)

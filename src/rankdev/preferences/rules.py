@@ -1,0 +1,154 @@
+"""Rules that cut an order of strengths into tiers. A function under ``@rule`` is all that a new one takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.preferences.evidence import beliefs, by_bic, effective_wins, merging_path
+from rankdev.preferences.separation import Close
+
+if TYPE_CHECKING:
+    from rankdev.preferences.strengths import Strengths
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+DENSE_UP_TO = 3000  # items of one query; longer lists are cut by "partition" where "auto" or "bic" is asked
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One query to cut: its fit, and the tests of its pairs for rules that use them."""
+
+    fit: Strengths
+    query: int
+    alpha: float
+    close: Close | None = None
+
+    @property
+    def size(self) -> int:
+        """How many items."""
+        return int(np.diff(self.fit.pairs.starts)[self.query])
+
+    @property
+    def ordered(self) -> Floats:
+        """Strengths, strongest first."""
+        start, stop = self.fit.pairs.starts[self.query : self.query + 2]
+        return -np.sort(-self.fit.values[start:stop])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: ``cut`` gives the places where tiers start. ``tested`` rules need the pairs' p-values."""
+
+    name: str
+    about: str
+    cut: Callable[[Question], Ints]
+    tested: bool
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(name: str, about: str, *, tested: bool = False) -> Callable[[Callable[[Question], Ints]], Rule]:
+    """Make a function a rule."""
+
+    def known(cut: Callable[[Question], Ints]) -> Rule:
+        RULES[name] = Rule(name, about, cut, tested)
+        return RULES[name]
+
+    return known
+
+
+@rule("auto", "weighs one tier, some tiers and a strict order by the evidence for each")
+def by_evidence(question: Question) -> Ints:
+    """Take the cut with the fewest pair relations expected to be wrong."""
+    if question.size < 2:
+        return np.zeros(question.size, np.int64)
+    tie, reversal = beliefs(effective_wins(question.fit, question.query)).tie_and_reversal()
+    worse_together = (1 - tie) - (tie + reversal)
+    return cheapest_cut(question.size, lambda b: worse_together[:b, b])
+
+
+@rule("strict", "every item a tier of its own; only equal strengths share one")
+def strict(question: Question) -> Ints:
+    """Cut wherever strengths differ."""
+    return np.flatnonzero(np.append(True, -np.diff(question.ordered) > 1e-9)[: question.size])
+
+
+@rule("bic", "joins neighbours as long as the Bayesian information criterion gains")
+def by_information_criterion(question: Question) -> Ints:
+    """Take the best cut on the way from all items apart to one tier."""
+    wins = effective_wins(question.fit, question.query)
+    return by_bic(merging_path(wins), float(wins.sum())).starts if question.size else np.zeros(0, np.int64)
+
+
+@rule("partition", "the fewest wrongs: separated pairs inside a tier, pairs not separated across tiers", tested=True)
+def by_partition(question: Question) -> Ints:
+    """Count wrongs by the tests of all pairs."""
+    assert question.close is not None
+    return partition(question.close, question.alpha)
+
+
+@rule(
+    "leader", "conservative: a new tier where an item differs from the first of its tier, Holm-corrected", tested=True
+)
+def by_first(question: Question) -> Ints:
+    """Compare each item with the first of the current tier."""
+    assert question.close is not None
+    return by_leader(question.close, question.alpha)
+
+
+def partition(close: Close, alpha: float) -> Ints:
+    """Give the starts of the contiguous tiers with the fewest wrongs."""
+    together = close.p >= alpha
+    i, j = close.i[together], close.j[together]
+    order = np.argsort(j, kind="stable")
+    upper, ends = i[order], np.searchsorted(j[order], np.arange(close.size + 1))
+
+    def worse_together(b: int) -> Floats:
+        cost = np.ones(b)
+        cost[upper[ends[b] : ends[b + 1]]] = -1.0  # not separated: a wrong across tiers
+        return cost
+
+    return cheapest_cut(close.size, worse_together)
+
+
+def cheapest_cut(n: int, worse_together: Callable[[int], Floats]) -> Ints:
+    """Cut 0 … n − 1 into contiguous tiers by dynamic programming; give their starts.
+
+    ``worse_together(b)[a]``, a < b, is what it costs more to have a and b in one tier than in two. Among
+    equally good cuts the one with fewer tiers is taken, and of those the one with the longer last tier.
+    """
+    cost, back = np.zeros((n + 1, 2)), np.zeros(n + 1, np.int64)  # of the first b items: cost, tiers
+    inside = np.zeros(n)  # inside[a]: cost of the tier a..b
+    for b in range(n):
+        inside[:b] += np.cumsum(worse_together(b)[::-1])[::-1]
+        total = cost[: b + 1, 0] + inside[: b + 1]
+        best = np.flatnonzero(total <= total.min() + 1e-12)
+        a = best[np.argmin(cost[best, 1])]
+        cost[b + 1], back[b + 1] = (total[a], cost[a, 1] + 1), a
+    starts = []
+    while n:
+        n = int(back[n])
+        starts.append(n)
+    return np.array(starts[::-1], np.int64)
+
+
+def by_leader(close: Close, alpha: float) -> Ints:
+    """Give the starts of tiers, each opened by the first item that differs from its tier's leader."""
+    n = close.size
+    order = np.argsort(close.p, kind="stable")
+    steps = np.arange(len(order), 0, -1)  # Holm: the unlisted pairs are separated and come first
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, close.p[order] * steps))
+    same = {(a, b) for a, b in zip(*(c[adjusted >= alpha].tolist() for c in (close.i, close.j)), strict=True)}
+    starts = [0] if n else []
+    for item in range(1, n):
+        if (starts[-1], item) not in same:
+            starts.append(item)
+    return np.array(starts, np.int64)
