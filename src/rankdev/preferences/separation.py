@@ -60,7 +60,7 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
     outside [critical · e^−d, critical · min(e^d, 4)] decides as a refit would. In lists of more than ``SHORT``
     items the likelihood ratio is taken to lie between .9 times the Wald statistic and 1.1 times what it were if
     the two had been compared with each other alone, which holds but for rare pairs; and in lists too long for
-    an exact covariance, differences up to 1 are left to the Wald test. ``refit`` = "always" refits every
+    an exact covariance it is taken to be in the middle, with no refit. ``refit`` = "always" refits every
     pair that a Wald statistic does not separate 4 times over, to the end, so that its p-values are exact;
     "never" refits none.
     """
@@ -76,7 +76,8 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
         if len(order) > SHORT:
             doubtful &= (wald < critical / 0.9) & (wald * _direct_ratio(d) > critical / 1.1)
         if len(order) > EXACT_UP_TO:
-            doubtful &= d > 1.0
+            doubtful[:] = False
+            wald *= np.sqrt(_direct_ratio(d))
     exact = factor if len(order) <= EXACT_UP_TO else None
     limit = None if refit == "always" else critical
     statistic = wald.copy()
