@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 GRID = np.linspace(0.0025, 0.9975, 200)
 SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
-CLOSE = 1e-4  # a step this small is the last one
+CLOSE = 1e-5  # a step this small is the last one
 LIMIT = 200
 
 
