@@ -169,7 +169,7 @@ def _misfit(judged: Preferences, simulations: int, rng: np.random.Generator) -> 
         return np.nan, np.nan
     plain = replace(judged, weight=None)
     fit = strengths(plain, ties="davidson", ridge=RIDGE, disconnected="split")
-    pairs, tie_rate = fit.preferences.pairs, fit.tie_rate
+    pairs, tie_rate = replace(fit.preferences, weight=None).pairs, fit.tie_rate  # whole judgments, to be drawn again
     found = _pearson(pairs, fit.values, tie_rate)
     chances = _chances(fit.values[pairs.first] - fit.values[pairs.second], tie_rate)
     drawn = np.empty(simulations)
