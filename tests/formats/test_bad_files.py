@@ -53,7 +53,7 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.csv", "q1,d1,0.5\nq1,d2,0.4\n", None, "column 'query' is missing; found q1, d1, 0.5"),
     ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2\n", 3, "2 columns; the header has 3"),
     ("a.csv", "query,item,score\nq1,d1,0.5\n\nq1,d2,0.5,9\n", 4, "4 columns; the header has 3"),
-    ("a.csv", "query,item,item,score\nq1,d1,d2,0.5\n", 1, "the column 'item' stands twice in the header"),
+    ("a.csv", "query,item,item,score\nq1,d1,d2,0.5\n", 1, "the column 'item' appears twice in the header"),
     ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2,high\n", 3, "query 'q1', item 'd2': the score is 'high'"),
     ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2,\n", 3, "the score is ''; expected a finite number"),
     ("a.csv", "query,item,score\nq1,d1,inf\n", 2, "query 'q1', item 'd1': the score is 'inf'"),
@@ -78,8 +78,30 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ),
     ("a.jsonl", '{"query": "q1", "item": "d1", "score": [1]}\n', None, "'score' holds List.*; expected numbers"),
     ("a.jsonl", '{"query": "q1", "item": null, "score": 1}\n', 1, "no item"),
-    ("a.jsonl", '{"query": "q1", "item": ["d1"], "score": 1}\n', None, "'item' holds List.*; expected text or whole"),
-    ("a.jsonl", '{"query": "q1", "item": 1.5, "score": 1}\n', None, "'item' holds Float64; expected text or whole"),
+    *(
+        ("a.jsonl", f'{before}{{"query": "q1", {key}: {value}, "score": 1}}\n', line, f"whole number; got {got}")
+        for value, got in {
+            "true": "True",
+            "1e2": "100.0",
+            "1.5": "1.5",
+            '["d1"]': r"\['d1'\]",
+            '{"a": 1}': "{'a': 1}",
+        }.items()
+        for key in ('"item"', '"docno"')
+        for before, line in (("", 1), ('{"query": "q1", "item": "d0", "score": 2}\n', 2))
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "item": "d2", "score": 1}\n',
+        1,
+        "'item' appears twice in the same object",
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1", "item": "d2", "score": 1, "score": 2}\n',
+        2,
+        "'score' appears twice in the same object; keep one",
+    ),
     (
         "a.jsonl",
         '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q", "item": "\\ud800", "score": 1}\n',
@@ -99,8 +121,8 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.json", '[{"q1": {"d1": 1}}]', None, "expected a JSON object that maps each query to its items"),
     ("a.json", '{"q1": {"d1": "x"}}', None, "query 'q1', item 'd1': the score is 'x'; expected a finite number"),
     ("a.json", '{"q1": {"d1": Infinity}}', None, "query 'q1', item 'd1': the score is inf"),
-    ("a.json", '{"q1": {"d1": 1, "d1": 2}}', None, "'d1' stands twice in the same object; keep one"),
-    ("a.json", '{"q1": {"d1": 1}, "q1": {"d2": 2}}', None, "'q1' stands twice in the same object; keep one"),
+    ("a.json", '{"q1": {"d1": 1, "d1": 2}}', None, "'d1' appears twice in the same object; keep one"),
+    ("a.json", '{"q1": {"d1": 1}, "q1": {"d2": 2}}', None, "'q1' appears twice in the same object; keep one"),
     ("a.json", '{"q1": {"d1": 1}, "q2": ["d1"]}', None, "query 'q2' must be {item: score}; got list"),
     ("a.json", '{"q1": "d1", "q2": ["d1"]}', None, "column 'query' is missing; found q1, q2"),
     ("a.json", "q1", None, "the content is not json; check the file or its name"),
@@ -136,7 +158,12 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"], []]}\n', 1, "a tier is empty"),
     ("a.jsonl", '{"query": "q1", "tiers": []}\n', None, "tiers must be .* on every line"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": []}\n', 2, "a tier is empty"),
-    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1", null]]}\n', 2, "no item"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1", null]]}\n',
+        2,
+        "an item .*; got None",
+    ),
     ("a.jsonl", '{"query": "q1", "tiers": ["d1"]}\n', None, "tiers must be .* on every line"),
     ("a.jsonl", '{"tiers": [["d1"]], "id": 1}\n', None, "column 'query' is missing; found tiers, id"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2"}\n', 2, "a tier is empty"),
@@ -161,7 +188,10 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
         "one positive grade for each tier",
     ),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]], "grades": 3}\n', None, "grades must be .number, …. on every line"),
-    ("a.jsonl", '{"query": "q1", "tiers": [[1.5]]}\n', None, "'item' holds Float64; expected text or whole numbers"),
+    ("a.jsonl", '{"query": "q1", "tiers": [[1.5]]}\n', 1, "text or a whole number; got 1.5"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["a", true]]}\n', 1, "text or a whole number; got True"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["a"]], "tiers": [["b"]]}\n', 1, "'tiers' appears twice in the same object"),
+    ("a.jsonl", '{"query": true, "item": "a", "rank": 1}\n', 1, "text or a whole number; got True"),
     ("a.json", '{"q1": [["d1"], []]}', None, "query 'q1': tier 2 is empty"),
     ("a.json", '{"q1": ["d1", "d1"]}', None, "query 'q1': item 'd1' has two ranks"),
     ("a.json", '{"q1": [["d1"], null]}', None, "query 'q1': an item .*; got None"),

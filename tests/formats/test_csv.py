@@ -4,7 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankdev import RankdevError
-from rankdev.formats.tables import _csv_rows, _delimited, _plain_csv
+from rankdev.formats.delimited import _careful, _plain, csv_parts
+from rankdev.formats.parts import joined
 
 pieces = st.sampled_from(
     [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]
@@ -14,11 +15,9 @@ fields = st.text(st.sampled_from('ab",\n\r é'), max_size=3).map(lambda text: '"
 
 def check(content: bytes) -> None:
     for separator in (",", "\t"):
-        frame = _plain_csv(content, separator)
+        frame = _plain(content, separator, None)
         if frame is not None:
-            rows, lines = _csv_rows("file", content, separator)
-            assert [tuple(row) for row in rows] == [tuple(frame.columns), *frame.rows()]
-            assert len(lines) == frame.height
+            assert joined("file", _careful("file", [content], separator, None, 1)).frame.equals(frame)
 
 
 @given(st.lists(pieces, max_size=30).map("".join))
@@ -42,7 +41,7 @@ def test_quoted_tables(rows: list[list[str]]) -> None:
 def test_rows_know_their_lines(text: str) -> None:
     content = ("x,y\n" + text).encode()
     try:
-        table = _delimited("file", content, ",")
+        table = joined("file", csv_parts("file", [content], ","))
     except RankdevError:
         return
     lines = [table.line_of(row) for row in range(table.frame.height)]
@@ -52,7 +51,7 @@ def test_rows_know_their_lines(text: str) -> None:
 
 def test_ordinary_files_are_read_fast() -> None:
     for text in ("a,b\nx,y\n", "a,b\r\nx,y\r\n", '"a","b"\n"x","y"', "a, b\n x,y "):
-        frame = _plain_csv(text.encode(), ",")
+        frame = _plain(text.encode(), ",", None)
         assert frame is not None
         assert frame.rows() == [("x", "y")]
         assert frame.columns == ["a", "b"]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.scores import Scores
+from rankdev.formats.parts import Table
 from rankdev.formats.streams import PathLike, Source
-from rankdev.formats.tables import Table, read_table
+from rankdev.formats.tables import read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +39,6 @@ def _records(source: Source) -> Table:
     try:
         records = json.loads(source.read())
         frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)
-    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+    except (ValueError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
         raise FileFormatError(source.name, f"this is not a list of JSON records ({error})") from None
     return Table(source.name, frame, lambda row: None)

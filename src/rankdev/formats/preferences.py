@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
+from rankdev.formats.parts import Table
 from rankdev.formats.streams import Kind, PathLike, Source
-from rankdev.formats.tables import Table, parse_table
+from rankdev.formats.tables import parse_table
 from rankdev.preferences import Preferences
 from rankdev.preferences.columns import frame_of_records
 from rankdev.preferences.presets import NAMES, SAYS, SIDES, WON_LOST, plain_name

@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.parts import Table, joined
+from rankdev.formats.records import read_json
 from rankdev.formats.runs import run_from_source, run_from_table
 from rankdev.formats.streams import PathLike, Source, plain_suffix
-from rankdev.formats.tables import Table, encode_table, joined, read_json, read_table
+from rankdev.formats.tables import encode_table, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.references.columns import check_once

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.parts import Table
+from rankdev.formats.records import json_entries
 from rankdev.formats.streams import PathLike, Source, plain_suffix
-from rankdev.formats.tables import Table, encode_table, read_json, read_table
+from rankdev.formats.tables import encode_table, table_batches
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.formats.writing import writing
+from rankdev.references.columns import item_series
+from rankdev.references.reference import as_id
 from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
+from rankdev.tabular import number_column, number_series, text_column, text_series
+
+_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items"}
+_ROWS = 200_000  # of a JSON run, made a table at once
 
 
 def read_run(
@@ -26,8 +37,8 @@ def read_run(
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
-    ``depth`` says how many positions of each query will be used: no more are kept of a TREC file, so that memory
-    stays small whatever its size.
+    ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
+    whatever the size of the file.
     """
     with Source(path, progress) as source:
         return run_from_source(source, Ordering(order, ties), depth)
@@ -37,21 +48,37 @@ def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int |
     """Read a run from an open source."""
     kind = source.kind
     if kind == "trec":
-        return _read_trec(source, ordering, depth)
+        parts = read_trec(source, RUN, ordering.order)
+        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth)
     if kind == "json":
-        return _read_json(source, ordering)
-    return run_from_table(read_table(source, kind), ordering)
+        return _read_json(source, ordering, depth)
+    return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
 
 
 def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
     """Make a run of a table that was read from a file."""
-    names = set(table.frame.columns)
-    if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
-        raise FileFormatError(table.name, "this looks like references; they belong before the runs")
+    return _run_of(table.name, [table], ordering)
+
+
+def _run_of(name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None) -> Run:
+    builder: RunBuilder | None = None
+    for table in tables:
+        names = set(table.frame.columns)
+        if builder is None:
+            if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
+                raise FileFormatError(name, "this looks like references; they belong before the runs")
+            if "score" not in names and "rank" in names:
+                ordering = Ordering("rank", ordering.ties)
+            builder = RunBuilder(ordering, depth, name)
+        try:
+            query, item = (text_column(table.frame, column, "a run") for column in ("query", "item"))
+            builder.add(query, item, number_column(table.frame, ordering.order, "a run").to_numpy())
+        except DataError as error:
+            table.fail(error)
     try:
-        return Run.from_table(table.frame, order=ordering.order, ties=ordering.ties)
+        return (builder or RunBuilder(ordering, depth, name)).finish()
     except DataError as error:
-        table.fail(error)
+        raise FileFormatError(name, str(error)) from None
 
 
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
@@ -72,26 +99,48 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
         stream.write(content)
 
 
-def _read_trec(source: Source, ordering: Ordering, depth: int | None) -> Run:
-    builder = RunBuilder(ordering, depth, source.name)
-    for frame, line_of in read_trec(source, RUN, ordering.order):
-        try:
-            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
-        except DataError as error:
-            raise FileFormatError(source.name, str(error), None if error.row is None else line_of(error.row)) from None
+def _read_json(source: Source, ordering: Ordering, depth: int | None) -> Run:
+    entries = json_entries(source)
+    first = next(entries)
+    entries = chain([first], entries)
+    if isinstance(first[1], dict):
+        if ordering.order == "rank":
+            raise FileFormatError(source.name, "a run {query: {item: score}} has no ranks; order it by score")
+        return _run_of(source.name, _score_tables(source.name, entries), ordering, depth)
     try:
-        return builder.finish()
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
-
-
-def _read_json(source: Source, ordering: Ordering) -> Run:
-    try:
-        return Run.of(read_json(source), order=ordering.order, ties=ordering.ties)
+        run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in entries})
     except FileFormatError:
         raise
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
+    return replace(run, depth=depth)
+
+
+def _score_tables(name: str, entries: Iterator[tuple[str, Any]]) -> Iterator[Table]:
+    """Make tables of about ``_ROWS`` rows of ``query, {item: score}``."""
+    held: dict[str, dict[str, Any]] = {}
+    rows = 0
+    for query, scores in entries:
+        if not isinstance(scores, dict):
+            raise FileFormatError(name, f"query {shown(query)} must be {{item: score}}; got {type(scores).__name__}")
+        held[query] = scores
+        rows += len(scores)
+        if rows >= _ROWS:
+            yield _score_table(name, held)
+            held, rows = {}, 0
+    yield _score_table(name, held)
+
+
+def _score_table(name: str, scores: dict[str, dict[str, Any]]) -> Table:
+    try:
+        columns = {
+            "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+            "item": item_series(scores),
+            "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+        }
+    except DataError as error:
+        raise FileFormatError(name, str(error)) from None
+    return Table(name, pl.DataFrame(columns), lambda row: None)
 
 
 def _json(run: Run) -> bytes:

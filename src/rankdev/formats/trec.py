@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.parts import Part
 from rankdev.formats.streams import HEAD_BYTES, Source, kind_of
 
 
@@ -41,10 +42,9 @@ QRELS = Layout(
 )
 
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
-Batch = tuple[pl.DataFrame, Callable[[int], int]]
 
 
-def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Batch]:
+def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Part]:
     """Give batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for piece in source.batches():
@@ -59,7 +59,7 @@ def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Batch]:
         first_line += text.count(b"\n")
 
 
-def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Batch:
+def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Part:
     """Read what is not plain single spaces throughout: bring the white space in order, or find the wrong line."""
     frame = _columns(_single_spaced(text), layout, number)
     if frame is None:
