@@ -128,7 +128,7 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
             record = loads(line)
             if not isinstance(record, dict):
                 raise DataError("this line is not a JSON object; expected one object on each line")
-            records.append({key: _with_ids(key, value) for key, value in record.items()})
+            records.append({key: _plain(key, value) for key, value in record.items()})
             lines.append(at)
         except DataError as error:
             raise FileFormatError(name, str(error), at) from None
@@ -142,10 +142,12 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
     return frame, lines.__getitem__
 
 
-def _with_ids(key: str, value: Any) -> Any:
-    """Make identifiers text, so that a column that mixes numbers and text has one type."""
+def _plain(key: str, value: Any) -> Any:
+    """Make identifiers text, and true a number as it is elsewhere, so that a column has one type in every batch."""
     if key in ("tiers", "items") and isinstance(value, list):
         return [[as_id(item) for item in tier] if isinstance(tier, list) else as_id(tier) for tier in value]
+    if key in ("score", "rank") and isinstance(value, bool):
+        return int(value)
     return as_id(value) if ALIASES.get(key, key) in ("query", "item") and value is not None else value
 
 

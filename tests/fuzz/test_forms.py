@@ -1,0 +1,62 @@
+"""One collection, in memory and in every kind of file, whole or in small batches, gives one number."""
+
+import gzip
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+import rankdev as rd
+from rankdev.formats import streams
+from tests.formats.samples import parquet, table
+from tests.fuzz.files import FILES, seeds, small_batches
+
+MEASURES = ["RDQ@3", "nDCG@3", "AP@5", "RR@10"]
+Values = dict[str, dict[str, float]]
+
+
+def made(chance: Random) -> tuple[Values, Values]:
+    items = chance.sample(["d1", "d2", "é", "007", "7", "x^2", "a,b", '"q"', "d\u00a0e"], 6)
+    queries = chance.sample(["q1", "2", "ü", "q-4"], chance.randint(1, 3))
+    grades = {query: {item: chance.choice([0, 1, 2, 3]) for item in items} | {"best": 4} for query in queries}
+    scores = [0.5, 1.0, 1.0, 2.0, -1.0, 1 + 1e-9, 0.1 + 0.2, 1e300]
+    returned = [(query, chance.sample([*items, "best", "other"], chance.randint(1, 8))) for query in queries]
+    return grades, {query: {item: chance.choice(scores) for item in kept} for query, kept in returned}
+
+
+def forms(folder: Path, values: Values, name: str, line: str) -> dict[str, Any]:
+    frame = table(values, name)
+    contents = {
+        "trec": "".join(line.format(*row) + "\n" for row in frame.rows()).encode(),
+        "csv": frame.write_csv().encode(),
+        "tsv": frame.write_csv(separator="\t").encode(),
+        "jsonl": "".join(json.dumps(row) + "\n" for row in frame.to_dicts()).encode(),
+        "parquet": parquet(frame),
+    }
+    found: dict[str, Any] = {"polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    for suffix, content in contents.items():
+        for ending, packed in (("", content), (".gz", gzip.compress(content)), (".zst", zstandard.compress(content))):
+            found[suffix + ending] = folder / f"{name}.{suffix}{ending}"
+            found[suffix + ending].write_bytes(packed)
+    return found
+
+
+def test_all_forms_give_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed, chance in enumerate(seeds(max(4, FILES // 60))):
+        grades, scores = made(chance)
+        references = {"from_grades": rd.References.from_grades(grades)} | forms(tmp_path, grades, "grade", "{} 0 {} {}")
+        runs = {"dict": scores, "run": rd.Run.from_scores(scores)}
+        runs |= forms(tmp_path, scores, "score", "{} Q0 {} 1 {!r} 7")
+        runs["json"] = tmp_path / "run.json"
+        runs["json"].write_text(json.dumps(scores))
+        small_batches(chance, monkeypatch)
+        monkeypatch.setattr(streams, "HEAD_BYTES", 1 << 16)  # less does not tell a Parquet file from others
+        first = rd.evaluate(references.pop("from_grades"), runs, MEASURES).values
+        assert (first == first[0]).all(), f"seed {seed}: {grades} {scores}"
+        for form, other in references.items():
+            values = rd.evaluate(other, {"run": scores}, MEASURES).values
+            np.testing.assert_array_equal(values[0], first[0], err_msg=f"seed {seed}: {form}")
