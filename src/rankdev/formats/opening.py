@@ -24,16 +24,7 @@ def opened(path: str, waiting: Callable[[], None]) -> Any:
 
     Nothing blocks for good, so that the reader can be interrupted, also in a thread: ``waiting`` raises to end it.
     """
-    try:
-        raw = _standard_input() if path == "-" else _file(path)
-    except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: this is a folder; give a file") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"{path!r} is not the name of a file") from None
+    raw = _standard_input() if path == "-" else _file(path)
     return io.BufferedReader(_Patient(raw, waiting), 1 << 16) if _may_wait(raw) else raw
 
 
@@ -127,9 +118,18 @@ def _standard_input() -> Any:
 
 
 def _file(path: str) -> Any:
-    if os.name == "posix" and stat.S_ISFIFO(os.stat(path).st_mode):  # to open it would wait for a writer
-        return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
-    return open(path, "rb")
+    try:
+        if os.name == "posix" and stat.S_ISFIFO(os.stat(path).st_mode):  # to open it would wait for a writer
+            return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: this is a folder; give a file") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+    except ValueError:
+        raise UsageError(f"{path!r} is not the name of a file") from None
 
 
 def _may_wait(raw: Any) -> bool:

@@ -49,7 +49,7 @@ def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int |
     kind = source.kind
     if kind == "trec":
         parts = read_trec(source, RUN, ordering.order)
-        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth)
+        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, checked=True)
     if kind == "json":
         return _read_json(source, ordering, depth)
     return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
@@ -60,7 +60,10 @@ def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
     return _run_of(table.name, [table], ordering)
 
 
-def _run_of(name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None) -> Run:
+def _run_of(
+    name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None, *, checked: bool = False
+) -> Run:
+    """Put the batches of a run together; ``checked`` says that columns are known to hold ids and finite numbers."""
     builder: RunBuilder | None = None
     for table in tables:
         names = set(table.frame.columns)
@@ -71,14 +74,19 @@ def _run_of(name: str, tables: Iterable[Table], ordering: Ordering, depth: int |
                 ordering = Ordering("rank", ordering.ties)
             builder = RunBuilder(ordering, depth, name)
         try:
-            query, item = (text_column(table.frame, column, "a run") for column in ("query", "item"))
-            builder.add(query, item, number_column(table.frame, ordering.order, "a run").to_numpy())
+            frame = table.frame if checked else _columns(table.frame, ordering.order)
+            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
         except DataError as error:
             table.fail(error)
     try:
         return (builder or RunBuilder(ordering, depth, name)).finish()
     except DataError as error:
         raise FileFormatError(name, str(error)) from None
+
+
+def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
+    ids = [text_column(frame, name, "a run") for name in ("query", "item")]
+    return pl.DataFrame([*ids, number_column(frame, number, "a run")])
 
 
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
