@@ -127,3 +127,20 @@ def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folde
     assert f"interrupted; finished at 4, 6 queries; to go on: --resume half.{form}\n" in done.err
     assert rankdev(*call, "--resume", f"half.{form}", "-o", f"half.{form}").status == 0
     assert (folder / f"half.{form}").read_bytes() == (folder / f"whole.{form}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.json", "s.jsonl", "s.parquet", "s.csv.gz", "s.jsonl.zst"])
+def test_compare_reads_what_eval_writes_missing_values_included(rankdev, name):
+    import rankdev as rd
+
+    call = (PLACES, BLENDED, NEAREST, "-m", "RDQ@5", "-m", "Tau@5")
+    assert rankdev("eval", *call, "-q", "-o", name).status == 0
+    again = rd.read_scores(name)
+    expected = rd.evaluate(PLACES, {"blended": BLENDED, "nearest": NEAREST}, ["RDQ@5", "Tau@5"])
+    assert (
+        again.to_polars()
+        .sort("system", "query", "measure")
+        .equals(expected.to_polars().sort("system", "query", "measure"))
+    )
+    assert expected.to_polars()["value"].null_count()
+    assert rankdev("compare", "--scores", name, "-m", "RDQ@5").status == 0

@@ -27,6 +27,8 @@ def read_scores(path: PathLike) -> Scores:
     frame = table.frame
     if "query" in frame.columns:
         frame = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
+    if "value" in frame.columns and frame["value"].dtype == pl.String:  # CSV writes what is missing as nothing
+        frame = frame.with_columns(pl.col("value").replace("", None))
     try:
         return Scores.from_table(frame)
     except DataError as error:
