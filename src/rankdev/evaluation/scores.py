@@ -225,10 +225,7 @@ def _name_list(names: Any, what: str) -> Sequence[str]:
     """Refuse what is no list of names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise UsageError(f"{what} must be a list of names; got {shown(names)}")
-    listed = list(names)
-    if not listed:
-        raise UsageError(f"{what} is an empty list; name at least one, or leave it out for all")
-    return listed
+    return list(names)
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:

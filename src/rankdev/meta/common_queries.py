@@ -32,7 +32,10 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
     if isinstance(measures, str):
         raise UsageError(f"measures must be a list of texts; got {measures!r}")
-    return found if measures is None else found.select(measures=measures)
+    chosen = found if measures is None else found.select(measures=measures)
+    if not chosen.measures:
+        raise UsageError("measures is an empty list; name at least one, or leave it out for all")
+    return chosen
 
 
 def panels(scores: Scores, at_least: int = 2) -> list[Panel]:

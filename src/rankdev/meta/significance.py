@@ -171,6 +171,8 @@ def _wanted(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indi
     names = [baselines] if isinstance(baselines, str) else baselines
     # refuses unknown names, and takes repeated ones once
     targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
+    if not targets:
+        raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
     others = [i for i in range(len(scores.systems)) if i not in targets]
     if not others:
         raise UsageError("every system is a baseline; leave at least one to compare with them")
