@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
+from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
 from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position import fit_order_effect, order_gifts
+from rankdev.preferences.position import correct_order, fit_order_effect
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units
@@ -167,11 +167,61 @@ def test_scores_without_gifts_have_the_same_strengths():
     rng = np.random.default_rng(5)
     judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
     found, pairs = fit_order_effect(judged, 0.1), judged.pairs
-    given = np.bincount(pairs.of, order_gifts(judged, 0.1), len(pairs.first))
+    given = np.bincount(pairs.of, correct_order(judged, 0.1).gifts, len(pairs.first))
     gradient, _, _ = replace(pairs, score=pairs.score - given).linearise(found.strength)
     assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
     plain, _, _ = pairs.linearise(found.strength)
     assert np.abs(plain - 0.1 * found.strength).max() > 0.1
+
+
+@pytest.mark.parametrize("words", [("a", "b"), ("a", "b", "tie")])
+def test_strengths_without_the_position_bias(words):
+    rng = np.random.default_rng(0)
+    # two items equally good, but x is shown first four times out of five, to judges who like the first
+    rows = []
+    for k in range(600):
+        a, b = "xy" if k % 5 else "yx"
+        said = words[2] if len(words) == 3 and k % 4 == 0 else words[int(rng.random() > 0.75)]
+        rows.append({"a": a, "b": b, "winner": said, "worker": f"w{k % 30}_{k}"})
+    judged = Preferences.from_rows(rows)
+    ignored, corrected = strengths(judged), strengths(judged, position="correct")
+    assert ignored.to_polars()["low"][0] > 0
+    assert abs(corrected.values[0]) < abs(ignored.values[0]) / 3
+    assert corrected.to_polars()["low"][0] < 0
+    assert corrected.position == "correct"
+    assert len(tiers(corrected).tiers["all"]) == 1
+    with pytest.raises(UsageError, match="position='correct' belongs to method='bradley-terry'"):
+        strengths(judged, "crowd-bt", position="correct")
+    with pytest.raises(UsageError, match="do not say which item was shown first"):
+        strengths(Preferences.from_rows([("q", "x", "y")]), position="correct")
+    with pytest.raises(UsageError, match="unknown position 'corect'; did you mean correct"):
+        strengths(judged, position="corect")
+
+
+def test_the_corrected_fit_is_the_fit_with_the_order_effect():
+    judged = Preferences.from_rows([*shown(np.random.default_rng(7), {"w": 1.0, "v": 1.0})])
+    found = fit_order_effect(judged, 0.1)
+    fitted = strengths(replace(judged, worker=None, workers=()), position="correct").values
+    assert fitted == pytest.approx(found.strength - found.strength.mean(), abs=1e-4)
+
+
+def test_the_doubt_about_the_order_effect_is_part_of_the_strengths_doubt():
+    rng = np.random.default_rng(2)
+    rows = [row | {"query": query} for query in "qr" for row in shown(rng, {"w": 0.8}, judgments=60, items=4)]
+    judged = replace(Preferences.from_rows(rows), worker=None, workers=())
+    found = fit_order_effect(judged, 0.1)
+    pairs, n = found.pairs, len(judged.items)
+    design = np.zeros((len(pairs.first), n + 1))
+    every = np.arange(len(design))
+    design[every, pairs.first], design[every, pairs.second], design[:, n] = 1, -1, 1
+    chance = 1 / (1 + np.exp(-design @ [*found.strength, found.effect]))
+    information = design.T @ ((pairs.count * chance * (1 - chance))[:, None] * design)
+    information[:n, :n] += 0.1 * np.eye(n)
+    covariance = np.linalg.inv(information)[:4, :4]
+    centre = np.eye(4) - 0.25
+    expected = np.sqrt(np.diag(centre @ covariance @ centre))
+    fitted = strengths(judged, position="correct")
+    assert fitted.standard_errors[:4] == pytest.approx(expected, rel=1e-3)
 
 
 def test_diagnostics_show_how_often_the_first_wins():

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
+from rankdev.preferences.models import Options
 from rankdev.preferences.newton import maximise
 from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.position import PositionBias, position_bias
 from rankdev.preferences.resampling import generator
-from rankdev.preferences.strengths import strengths
+from rankdev.preferences.strengths import fit_model
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -168,8 +169,9 @@ def _misfit(judged: Preferences, simulations: int, rng: np.random.Generator) -> 
     if judged.share is not None:
         return np.nan, np.nan
     plain = replace(judged, weight=None)
-    fit = strengths(plain, ties="davidson", ridge=RIDGE, disconnected="split")
-    pairs, tie_rate = replace(fit.preferences, weight=None).pairs, fit.tie_rate  # whole judgments, to be drawn again
+    # every judgment counts, repeated ones too: they are what is drawn again
+    fit = fit_model(plain, "bradley-terry", Options(RIDGE, "davidson"))
+    pairs, tie_rate = plain.pairs, fit.tie_rate
     found = _pearson(pairs, fit.values, tie_rate)
     chances = _chances(fit.values[pairs.first] - fit.values[pairs.second], tie_rate)
     drawn = np.empty(simulations)

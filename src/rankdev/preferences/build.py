@@ -21,6 +21,7 @@ def tiers_from_preferences(
     *,
     ridge: float = 0.1,
     ties: str = "auto",
+    position: str = "ignore",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
@@ -39,6 +40,7 @@ def tiers_from_preferences(
         method,
         ridge=ridge,
         ties=ties,
+        position=position,
         disconnected=disconnected,
         worker_prior=worker_prior,
     )
@@ -60,6 +62,7 @@ def resample_references(
     seed: int = 0,
     ridge: float = 0.1,
     ties: str = "auto",
+    position: str = "ignore",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
@@ -76,6 +79,7 @@ def resample_references(
         method,
         ridge=ridge,
         ties=ties,
+        position=position,
         disconnected=disconnected,
         worker_prior=worker_prior,
     )

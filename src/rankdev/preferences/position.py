@@ -61,6 +61,21 @@ class OrderEffect:
     effect: float
     information: float
     leverage: Floats  # of each oriented pair: how far a judgment tells of β rather than of strengths
+    coupling: Floats  # k, of each item: k kᵀ is the information on a query's strengths that is lost to β
+
+
+@dataclass(frozen=True, eq=False)
+class OrderCorrection:
+    """What the order of presentation did to each judgment.
+
+    ``gifts`` are the parts of the judgments' scores, seen from the first item of their pair, that the order gave.
+    Less these, the scores are best explained by the same strengths: the plain model's surprise about them is that of
+    the model with the order effect about the scores themselves. ``variance`` is each judgment's in that model.
+    """
+
+    gifts: Floats
+    variance: Floats
+    coupling: Floats
 
 
 def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: float = 0.0) -> OrderEffect:
@@ -83,19 +98,27 @@ def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: 
         safe = 1.0 if change <= 1.25 else np.log1p(change) / change
         strength, effect = strength + safe * ahead, effect + safe * step
     leverage = 1.0 - both[pairs.first, 1] + both[pairs.second, 1]
-    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage)
+    coupling = _coupling(pairs, curvature, mixed, both[:, 1], information)
+    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage, coupling)
 
 
-def order_gifts(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> Floats:
-    """Say how much of each judgment's score, seen from its pair's first item, the order of presentation gave.
+def _coupling(pairs: Pairs, curvature: Floats, mixed: Floats, moved: Floats, information: float) -> Floats:
+    """Divide the mixed curvature by the root of what holds β: all judgments of a query, and what others tell of β."""
+    queries = len(pairs.starts) - 1
+    query = np.repeat(np.arange(queries), np.diff(pairs.starts))
+    own = sums(query[pairs.first], curvature, queries)
+    told = own - sums(query, mixed * moved, queries)
+    return np.asarray(mixed / np.sqrt(np.maximum(own + information - told, 1e-12))[query])
 
-    Less these gifts, the scores are the best the plain model can explain by the same strengths: at the fitted
-    strengths its surprise about them is the surprise of the model with the order effect about the scores themselves.
-    """
+
+def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> OrderCorrection:
+    """Fit the order effect, and say what the plain model must be told to have the strengths of the model with it."""
     found = fit_order_effect(preferences, ridge, tie_rate=tie_rate)
     pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
-    given = (moments(d + found.effect, tie_rate)[0] - moments(d, tie_rate)[0])[pairs.of]
-    return np.where((pairs.first < pairs.second)[pairs.of], given, -given)
+    mean, variance = moments(d + found.effect, tie_rate)
+    given = (mean - moments(d, tie_rate)[0])[pairs.of]
+    gifts = np.where((pairs.first < pairs.second)[pairs.of], given, -given)
+    return OrderCorrection(gifts, variance[pairs.of], found.coupling)
 
 
 def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: float = 0.95) -> PositionBias:

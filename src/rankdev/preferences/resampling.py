@@ -55,7 +55,7 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
     from rankdev.preferences.strengths import fit_model
 
     judged, prior = fit.preferences, (2.0, 1.0) if fit.workers is None else fit.workers.prior
-    options = Options(fit.ridge, fit.ties, prior, fit.confidence)
+    options = Options(fit.ridge, fit.ties, prior, fit.confidence, fit.position)
     for weight in resample_weights(judged, resamples, seed):
         pairs = judged.pairs.weighted(judged, weight)
         yield fit_model(replace(judged, weight=weight), fit.method, options, pairs, near=fit)

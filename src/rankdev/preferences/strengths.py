@@ -15,6 +15,7 @@ from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs
+from rankdev.preferences.position import check_order
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.uncertainty import clustered_factors, factors
 from rankdev.preferences.workers import WorkerQuality, counted_once
@@ -27,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 METHODS = tuple(MODELS)
 TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
+POSITION = ("ignore", "correct")
 DISCONNECTED = ("error", "split", "largest")
 
 
@@ -53,9 +55,10 @@ class Strengths(Result):
     workers: WorkerQuality | None = field(default=None, repr=False)
     surprise: Floats | None = field(default=None, repr=False)
     coupling: Any = field(default=None, repr=False)
+    position: str = "ignore"
     remarks: tuple[str, ...] = ()
 
-    made_with = ("method", "ridge", "ties", "confidence")
+    made_with = ("method", "ridge", "ties", "position", "confidence")
 
     @cached_property
     def factors(self) -> list[Floats]:
@@ -121,6 +124,7 @@ def strengths(
     *,
     ridge: float = 0.1,
     ties: str = "auto",
+    position: str = "ignore",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     confidence: float = 0.95,
@@ -130,7 +134,8 @@ def strengths(
     ``method`` is ``bradley-terry``, ``consistent``, ``crowd-bt`` (needs workers) or ``rank-centrality``.
     ``ridge`` pulls strengths towards each other; ``ties`` counts a tie as ``half`` a win each or by ``davidson``'s
     model, which is what ``auto`` takes where the method knows it. Several answers of one worker to one pair
-    weigh as much as one.
+    weigh as much as one. ``position="correct"`` takes from the judgments what the order of presentation gave: see
+    :func:`position_bias`.
     Items that no chain of comparisons connects cannot be ordered: ``disconnected`` makes that an ``error``,
     ``split``s the query into one per group, or keeps the ``largest`` group.
 
@@ -140,12 +145,13 @@ def strengths(
     [0.52, -0.52]
     """
     _check(preferences, method, ridge, ties, disconnected)
+    _check_position(preferences, method, ridge, position)
     _check_levels(worker_prior, confidence)
     preferences = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
     known = MODELS[method].ties[0] if ties == "auto" else ties
-    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, confidence))
+    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, confidence, position))
 
 
 def fit_model(
@@ -169,6 +175,7 @@ def fit_model(
         fit.workers,
         fit.surprise,
         fit.coupling,
+        options.position,
     )
 
 
@@ -212,6 +219,16 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
         raise UsageError(f"strengths takes Preferences; got {type(preferences).__name__}; {remedy}")
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
+
+
+def _check_position(preferences: Preferences, method: str, ridge: float, position: str) -> None:
+    if position not in POSITION:
+        raise UsageError(f"unknown position {position!r}{suggestion(str(position), POSITION)}: {', '.join(POSITION)}")
+    if position == "correct":
+        check_order(preferences)
+        if not MODELS[method].corrects_position or ridge == 0:
+            able = ", ".join(name for name, model in MODELS.items() if model.corrects_position)
+            raise UsageError(f"position='correct' belongs to method={able!r} with a ridge above 0")
 
 
 def check_ridge(ridge: Any) -> None:

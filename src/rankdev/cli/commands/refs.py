@@ -151,6 +151,13 @@ def merge(sources: tuple[str, ...], output: str, method: str, unranked: str) -> 
 )
 @click.option("--ridge", default=0.1, show_default=True, help="Pull of all strengths towards each other.")
 @click.option(
+    "--position",
+    type=click.Choice(["ignore", "correct"]),
+    default="ignore",
+    show_default=True,
+    help="Take from the judgments what the order of presentation gave (bradley-terry).",
+)
+@click.option(
     "--ties",
     type=click.Choice(TIES),
     default="auto",

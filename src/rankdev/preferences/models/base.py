@@ -28,6 +28,7 @@ class Options:
     ties: str = "auto"
     worker_prior: tuple[float, float] = (2.0, 1.0)
     confidence: float = 0.95
+    position: str = "ignore"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,7 @@ class Model(ABC):
     name: ClassVar[str]
     about: ClassVar[str]
     ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can read ties, the best first
+    corrects_position: ClassVar[bool] = False
     rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy.typing as npt
 
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import Fit, maximise
-from rankdev.preferences.pairs import Pairs, moments, surprises
+from rankdev.preferences.pairs import Pairs, moments, sums, surprises
+from rankdev.preferences.position import correct_order
 
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
@@ -24,25 +26,39 @@ class BradleyTerry(Model):
     name = "bradley-terry"
     about = "log-strengths by maximum likelihood, with a ridge"
     ties = ("davidson", "half")
+    corrects_position = True
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
-        """Maximise the penalised likelihood."""
-        tie_rate = 0.0
-        if options.ties == "davidson" and pairs.ties.any():
-            fit, tie_rate = _davidson(pairs, options.ridge)
-        else:
-            fit = maximise(pairs, options.ridge)
+        """Maximise the penalised likelihood; where asked, of the scores less what the order of presentation gave."""
+        from scipy.sparse import csr_array
+
+        fit, tie_rate = _maximised(pairs, options)
+        given, coupling, curvature = np.zeros(len(preferences)), None, None
+        if options.position == "correct":
+            order = correct_order(preferences, options.ridge, tie_rate)
+            weight = 1.0 if preferences.weight is None else preferences.weight
+            given, coupling = weight * order.gifts, csr_array(order.coupling[:, None])
+            pairs = replace(pairs, score=pairs.score - sums(pairs.of, given, len(pairs.first)))
+            curvature = sums(pairs.of, weight * order.variance, len(pairs.first))
+            fit, tie_rate = _maximised(pairs, options)
         expected, _ = moments(fit.strength[pairs.first] - fit.strength[pairs.second], tie_rate)
         return Fitted(
             fit.strength,
             pairs,
             fit.iterations,
             fit.converged,
-            fit.curvature,
+            fit.curvature if curvature is None else curvature,
             fit.penalty,
-            surprises(preferences, pairs, expected),
-            tie_rate=tie_rate,
+            surprises(preferences, pairs, expected) - given,
+            coupling,
+            tie_rate,
         )
+
+
+def _maximised(pairs: Pairs, options: Options) -> tuple[Fit, float]:
+    if options.ties == "davidson" and pairs.ties.any():
+        return _davidson(pairs, options.ridge)
+    return maximise(pairs, options.ridge), 0.0
 
 
 def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
