@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-extras fuzz check docs wheel lock clean
+.PHONY: setup demo test calibrate test-extras fuzz check docs wheel lock clean
 
 setup: .venv/.done
 
@@ -27,6 +27,10 @@ test-extras: setup
 # what make test does for a few seconds, with 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
 	RANKDEV_FUZZ=$(or $(FILES),30000) $(BIN)/python -m pytest tests/fuzz
+
+# every statistical claim at length; writes docs/calibration.md
+calibrate: setup
+	$(BIN)/python -m tests.calibration
 
 check: setup
 	$(BIN)/ruff check src tests benchmarks

@@ -338,3 +338,54 @@ def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
         power(gapped, resume=tmp_path / "none.json", **OPTIONS_TO_RESUME)
     with pytest.raises(UsageError, match="resume must be an earlier result"):
         power(gapped, resume=7, **OPTIONS_TO_RESUME)
+
+
+@pytest.fixture
+def two_measures(make_scores, rng):
+    """Four systems on 300 queries, clearly better told apart by the first measure."""
+    ability = np.array([0, 0.2, 0.35, 0.5])[:, None]
+    return make_scores(np.stack([rng.normal(0, s, (4, 300)) + ability for s in (0.7, 3.0)], axis=2))
+
+
+def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
+    found = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99, intervals=100)
+    table = found.to_polars()
+    assert table.columns[-2:] == ["low", "high"]
+    assert ((table["low"] <= table["power"]) & (table["power"] <= table["high"])).all()
+    row = found.summary(100).row(0, named=True)
+    for name in ("p10", "p50", "p90", "n80"):
+        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    assert found.differences(100).row(0, named=True)["clear"]
+    assert found.clearly_best(100) == "m0"
+    plain = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99)
+    assert np.array_equal(plain.power, found.power)
+    with pytest.raises(UsageError, match="need intervals"):
+        plain.differences()
+
+
+def test_the_same_measure_twice_has_no_clearly_best(make_scores, rng):
+    one = rng.normal(0, 1, (4, 300)) + np.array([0, 0.2, 0.35, 0.5])[:, None]
+    found = power(make_scores(np.stack([one, one], axis=2)), sizes=[100], subsamples=20, permutations=99, intervals=50)
+    assert found.differences().select("difference", "low", "high", "clear").row(0) == (0, 0, 0, False)
+    assert found.clearly_best() is None
+
+
+def test_more_queries_in_the_pool_leave_less_open(make_scores, rng):
+    widths = []
+    for pool in (150, 1500):
+        values = rng.normal(0, 1, (2, pool)) + np.array([[0], [0.3]])
+        found = power(make_scores(values), sizes=[100], subsamples=50, permutations=99, intervals=100)
+        widths.append((found.doubt.power[1] - found.doubt.power[0]).item())
+    assert widths[1] < 0.7 * widths[0]
+
+
+def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
+    scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
+    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, pool="new")
+    assert found.sizes == (30, 80)
+    assert not found.remarks
+    same = power(scores, sizes=[30], subsamples=50, permutations=99)
+    assert found.power[0, 0, 0] != same.power[0, 0, 0]
+    assert np.array_equal(found.rejected, same.rejected)
+    with pytest.raises(UsageError, match="expected one of same, new"):
+        power(scores, sizes=[30], pool="old")

@@ -1,4 +1,4 @@
-"""Kendall's τ-b for many orderings at once."""
+"""Kendall's τ-b, and τ_ap which weighs the top, for many orderings at once."""
 
 from __future__ import annotations
 
@@ -25,3 +25,25 @@ def tau_b(left: Floats, right: Floats, tolerance: float = 0.0) -> Floats:
 
 def _signs(apart: Floats, tolerance: float) -> Floats:
     return np.where(np.abs(apart) <= tolerance, 0.0, np.sign(apart))
+
+
+def tau_ap(estimate: Floats, truth: Floats, tolerance: float = 0.0) -> Floats:
+    """Give the AP correlation (Yilmaz, Aslam and Robertson 2008) along the last axis; the sides broadcast.
+
+    For each system that the estimate puts below others, the share of these that are truly above it, averaged; ties in
+    the truth count half, and systems that tie for the top in the estimate have none above. NaN where either side is
+    constant.
+
+    >>> truth = np.array([4.0, 3, 2, 1])
+    >>> tau_ap(np.array([[4.0, 3, 2, 1], [1, 2, 3, 4], [3, 4, 2, 1], [4, 3, 1, 2]]), truth).round(4).tolist()
+    [1.0, -1.0, 0.3333, 0.7778]
+    """
+    above = estimate[..., None, :] - estimate[..., :, None] > tolerance  # [..., system, the others]
+    apart = truth[..., None, :] - truth[..., :, None]
+    right = np.where(np.abs(apart) <= tolerance, 0.5, apart > 0)
+    counts = above.sum(axis=-1)
+    shares = (above * right).sum(axis=-1) / np.maximum(counts, 1)
+    with np.errstate(invalid="ignore"):
+        mean = shares.sum(axis=-1) / (counts > 0).sum(axis=-1)
+    constant = (np.abs(apart) <= tolerance).all(axis=(-1, -2))
+    return np.where(constant, np.nan, 2 * mean - 1)

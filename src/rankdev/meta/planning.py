@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
+from rankdev.meta.t_power import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
-LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
-    *("queries", "low", "high", "resampled", "detectable"),
+    *("queries", "low", "high", "assured", "resampled", "detectable"),
 )
+SMALLEST = 10  # queries of a pilot from which its interval was seen to hold
+SURE = 0.93  # confidence whose lower end holds in 90% of pilots, skewed ones such as those of AP@5 included
+HEAVY = 8.0  # kurtosis above which it was seen to hold less often than it says
 ROUNDING = 1e-12  # spread up to which differences are equal
 
 
@@ -31,7 +35,9 @@ class Plan(Result):
     """Queries needed to tell two systems apart, and what the pilot can tell by itself.
 
     ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
-    the pilot's uncertainty; ``resampled`` is the answer by resampling the pilot with replacement, none
+    the pilot's uncertainty, infinite above where the pilot cannot exclude that there is no difference; ``assured``
+    is the number at which the power is reached with 90% certainty, not only on average;
+    ``resampled`` is the answer by resampling the pilot with replacement, none
     where it would need too many queries. ``detectable`` is the smallest difference that the pilot's own
     number of queries would detect. Answers beyond ten million are infinite.
     """
@@ -46,6 +52,7 @@ class Plan(Result):
     queries: float
     low: float
     high: float
+    assured: float
     resampled: float | None
     detectable: float
     curve: tuple[Floats, Floats, Floats] = field(repr=False)
@@ -85,7 +92,8 @@ def plan(
     """Plan the number of queries for a paired two-sided comparison of systems ``a`` and ``b``.
 
     ``difference`` is the smallest difference of means that matters; without it the pilot's own is taken,
-    which makes the interval much wider because that difference is itself uncertain.
+    which makes the interval much wider because that difference is itself uncertain. The pilot needs at least
+    10 queries.
 
     >>> rng = np.random.default_rng(0)
     >>> values = rng.normal(0.5, 0.1, (2, 40, 1))
@@ -103,11 +111,17 @@ def plan(
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
     target = abs(observed) if difference is None else difference
-    low, high = bounded_effect(apart, difference, seed)
+    low, high = bounded_effect(apart, difference)
+    sure, _ = bounded_effect(apart, difference, confidence=SURE)
+    remarks = _remarks(apart)
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)
     # moved to the difference that matters, the better system first, so that skew stays on its side
-    shifted = target + (apart - observed) * (-1.0 if observed < 0 else 1.0)
+    # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
+    wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
+    shifted = target + (apart - observed) * wider
     draws = _Resampling(shifted, alpha, seed)
     return Plan(
         a,
@@ -120,89 +134,72 @@ def plan(
         queries,
         queries_for(high, power, alpha),
         queries_for(low, power, alpha),
+        queries_for(sure, power, alpha),
         draws.queries_for(power, queries),
         detectable_effect(len(apart), power, alpha) * deviation,
         draws.curve(effect, queries),
         power,
         alpha,
         seed,
+        remarks,
     )
 
 
-def t_power(n: float, effect: float, alpha: float) -> float:
-    """Give the power of the two-sided paired t-test with n queries at a standardised effect.
-
-    The noncentral t-distribution is integrated over the spread that a sample may show, because library
-    routines for it return NaN at large effects.
-    """
-    from scipy import special
-
-    nodes, weights = _nodes()
-    spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
-    need = special.stdtrit(n - 1, 1 - alpha / 2) * spread
-    shift = effect * np.sqrt(n)
-    return float(weights @ (special.ndtr(shift - need) + special.ndtr(-shift - need)) / 2)
-
-
-@cache
-def _nodes() -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(200)
-
-
-def queries_for(effect: float, power: float, alpha: float) -> float:
-    """Give the smallest number of queries with that power, infinite above ten million.
-
-    >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
-    34.0
-    """
-    return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
-
-
-def detectable_effect(n: int, power: float, alpha: float) -> float:
-    """Give the smallest standardised effect that n queries detect with that power."""
-    from scipy import optimize
-
-    return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
-
-
-def smallest(holds: Any, low: int, limit: int) -> float:
-    """Find the first n for which something that stays true becomes true: doubling, then halving.
-
-    Simulated power is not quite monotone at small n, so that something must hold at 2n as well.
-    """
-    high = low
-    while not (holds(high) and holds(2 * high)):
-        low, high = high, 2 * high
-        if high > limit:
-            return np.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return float(high)
+def _remarks(apart: Floats) -> tuple[str, ...]:
+    kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
+    if kurtosis <= HEAVY:
+        return ()
+    return (
+        f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
+        " too narrow, and more queries in the pilot would tell",
+    )
 
 
 def _pilot(scores: Scores) -> Floats:
     values = panels(scores)[0].values[:, :, 0]
-    if len(values) < 3:
-        raise DataError(f"a pilot needs at least 3 queries that both systems answer; got {len(values)}")
+    if len(values) < SMALLEST:
+        raise DataError(f"a pilot needs at least {SMALLEST} queries that both systems answer; got {len(values)}")
     apart: Floats = values[:, 0] - values[:, 1]
     return apart
 
 
-def bounded_effect(apart: Floats, difference: float | None, seed: int) -> tuple[float, float]:
-    """Bound the standardised effect (2.5% and 97.5%) by resampling the pilot's queries."""
-    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 0])))
-    drawn = apart[generator.integers(0, len(apart), (RESAMPLES, len(apart)))]
-    means = np.abs(drawn.mean(axis=1)) if difference is None else np.full(RESAMPLES, difference)
-    # a resample repeats queries, so its spread is too small by (n − 1)/n on average
-    spread = drawn.std(axis=1, ddof=1) * np.sqrt(len(apart) / (len(apart) - 1))
-    varied = spread > ROUNDING
-    if not varied.any():
+def bounded_effect(apart: Floats, difference: float | None, confidence: float = 0.95) -> tuple[float, float]:
+    """Bound the standardised effect between which the truth lies with that confidence; 0 where the sign is open.
+
+    For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
+    queries show too little of it; for the pilot's own by the effect's standard error, skewness and kurtosis included.
+    """
+    n, spread = len(apart), float(apart.std(ddof=1))
+    if spread <= ROUNDING:
         return np.inf, np.inf
-    # equal differences tell nothing about the spread, but none at all still tell that there may be no effect
-    effects = np.divide(means, spread, out=np.zeros(RESAMPLES), where=varied)[varied | (means < ROUNDING)]
-    low, high = np.quantile(effects, [0.025, 0.975], method="nearest")
+    if difference is not None:
+        low, high = _deviation(apart, confidence)
+        return difference / high, difference / low
+    score = (apart - apart.mean()) / spread
+    effect = abs(float(apart.mean())) / spread
+    skew = float((score**3).mean()) * (1 if apart.mean() > 0 else -1)
+    shape = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
+    reach = special.stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(shape / n)
+    centre = (1 - 3 / (4 * n - 5)) * effect
+    return max(centre - reach, 0.0), centre + reach
+
+
+def _deviation(apart: Floats, confidence: float) -> tuple[float, float]:
+    n, z = len(apart), special.ndtri((1 + confidence) / 2)
+    factor = n / (n - z)
+    kurtosis = max(heaviness(apart), 3 + 2 * float(np.clip((n - 10) / 15, 0, 1)))
+    middle = np.log(factor * apart.var(ddof=1))
+    reach = z * factor * np.sqrt((kurtosis - (n - 3) / n) / (n - 1))
+    low, high = np.exp((middle - reach) / 2), np.exp((middle + reach) / 2)
     return float(low), float(high)
+
+
+def heaviness(apart: Floats) -> float:
+    """Give the kurtosis (3 for normal differences) around a mean without the largest and smallest few."""
+    n = len(apart)
+    cut = int(n / (2 * np.sqrt(n - 4)))
+    centre = np.sort(apart)[cut : n - cut].mean()
+    return float(n * ((apart - centre) ** 4).sum() / ((apart - apart.mean()) ** 2).sum() ** 2)
 
 
 @dataclass

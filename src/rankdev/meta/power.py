@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.common_queries import Panel, Progress, as_scores, check_number, check_whole, panels
+from rankdev.meta.families import Family
 from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.random_bits import stream_keys
-from rankdev.meta.power_result import Bucket, Power
+from rankdev.meta.power_intervals import (
+    Intervals,
+    Simulated,
+    effects_of,
+    intervals_for,
+    query_weights,
+    unknown_effects,
+)
+from rankdev.meta.power_result import POOLS, Bucket, Pool, Power
 from rankdev.meta.power_resume import fingerprint, finished_sizes
 from rankdev.meta.randomization import PValue, most_extremes
 from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
@@ -38,6 +47,8 @@ def power(
     p_value: PValue = "plus-one",
     buckets: bool | Sequence[int] | None = None,
     bucket_sizes: Sequence[int] | None = None,
+    pool: Pool = "same",
+    intervals: int = 0,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -50,7 +61,9 @@ def power(
     with ``permutations`` sign flips, or with all flips where these are not more; power is the share of
     subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
     size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
-    largest size below. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
+    largest size below. ``pool="new"`` draws queries with replacement, as new queries would be. ``intervals`` resamples
+    the queries that often, for 95% intervals of every power, percentile and N80, and of the differences between
+    measures; 200 will do. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
     ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
 
     >>> rng = np.random.default_rng(1)
@@ -61,16 +74,20 @@ def power(
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    intervals = check_whole("intervals", intervals, 0)
+    if pool not in POOLS:
+        raise UsageError(f"unknown pool {pool!r}{suggestion(str(pool), POOLS)}; expected one of {', '.join(POOLS)}")
     threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses what is no p_value
     groups = panels(scores)
     remarks: list[str] = []
-    plan = fitting(sizes, groups, remarks)
+    new = pool == "new"
+    plan = fitting(sizes, groups, remarks, replaced=new)
     edges = _edges(buckets, scores)
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
-    inside = {label: fitting(wanted, part, remarks, label) for label, part in parts}
+    inside = {label: fitting(wanted, part, remarks, label, replaced=new) for label, part in parts}
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     run = _Simulation(
@@ -80,6 +97,7 @@ def power(
         permutations,
         alpha,
         p_value,
+        new,
         seed,
         engine,
         threads,
@@ -87,7 +105,13 @@ def power(
     )
     data, known = fingerprint(scores), NOTHING
     if resume is not None:
-        settings = {"subsamples": subsamples, "permutations": permutations, "alpha": alpha, "p_value": p_value}
+        settings = {
+            "subsamples": subsamples,
+            "permutations": permutations,
+            "alpha": alpha,
+            "p_value": p_value,
+            "pool": pool,
+        }
         shape = (len(scores.measures), run.pairs)
         known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
     run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
@@ -100,7 +124,8 @@ def power(
             break
         values, finished = run.curves(run.chunks(part), inside[label])
         if finished or not run.interrupted:
-            found.append(Bucket(label, _counts(part, len(scores.measures)), finished, values))
+            doubt = run.doubt(scores, part, finished, values, intervals)
+            found.append(Bucket(label, _counts(part, len(scores.measures)), finished, values, doubt))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
     return Power(
@@ -119,6 +144,9 @@ def power(
         not run.interrupted,
         tuple(remarks),
         data,
+        pool,
+        intervals,
+        run.doubt(scores, groups, done, curves, intervals),
     )
 
 
@@ -172,6 +200,7 @@ class _Simulation:
     permutations: int
     alpha: float
     p_value: PValue
+    new: bool
     seed: int
     engine: str
     threads: int | None
@@ -209,7 +238,7 @@ class _Simulation:
         """Tell which pairs reject on all queries: ``[measure, pair]``."""
         rejected = np.zeros((self.measures, self.pairs), bool)
         for chunk, engine in work:
-            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1) > 0
+            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1, replace=False) > 0
         return rejected
 
     def curves(
@@ -222,8 +251,10 @@ class _Simulation:
             try:
                 values = found.get(n, np.full((self.measures, self.pairs), np.nan))
                 for chunk, engine in work:
-                    if n not in found and n <= len(chunk.queries):
-                        values[list(chunk.places)] = self._rejections(engine, n, self.subsamples) / self.subsamples
+                    if n not in found and (self.new or n <= len(chunk.queries)):
+                        values[list(chunk.places)] = (
+                            self._rejections(engine, n, self.subsamples, self.new) / self.subsamples
+                        )
                     cost = float(n) * len(chunk.measures) * self.systems
                     self._report(cost * self.subsamples * self.permutations, f"n = {n}")
             except KeyboardInterrupt:
@@ -237,14 +268,30 @@ class _Simulation:
         none = np.empty((self.measures, self.pairs, 0))
         return np.stack([found[n] for n in done], axis=2) if done else none, done
 
-    def _rejections(self, engine: Engine, n: int, subsamples: int) -> np.ndarray:
+    def doubt(
+        self, scores: Scores, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
+    ) -> Intervals | None:
+        """Give what the choice of queries leaves open, where that was asked for."""
+        if not replicates or not sizes or not groups:
+            return None
+        weights = query_weights(len(scores.queries), replicates, self.seed)
+        first, second = np.triu_indices(self.systems, 1)
+        effects = [unknown_effects(self.pairs, replicates)] * self.measures
+        for panel in groups:
+            for m, place in enumerate(panel.places):
+                family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+                effects[place] = effects_of(family, weights)
+        pools = _counts(groups, self.measures)
+        return intervals_for(effects, Simulated(curves, sizes, pools, self.subsamples, self.alpha, self.new))
+
+    def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> np.ndarray:
         """Count the subsamples that reject: ``[measure, pair]``."""
         keys = stream_keys(self.seed, n, subsamples)
         # all flips of a few queries take no more work than drawn ones, and nothing is left to chance
         exact = 2 ** (n - 1) <= self.permutations
         flips = 2 ** (n - 1) if exact else self.permutations
         most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
-        counts = count_extremes(engine, Sampling(n, exact=exact), keys, flips, self.threads)
+        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips, self.threads)
         rejected: np.ndarray = (counts <= most).sum(axis=0)
         return rejected[lag_order(self.systems)].T
 

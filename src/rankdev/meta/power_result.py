@@ -11,11 +11,16 @@ import numpy.typing as npt
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Floats
 from rankdev.meta.common_queries import pairs_of
+from rankdev.meta.power_intervals import ENDS, Intervals
 from rankdev.meta.sizes import usual
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+Pool = Literal["same", "new"]
+POOLS = ("same", "new")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,7 @@ class Bucket:
     queries: tuple[int, ...]
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
+    doubt: Intervals | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +42,8 @@ class Power(Result):
     """Power of every measure, pair of systems and number of queries.
 
     ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
-    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure.
+    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure. ``doubt`` holds
+    what the choice of queries leaves open, where ``intervals`` were asked for.
     """
 
     systems: tuple[str, ...]
@@ -55,7 +62,13 @@ class Power(Result):
     remarks: tuple[str, ...] = ()
     data: str = field(default="", repr=False)  # tells the scores apart, for going on after an interruption
 
-    made_with = ("sizes", "subsamples", "permutations", "alpha", "p_value", "seed", "complete", "data")
+    pool: Pool = "same"
+    intervals: int = 0
+    doubt: Intervals | None = field(default=None, repr=False)
+
+    made_with = (
+        *("sizes", "subsamples", "permutations", "alpha", "p_value", "pool", "intervals", "seed", "complete", "data"),
+    )
 
     @property
     def error(self) -> Floats:
@@ -68,7 +81,7 @@ class Power(Result):
         return float(0.5 / np.sqrt(self.subsamples))
 
     def to_polars(self, errors: bool = False) -> pl.DataFrame:
-        """One row a measure, pair and size: measure, a, b, n, power; with ``errors`` also error."""
+        """One row per measure, pair and size: measure, a, b, n, power; with intervals low, high; maybe error."""
         import polars as pl
 
         pairs = pairs_of(self.systems)
@@ -79,6 +92,9 @@ class Power(Result):
             for name, labels in names.items()
         }
         frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
+        if self.doubt is not None:
+            ends = zip(("low", "high"), self.doubt.power, strict=True)
+            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in ends)
         if errors:
             frame = frame.with_columns(pl.Series("error", self.error.ravel()))
         return frame.fill_nan(None)
@@ -87,14 +103,58 @@ class Power(Result):
         """Sum up over pairs: measure, the percentiles p10, p50, p90 of power at n, and the median N80.
 
         N80 is the first size with a power of at least .8, infinite where no size reaches it. Without ``n``
-        the percentiles are those at 100 queries, or at the largest size below.
+        the percentiles are those at 100 queries, or at the largest size below. With intervals also the ends of
+        those of p50, n80, p10 and p90.
         """
         import polars as pl
 
         size = self._size(n)
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
+        if self.doubt is not None:
+            parts = {"p50": self.doubt.levels[:, 1, :, size], "n80": self._n80_ends()}
+            parts |= {"p10": self.doubt.levels[:, 0, :, size], "p90": self.doubt.levels[:, 2, :, size]}
+            columns |= {
+                f"{name}_{end}": x for name, both in parts.items() for end, x in zip(("low", "high"), both, strict=True)
+            }
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    def _n80_ends(self) -> Floats:
+        """Give the ends of the median N80; they hold the estimate, which knows only the sizes simulated."""
+        assert self.doubt is not None
+        low, high = self.doubt.n80
+        return np.stack([np.minimum(low, self.n80()), np.maximum(high, self.n80())])
+
+    def differences(self, n: int | None = None) -> pl.DataFrame:
+        """Compare the measures' median power at n: a, b, the difference a − b, low, high, and whether it is clear.
+
+        The interval comes from resampling the queries, the same ones for both measures.
+        """
+        import polars as pl
+
+        if self.doubt is None:
+            raise UsageError("differences between measures need intervals; say power(..., intervals=200)")
+        size = self._size(n)
+        a, b = np.triu_indices(len(self.measures), 1)
+        median = np.median(self.power[:, :, size], axis=1)
+        drawn = self.doubt.medians[:, a, size] - self.doubt.medians[:, b, size]
+        apart = median[a] - median[b]
+        low, high = np.quantile(drawn, ENDS, axis=0) if len(a) else (apart, apart)
+        low, high = np.minimum(low, apart), np.maximum(high, apart)
+        names = {"a": [self.measures[i] for i in a], "b": [self.measures[i] for i in b]}
+        columns = {"difference": apart, "low": low, "high": high, "clear": (low > 0) | (high < 0)}
+        return pl.DataFrame({**names, **columns}).fill_nan(None)
+
+    def clearly_best(self, n: int | None = None) -> str | None:
+        """Name the measure whose median power at n is clearly above that of every other; none where none is."""
+        table = self.differences(n)
+        for measure in self.measures:
+            above = table.filter(
+                ((table["a"] == measure) & (table["low"] > 0)) | ((table["b"] == measure) & (table["high"] < 0))
+            )
+            if above.height == len(self.measures) - 1 > 0:
+                return measure
+        return None
 
     def n80(self) -> Floats:
         """Median over pairs of the first size with a power of at least .8, per measure."""

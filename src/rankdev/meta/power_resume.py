@@ -17,7 +17,15 @@ from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.evaluation.scores import Floats, Scores
 from rankdev.meta.power_result import Power
 
-SAME = ("subsamples", "permutations", "alpha", "p_value", "seed", "data")  # what decides the numbers at each size
+SAME = (
+    "subsamples",
+    "permutations",
+    "alpha",
+    "p_value",
+    "pool",
+    "seed",
+    "data",
+)  # what decides the numbers at each size
 
 
 def fingerprint(scores: Scores) -> str:

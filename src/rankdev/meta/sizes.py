@@ -19,11 +19,15 @@ def usual(sizes: Sequence[int]) -> int:
     return max((size for size in sizes if size <= 100), default=min(sizes))
 
 
-def fitting(sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "") -> tuple[int, ...]:
-    """Keep the sizes that fit into the largest pool, and add remarks on what this does."""
+def fitting(
+    sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
+) -> tuple[int, ...]:
+    """Keep the sizes that fit into the largest pool, and add remarks on what this does; all, where queries repeat."""
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {sizes!r}")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
+    if replaced and groups:
+        return tuple(sorted(set(sizes)))
     where = f"bucket {label}" if label else "the pool"
     pool = max((len(panel.queries) for panel in groups), default=0)
     kept = tuple(sorted({size for size in sizes if size <= pool}))

@@ -16,7 +16,7 @@ from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
 from rankdev.reporting.cells import count, counted, interval, number, p_value
 from rankdev.reporting.door import reports
-from rankdev.reporting.report import Report, Table, best_cells
+from rankdev.reporting.report import Report, Table
 from rankdev.results import Result
 
 NAMED = 6  # pairs that a sentence names; more are counted
@@ -49,7 +49,7 @@ def significance_report(found: Significance) -> Report:
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
-    drawn = found.test in ("randomization", "bootstrap") or found.correction == "tukey"
+    drawn = found.permutations > 0
     closing = (
         f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
         _made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
@@ -89,19 +89,32 @@ def _equals(p: float | None) -> str:
 def power_report(found: Power, *, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
     at = found.sizes[found._size(n)]
-    frame = found.summary(at)
-    counts = [name for name in frame.columns if name.startswith("n80")]
+    frame = found.summary(at).select("measure", "p10", "p50", "p90", "n80", *_ends(found))
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
         frame = frame.join(medians, on="measure", how="left", maintain_order="left")
-    best = best_cells(frame, [name for name in frame.columns if name not in ("measure", *counts)], 3)
+    clear = None if found.doubt is None else found.clearly_best(at)
+    best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
     pairs = counted(found.verdicts()["pairs"], "pair")
-    title = f"Power at {at} queries over {pairs}{'; * highest' if best else ''}"
-    table = Table(frame, title, best=best, digits=3, formats=dict.fromkeys(counts, count))
+    title = f"Power at {at} queries over {pairs}{'; * clearly the highest' if best else ''}"
+    table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=frame.columns[5:7])
     error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
+    if found.doubt is None:
+        error += "; other queries would move it more: intervals say how far"
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
+    if found.doubt is not None:
+        more["differences"] = found.differences(at)
     closing = [_told_apart(found), error, _made_with(found, "sizes", "complete", "data")]
     return _verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+
+
+def _ends(found: Power) -> Iterator[pl.Expr]:
+    """Give the intervals of the median power and of N80 as text, where there are any."""
+    if found.doubt is not None:
+        for name, write in (("p50", lambda x: number(x, 3)), ("n80", count)):
+            ends = pl.struct(low=f"{name}_low", high=f"{name}_high")
+            text = ends.map_elements(lambda x, write=write: f"[{write(x['low'])}, {write(x['high'])}]", pl.String)
+            yield text.alias(f"{name}, 95%")
 
 
 def _told_apart(found: Power) -> str:
@@ -118,10 +131,14 @@ def _told_apart(found: Power) -> str:
 def stability_report(found: Stability) -> Report:
     """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
     frame = found.summary()
-    best = best_cells(frame, [name for name in frame.columns if name not in ("measure", "n_at_0.8")], 3)
-    title = f"Agreement (τ) of the order on n queries with the order on all{'; * highest' if best else ''}"
-    table = Table(frame, title, best=best, digits=3, formats={"n_at_0.8": count})
-    return _verdict(found, "stability", [table], (), [_made_with(found, "sizes")])
+    counts = [name for name in frame.columns if "at_0.8" in name]
+    table = Table(frame, "Agreement (τ) of the order on n queries", digits=3, formats=dict.fromkeys(counts, count))
+    closing = [
+        "tau: with the order on all queries, which hold the n; by it even equal systems seem stable as n grows",
+        "split: between two sets of n queries that share none, as new queries would",
+        _made_with(found, "sizes"),
+    ]
+    return _verdict(found, "stability", [table], (), closing)
 
 
 @reports(Sensitivity)
@@ -159,7 +176,8 @@ def _plan_in_words(found: Plan) -> str:
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
         f" with {found.power:.0%} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
-        f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)})."
+        f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)});"
+        f" with {_queries(found.assured)} that power is reached with 90% certainty."
         f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
         f" more; it observed {found.observed:.4g}."
     )

@@ -17,11 +17,23 @@ from rankdev.cli.score_source import judging_options, load_scores, simulation_op
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
 @click.option("--at", type=int, help="Sum up at this size. Default: 100, or the largest below.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size; upper edges, the paper's are 3,10,20.")
+@click.option(
+    "--intervals", default=0, show_default=True, help="Resample the queries so often, for 95% intervals; 200 will do."
+)
+@click.option(
+    "--pool",
+    type=click.Choice(["same", "new"]),
+    default="same",
+    show_default=True,
+    help="Draw from these queries, or as if new (with replacement).",
+)
 @click.option("--resume", metavar="FILE", help="Go on from what an interrupted call wrote as .json or .parquet.")
 def command(
     sizes: str | None,
     at: int | None,
     buckets: str | None,
+    intervals: int,
+    pool: Any,
     resume: str | None,
     seed: int,
     subsamples: int,
@@ -53,6 +65,8 @@ def command(
             alpha=alpha,
             buckets=whole_numbers(buckets, "--buckets"),
             bucket_sizes=None if at is None else [at],
+            pool=pool,
+            intervals=intervals,
             seed=seed,
             engine=engine,
             threads=threads,

@@ -14,10 +14,12 @@ from rankdev.cli.score_source import judging_options, load_scores, whole_numbers
 @judging_options
 @figure_option
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
-@click.option("--subsamples", default=300, show_default=True, help="Subsamples a size.")
+@click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
+@click.option("--intervals", default=0, show_default=True, help="Resample the pool so often, for intervals of tau.")
 def command(
     sizes: str | None,
     subsamples: int,
+    intervals: int,
     seed: int,
     form: str | None,
     output: str | None,
@@ -34,6 +36,12 @@ def command(
     from rankdev.reporting.plots import plot_stability
 
     scores = load_scores(**source)
-    found = stability(scores, sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES, subsamples=subsamples, seed=seed)
+    found = stability(
+        scores,
+        sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES,
+        subsamples=subsamples,
+        intervals=intervals,
+        seed=seed,
+    )
     deliver(report_of(found), form, output)
     draw(figure, plot_stability, found)

@@ -1,0 +1,235 @@
+"""Each function simulates one claim again and again and tells how often it held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+import rankdev as rd
+from rankdev.meta.families import Family
+from rankdev.meta.max_t import simultaneous
+from rankdev.meta.paired import TESTS, Drawing
+from rankdev.meta.planning import SURE, bounded_effect
+from rankdev.meta.t_power import queries_for, t_power
+from rankdev.meta.tukey import tukey
+from rankdev.studies.simulation import simulate
+
+ALPHA = 0.05
+KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "normal": lambda rng, size: rng.normal(0, 1, size),
+    "exponential": lambda rng, size: rng.exponential(1, size) - 1,
+    "discrete": lambda rng, size: rng.integers(-2, 3, size) / 2,
+    "tied": lambda rng, size: np.where(rng.random(size) < 0.5, 0.0, rng.normal(0, 1, size)),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How often something held in some setting; ``goal`` is what it should be at least (or at most)."""
+
+    claim: str
+    setting: str
+    held: float
+    trials: int
+    goal: float
+    at_most: bool = False
+
+    @property
+    def error(self) -> float:
+        return float(np.sqrt(max(self.held * (1 - self.held), 0.05 * 0.95) / self.trials))
+
+    @property
+    def fine(self) -> bool:
+        """Whether the goal is met, within four Monte-Carlo errors."""
+        apart = self.held - self.goal
+        return (-apart if self.at_most else apart) > -4 * self.error
+
+
+def family(values: np.ndarray) -> Family:
+    return Family(values, np.arange(len(values)), *np.triu_indices(values.shape[1], 1))
+
+
+def single_tests(trials: int) -> Iterator[Finding]:
+    """Type I error and the interval of each test, for one pair without a difference."""
+    # symmetric differences: the randomization test is exact; means of few skewed ones are not symmetric, for any test
+    goals = {"normal": 0.95, "discrete": 0.95, "tied": 0.95, "exponential": 0.85}
+    for name in ("randomization", "t", "bootstrap"):
+        for kind, draw in KINDS.items():
+            for n in (5, 10, 25):
+                rng = np.random.default_rng([n, len(kind)])
+                held = 0
+                for seed in range(trials):
+                    values = np.stack([draw(rng, (n,)), np.zeros(n)], axis=1)
+                    low, high = TESTS[name](family(values), Drawing(999, "plus-one", ALPHA, seed, "numpy")).interval(
+                        ALPHA
+                    )
+                    held += int(low[0] <= 0 <= high[0])
+                goal = goals[kind] if name != "t" or n > 5 else 0.85
+                yield Finding(f"interval of `{name}`", f"{kind}, n = {n}", held / trials, trials, goal)
+
+
+def families(trials: int) -> Iterator[Finding]:
+    """Simultaneous intervals for the ten pairs of five equal systems, and against one baseline."""
+    for kind, draw in KINDS.items():
+        for n in (10, 25, 50):
+            rng = np.random.default_rng([n, 1, len(kind)])
+            held = np.zeros(2)
+            for seed in range(trials):
+                everything = family(draw(rng, (n, 5)))
+                dunnett = Family(everything.values, everything.queries, np.arange(1, 5), np.zeros(4, np.int64))
+                for i, chosen in enumerate((everything, dunnett)):
+                    low, high = simultaneous([chosen], seed).interval(chosen, ALPHA)
+                    held[i] += ((low <= 0) & (high >= 0)).all()
+            for which, share in zip(("all pairs", "a baseline"), held / trials, strict=True):
+                yield Finding(f"max-T intervals together, {which}", f"{kind}, n = {n}", share, trials, 0.93)
+
+
+def noisy_system(trials: int) -> Iterator[Finding]:
+    """Nine near-identical systems and a noisy one: chance of any false rejection."""
+    rng = np.random.default_rng(3)
+    false = np.zeros(2)
+    for seed in range(trials):
+        values = rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.05, (50, 10))
+        values[:, 9] = rng.normal(0, 1, 50)
+        one = family(values)
+        false[0] += simultaneous([one], seed).p(one).min() <= ALPHA
+        p, _, _ = tukey(one, permutations=499, p_value="plus-one", seed=seed, alpha=ALPHA)
+        false[1] += p.min() <= ALPHA
+    yield Finding(
+        "any false rejection by `max-t`", "nine alike, one noisy, n = 50", false[0] / trials, trials, 0.06, True
+    )
+    yield Finding(
+        "any false rejection by `tukey`", "nine alike, one noisy, n = 50", false[1] / trials, trials, 1.0, True
+    )
+
+
+def many_measures(trials: int) -> Iterator[Finding]:
+    """Ten independent measures of two equal systems: chance of any false rejection."""
+    rng = np.random.default_rng(4)
+    for over, goal in (("measure", 1.0), ("all", 0.05)):
+        false = 0
+        for seed in range(trials):
+            scores = rd.Scores(
+                ("a", "b"), tuple(map(str, range(30))), tuple(f"m{i}" for i in range(10)), rng.normal(0, 1, (2, 30, 10))
+            )
+            found = rd.significance(scores, correction_over=over, permutations=999, seed=seed, engine="numpy")
+            false += found.to_polars()["p_adjusted"].min() <= ALPHA
+        yield Finding(
+            "any false rejection among ten measures", f'`correction_over="{over}"`', false / trials, trials, goal, True
+        )
+
+
+@cache
+def simulated_differences() -> dict[str, np.ndarray]:
+    """Differences of two of the simulator's systems on very many queries, by measure."""
+    made = simulate(20_000, seed=11)
+    names = list(made.runs)
+    scores = rd.evaluate(made.references, {name: made.runs[name] for name in (names[0], names[-1])}, ["AP@5", "RDQ@5"])
+    return {name: scores.of(name)[0] - scores.of(name)[1] for name in scores.measures}
+
+
+def plans(trials: int) -> Iterator[Finding]:
+    """The queries needed, for a stated difference and for the pilot's own (a true effect of .5)."""
+    truth = {"normal": 0.95, "AP@5": 0.9, "RDQ@5": 0.9, "exponential": 0.85, "lognormal": 0.0}
+    for kind, goal in truth.items():
+        for n in (10, 25, 50):
+            rng = np.random.default_rng([n, 2, len(kind)])
+            pool = simulated_differences().get(kind)
+            spread = 1.0 if pool is None else pool.std()
+            mean = 0.0 if pool is None else pool.mean()
+            if kind == "lognormal":
+                spread, mean = np.sqrt((np.e - 1) * np.e), np.exp(0.5)
+            held = np.zeros(3)
+            for _ in range(trials):
+                apart = (
+                    rng.lognormal(0, 1, n)
+                    if kind == "lognormal"
+                    else KINDS[kind](rng, (n,))
+                    if pool is None
+                    else rng.choice(pool, n)
+                )
+                low, high = bounded_effect(apart, 0.5)
+                held[0] += low <= 0.5 / spread <= high
+                held[2] += bounded_effect(apart, 0.5, confidence=SURE)[0] <= 0.5 / spread
+                low, high = bounded_effect(apart - mean + 0.5 * spread, None)
+                held[1] += low <= 0.5 <= high
+            held /= trials
+            yield Finding("`plan`, stated difference", f"{kind}, pilot of {n}", held[0], trials, goal)
+            yield Finding(
+                "`plan`, the pilot's own difference",
+                f"{kind}, pilot of {n}",
+                held[1],
+                trials,
+                goal - 0.05 if goal else 0,
+            )
+            yield Finding(
+                "`plan`, enough with 90% certainty", f"{kind}, pilot of {n}", held[2], trials, 0.9 if goal else 0
+            )
+    rng, infinite = np.random.default_rng(5), 0
+    for _ in range(trials):
+        infinite += bounded_effect(rng.normal(0, 1, 25), None)[0] == 0
+    yield Finding("`plan`, no upper end without a difference", "normal, pilot of 25", infinite / trials, trials, 0.93)
+
+
+def powers(trials: int) -> Iterator[Finding]:
+    """Power of pairs, their median, N80, and the difference of two exchangeable measures, over pools of queries."""
+    effects = np.array([0.0, 0.2, 0.35, 0.5])
+    apart = np.abs(effects[:, None] - effects)[np.triu_indices(4, 1)] / np.sqrt(2)
+    for kind in ("normal", "exponential"):
+        for pool in (200, 500):
+            rng = np.random.default_rng([pool, 6, len(kind)])
+            truth = np.array([t_power(100, effect, ALPHA) for effect in apart])
+            needed = np.median([queries_for(effect, 0.8, ALPHA) for effect in apart])
+            held = np.zeros(4)
+            for seed in range(trials):
+                values = KINDS[kind](rng, (4, pool, 2)) + effects[:, None, None]
+                scores = rd.Scores(tuple("abcd"), tuple(map(str, range(pool))), ("m", "l"), values)
+                found = rd.power(
+                    scores, sizes=[100], subsamples=100, permutations=199, intervals=200, seed=seed, engine="numpy"
+                )
+                low, high = found.doubt.power[:, 0, :, 0]
+                held[0] += ((low <= truth) & (truth <= high)).mean()
+                row = found.summary(100).row(0, named=True)
+                held[1] += row["p50_low"] <= np.median(truth) <= row["p50_high"]
+                held[2] += row["n80_low"] <= needed <= row["n80_high"]
+                held[3] += not found.differences()["clear"][0]
+            names = ("power of a pair", "median power", "median N80", "no star for one of two equal measures")
+            for name, share in zip(names, held / trials, strict=True):
+                yield Finding(f"`power`, {name}", f"{kind}, pool of {pool}, n = 100", share, trials, 0.9)
+
+
+def stabilities(trials: int) -> Iterator[Finding]:
+    """The interval of split halves, and what eight equal systems look like."""
+    for kind in ("normal", "exponential"):
+        rng = np.random.default_rng([7, len(kind)])
+        ability = np.linspace(0, 0.5, 5)[:, None]
+        first, second = (KINDS[kind](rng, (20_000, 5, 20)).mean(axis=2) + ability[:, 0] for _ in range(2))
+        a, b = np.triu_indices(5, 1)
+        truth = (np.sign(first[:, a] - first[:, b]) * np.sign(second[:, a] - second[:, b])).mean()
+        held = reached = 0
+        for seed in range(trials):
+            values = KINDS[kind](rng, (5, 400)) + ability
+            scores = rd.Scores(tuple("abcde"), tuple(map(str, range(400))), ("m",), values[:, :, None])
+            row = rd.stability(scores, sizes=[20], subsamples=50, seed=seed).to_polars().row(0, named=True)
+            held += row["split_low"] <= truth <= row["split_high"]
+            equal = rd.Scores(tuple("abcdefgh"), tuple(map(str, range(200))), ("m",), KINDS[kind](rng, (8, 200, 1)))
+            found = rd.stability(equal, sizes=[25, 50, 100], subsamples=50, seed=seed)
+            reached += np.isfinite(found.summary()["split_at_0.8"][0])
+        yield Finding("`stability`, τ of split halves", f"{kind}, pool of 400, n = 20", held / trials, trials, 0.93)
+        yield Finding(
+            "`stability`, split halves reach .8", f"{kind}, eight equal systems", reached / trials, trials, 0.01, True
+        )
+
+
+CLAIMS = {
+    "single tests": (single_tests, 400),
+    "families": (families, 300),
+    "a noisy system": (noisy_system, 300),
+    "many measures": (many_measures, 300),
+    "plans": (plans, 1500),
+    "power": (powers, 150),
+    "stability": (stabilities, 200),
+}

@@ -1,0 +1,22 @@
+"""Short runs of the simulations: enough to notice a claim that is far off."""
+
+import pytest
+
+from tests.calibration.simulations import CLAIMS
+
+SHORT = {
+    "single tests": 30,
+    "families": 20,
+    "a noisy system": 40,
+    "many measures": 40,
+    "plans": 150,
+    "power": 8,
+    "stability": 25,
+}
+
+
+@pytest.mark.parametrize("claim", list(CLAIMS))
+def test_a_claim_holds_about_as_often_as_it_says(claim):
+    simulate, _ = CLAIMS[claim]
+    short = [finding for finding in simulate(SHORT[claim]) if not finding.fine]
+    assert not short, short
