@@ -49,7 +49,7 @@ def significance_report(found: Significance) -> Report:
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
-    drawn = found.permutations > 0
+    drawn = found.permutations > 0 or found.correction == "tukey"
     closing = (
         f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
         _made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
@@ -110,11 +110,17 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
 
 def _ends(found: Power) -> Iterator[pl.Expr]:
     """Give the intervals of the median power and of N80 as text, where there are any."""
+
+    def power(ends: dict[str, float]) -> str:
+        low, high = ends.values()
+        return interval(low, high, digits=3)
+
+    def queries(ends: dict[str, float]) -> str:
+        return f"[{', '.join(map(count, ends.values()))}]"
+
     if found.doubt is not None:
-        for name, write in (("p50", lambda x: number(x, 3)), ("n80", count)):
-            ends = pl.struct(low=f"{name}_low", high=f"{name}_high")
-            text = ends.map_elements(lambda x, write=write: f"[{write(x['low'])}, {write(x['high'])}]", pl.String)
-            yield text.alias(f"{name}, 95%")
+        for name, write in (("p50", power), ("n80", queries)):
+            yield pl.struct(f"{name}_low", f"{name}_high").map_elements(write, pl.String).alias(f"{name}, 95%")
 
 
 def _told_apart(found: Power) -> str:
