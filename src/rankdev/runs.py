@@ -23,9 +23,9 @@ from rankdev.references.columns import (
     item_series,
     repeated_rows,
 )
-from rankdev.references.reference import as_id
 from rankdev.tabular import (
     as_frame,
+    as_id,
     check_mapping,
     is_table,
     number_column,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, MissingExtraError, shown
@@ -25,6 +26,15 @@ ALIASES = {
     "relevance": "grade",
     "label": "grade",
 }
+
+
+def as_id(value: object, where: str = "") -> str:
+    """Give an identifier as text; whole numbers are welcome, other types are not."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
 
 
 def is_table(value: object) -> bool:
@@ -137,14 +147,17 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     return text
 
 
-def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """Give column ``name`` as finite numbers."""
+def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series | None = None) -> pl.Series:
+    """Give column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
     import polars as pl
 
     values = column(frame, name, what)
     if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
         raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected numbers")
     numbers = values.cast(pl.Float64, strict=False)
+    if needed is not None:
+        given = values.is_not_null() & (values.cast(pl.String) != "")
+        numbers = numbers.zip_with(needed | given, pl.zeros(len(numbers), pl.Float64, eager=True))
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
@@ -152,6 +165,18 @@ def number_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
         where = ", ".join(names) or f"{what}: row {row}"
         raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
     return numbers
+
+
+def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Give column ``name`` as true or false; a missing value is false."""
+    import polars as pl
+
+    values = column(frame, name, what).cast(pl.String).str.to_lowercase().fill_null("false")
+    known = values.is_in(["true", "false", "1", "0", ""])
+    if not known.all():
+        row = int((~known).arg_max() or 0)
+        raise DataError(f"{what}: {name} is {shown(values[row])}; expected true or false", row)
+    return values.is_in(["true", "1"])
 
 
 def check_mapping(value: object, what: str, expected: str) -> Mapping[Any, Any]:

@@ -140,7 +140,6 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 good\n", 2, "the grade is 'good'; expected a finite number"),
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 nan\n", 2, "the grade is 'nan'; expected a finite number"),
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 2\n", 3, "query 'q1': item 'd1' has two grades, 1 and 2; keep one"),
-    ("a.qrels", "q1 0 d1 0\nq2 0 d2 -1\n", None, "no query has a positive grade"),
     ("a.run", RUN_FILES["run"], 1, "it looks like a run .*, which belongs in the place of the runs"),
     ("a.csv", RUN_FILES["csv"], None, "found query, item, score; it looks like a run"),
     ("a.jsonl", RUN_FILES["jsonl"], None, "found query, item, score; it looks like a run"),
@@ -303,9 +302,3 @@ def test_repeats_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"q1": ["d1", "d2", "d1"]}')
     with pytest.warns(RankdevWarning, match="only the first occurrence counts"):
         assert read_run(tmp_path / "a.json")["q1"] == ["d1", "d2", "d1"]
-
-
-def test_queries_without_a_positive_grade_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.qrels").write_text("q1 0 d1 1\nq2 0 d1 0\n")
-    with pytest.warns(RankdevWarning, match="1 of 2 queries have no positive grade and are skipped, such as 'q2'"):
-        assert read_references(tmp_path / "a.qrels").skipped == 1

@@ -28,15 +28,22 @@ def test_grades_are_kept() -> None:
     assert Reference.from_list(["d1"]).grades is None
 
 
+def test_worthless_items_are_kept_apart() -> None:
+    reference = Reference({"d1": 1}, worthless=["d2", 3])
+    assert (dict(reference), reference.worthless) == ({"d1": 1}, {"d2": 0.0, "3": 0.0})
+    assert Reference.from_list(["d1"]).worthless is None
+    assert (Reference.from_grades({"d1": 0}).tiers, Reference.from_grades({"d1": -1}).worthless) == ([], {"d1": -1.0})
+    with pytest.raises(DataError, match="item 'd1' has a rank and is worthless too; keep one"):
+        Reference({"d1": 1}, worthless=["d1"])
+
+
 @given(st.dictionaries(st.text(min_size=1).filter(str.isprintable), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), min_size=1))
 def test_grades_become_tiers_as_a_plain_loop_makes_them(grades: dict[str, float]) -> None:
     levels = sorted({grade for grade in grades.values() if grade > 0}, reverse=True)
     tiers = [{item for item, grade in grades.items() if grade == level} for level in levels]
-    if tiers:
-        assert [set(tier) for tier in Reference.from_grades(grades).tiers] == tiers
-    else:
-        with pytest.raises(DataError, match="no grade is positive"):
-            Reference.from_grades(grades)
+    reference = Reference.from_grades(grades)
+    assert [set(tier) for tier in reference.tiers] == tiers
+    assert reference.worthless == {item: grade for item, grade in grades.items() if grade <= 0}
 
 
 @pytest.mark.parametrize(

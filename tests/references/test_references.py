@@ -131,27 +131,41 @@ grades = st.dictionaries(
 
 
 @given(grades)
-@pytest.mark.filterwarnings("ignore::rankdev.RankdevWarning")
 def test_grades_become_tiers_as_one_query_at_a_time(values: dict[str, dict[str, float]]) -> None:
-    kept = {query: items for query, items in values.items() if any(grade > 0 for grade in items.values())}
-    if not kept:
-        with pytest.raises(DataError, match="no query has a positive grade"):
-            References.from_grades(values)
-        return
     references = References.from_grades(values)
-    assert list(references) == list(kept)
-    assert references.skipped == len(values) - len(kept)
-    for query, items in kept.items():
+    assert list(references) == list(values)
+    assert references.empty == sum(max(items.values()) <= 0 for items in values.values())
+    for query, items in values.items():
         assert references[query] == Reference.from_grades(items)
         assert references[query].grades == Reference.from_grades(items).grades
-    assert References.of({query: Reference.from_grades(items) for query, items in kept.items()}) == references
+        assert references[query].worthless == Reference.from_grades(items).worthless
+    assert References.of({query: Reference.from_grades(items) for query, items in values.items()}) == references
+    assert References.of(references.to_polars(worthless=True)) == references
+    filled = {query: items for query, items in values.items() if max(items.values()) > 0}
+    assert not filled or references.without_empty() == References.from_grades(filled)
 
 
-def test_queries_without_a_positive_grade_are_skipped_and_counted() -> None:
-    with pytest.warns(RankdevWarning, match="2 of 3 queries have no positive grade and are skipped, such as 'q2'"):
-        references = References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d1": -1, "d2": 0}})
-    assert list(references) == ["q1"]
-    assert references.skipped == 2
+@given(tiers(), st.data())
+def test_worthless_items_survive_a_table(value: Tiers, data: st.DataObject) -> None:
+    spare = names.map(lambda name: f"a worthless {name}")
+    worthless = data.draw(st.dictionaries(st.sampled_from([*value, "another"]), st.sets(spare)))
+    references = References.from_tiers(value, worthless=worthless)
+    assert {query: set(items) for query, items in worthless.items() if items} == {
+        query: set(reference.worthless or ()) for query, reference in references.items() if reference.worthless
+    }
+    assert References.of(references.to_polars(worthless=True)) == references
+    assert References.of(dict(references)) == references
+    assert (references == References.from_tiers(value)) is False
+
+
+def test_a_query_with_nothing_but_worthless_items() -> None:
+    made = References.from_lists({"q1": ["d1"], "q2": []}, worthless={"q2": ["d2"]})
+    assert (made.sizes.tolist(), made.tier_counts.tolist(), made.empty) == ([1, 0], [1, 0], 1)
+    assert made["q2"].worthless == {"d2": 0.0}
+    assert made.without_empty() == References.from_lists({"q1": ["d1"]}, worthless={})
+    assert made == References.of(
+        pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "rank": ["1", ""], "worthless": ["", "true"]})
+    )
 
 
 def test_shape() -> None:
@@ -199,7 +213,21 @@ BAD = [
     (References.from_ranks, {"q1": {"d1": None}}, "query 'q1', item 'd1': the rank is None; expected a finite number"),
     (References.from_ranks, {"q1": {"d1": float("nan")}}, "query 'q1', item 'd1': the rank is nan; expected a finite"),
     (References.from_ranks, {"q1": {"d1": 10**400}}, "query 'q1', item 'd1': the rank is '1000.*; expected a finite"),
-    (References.from_grades, {"q1": {"d1": 0}}, "no query has a positive grade"),
+    (
+        lambda value: References.from_lists(value, worthless={"q1": ["d1"]}),
+        {"q1": ["d1"]},
+        "query 'q1': item 'd1' has a rank and is worthless too; keep one",
+    ),
+    (
+        References.of,
+        pl.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [1], "worthless": [True]}),
+        "query 'q1': item 'd1' has a rank and is worthless too; keep one",
+    ),
+    (
+        lambda value: References.from_lists(value, worthless={"q1": "d2"}),
+        {"q1": ["d1"]},
+        "query 'q1': worthless must be a list of items; got 'd2'",
+    ),
     (
         References.from_grades,
         {"q1": {"d1": float("inf")}},

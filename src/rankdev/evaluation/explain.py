@@ -11,8 +11,9 @@ import numpy as np
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.measures.match import Floats, Ideals, Match
-from rankdev.references.reference import Reference, as_id
+from rankdev.references.reference import Reference
 from rankdev.results import Result
+from rankdev.tabular import as_id
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,6 +124,8 @@ def explain(
     if not isinstance(chosen, RDQ):
         raise UsageError(f"only RDQ can be explained position by position; got {chosen}")
     known = Reference.of(reference)
+    if not known:
+        raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
     returned = _items(ranking)[: chosen.cutoff]
     return _explain(known, returned, chosen)
 
@@ -132,13 +135,25 @@ def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
     place = {item: i for i, item in enumerate(reference)}
     first = {item: position for position, item in reversed(list(enumerate(ranking)))}
     hits = sorted((position, place[item]) for item, position in first.items() if item in place)
-    grades = None if reference.grades is None else np.array([reference.grades[item] for item in reference])
+    worthless = reference.worthless or {}
+    poor = sorted((position, worthless[item]) for item, position in first.items() if item in worthless)
+    known = reference.worthless is not None
+    ideals = Ideals(
+        np.array([0, len(reference)]),
+        np.array(list(reference.values()), np.int64),
+        None if reference.grades is None else np.array([reference.grades[item] for item in reference]),
+        np.array([0, len(worthless)]) if known else None,
+        np.array(list(worthless.values()), np.float64) if known else None,
+    )
     return Match(
-        Ideals(np.array([0, len(reference)]), np.array(list(reference.values())), grades),
+        ideals,
         np.zeros(len(hits), np.int64),
         np.array([position for position, _ in hits], np.int64),
         np.array([index for _, index in hits], np.int64),
         np.array([len(ranking)]),
+        np.zeros(len(poor), np.int64),
+        np.array([position for position, _ in poor], np.int64),
+        np.array([grade for _, grade in poor], np.float64),
     )
 
 

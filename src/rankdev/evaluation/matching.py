@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev.errors import DataError
-from rankdev.measures.match import Ideals, Ints, Match
+from rankdev.measures.match import Floats, Ideals, Ints, Match
 from rankdev.references.references import References
 from rankdev.runs import Run
 
@@ -20,13 +20,29 @@ Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedRun:
-    """A run joined with the references, one entry a retrieved reference item, sorted by query and position."""
+class Hits:
+    """Returned items that the references know, sorted by query and position; ``place`` is where they are there."""
 
-    references: References
     query: Ints
     position: Ints
     place: Ints
+
+    def between(self, begin: int, end: int) -> Hits:
+        """Those of some queries."""
+        rows = slice(*np.searchsorted(self.query, [begin, end]))
+        return Hits(self.query[rows], self.position[rows], self.place[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRun:
+    """A run joined with the references, one entry a retrieved reference item, sorted by query and position.
+
+    Items that were judged worthless are listed apart.
+    """
+
+    references: References
+    hits: Hits
+    worthless: Hits
     lengths: Ints
     missing: int
     unreferenced: int
@@ -34,25 +50,40 @@ class MatchedRun:
 
     def blocks(self) -> Iterator[tuple[slice, Match]]:
         """Cut into blocks of queries whose dense tables stay small."""
-        offsets, grades = self.references.offsets, self.references.grades
+        offsets = self.references.offsets
         count = max(1, BLOCK_CELLS // max(1, int(self.lengths.max(initial=1))))
         for begin in range(0, len(self.lengths), count):
             end = min(begin + count, len(self.lengths))
-            rows = slice(offsets[begin], offsets[end])
-            hits = slice(*np.searchsorted(self.query, [begin, end]))
-            ideals = Ideals(
-                offsets[begin : end + 1] - offsets[begin],
-                self.references.ranks[rows],
-                None if grades is None else grades[rows],
-            )
+            hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
             match = Match(
-                ideals,
-                self.query[hits] - begin,
-                self.position[hits],
-                self.place[hits] - offsets[begin],
+                self._ideals(begin, end),
+                hits.query - begin,
+                hits.position,
+                hits.place - offsets[begin],
                 self.lengths[begin:end],
+                poor.query - begin,
+                poor.position,
+                self._worthless_grades[poor.place],
             )
             yield slice(begin, end), match
+
+    def _ideals(self, begin: int, end: int) -> Ideals:
+        references = self.references
+        offsets, rows = _part(references.offsets, begin, end)
+        grades = None if references.grades is None else references.grades[rows]
+        if references.worthless is None:
+            return Ideals(offsets, references.ranks[rows], grades)
+        poor_offsets, poor = _part(references.worthless.offsets, begin, end)
+        return Ideals(offsets, references.ranks[rows], grades, poor_offsets, references.worthless.grades[poor])
+
+    @property
+    def _worthless_grades(self) -> Floats:
+        return np.zeros(0) if self.references.worthless is None else self.references.worthless.grades
+
+
+def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
+    """Offsets of some queries, from 0, and the rows they own."""
+    return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +105,14 @@ class Matcher:
         place = self._join(query, run.item_ids.gather(rows))
         position = run.positions[rows]
         tied = self._tied_queries(query, place, ties[rows])
-        hits = np.flatnonzero((place >= 0) & (position < (depth or np.inf)))
-        hits = hits[np.argsort(query[hits], kind="stable")]
+        found = np.flatnonzero((place >= 0) & (position < (depth or np.inf)))
+        found = found[np.argsort(query[found], kind="stable")]
+        items = len(self.references.item_ids)
+        good, poor = found[place[found] < items], found[place[found] >= items]
         return MatchedRun(
             self.references,
-            query[hits],
-            position[hits],
-            place[hits],
+            Hits(query[good], position[good], place[good]),
+            Hits(query[poor], position[poor], place[poor] - items),
             lengths,
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=int((known < 0).sum()),
@@ -111,9 +143,17 @@ class Matcher:
         return np.flatnonzero(wanted)
 
     @cached_property
+    def _columns(self) -> tuple[Ints, pl.Series]:
+        """Query and id of every item that was judged, the worthless ones last."""
+        known, worthless = self.references, self.references.worthless
+        if worthless is None:
+            return known.codes, known.item_ids
+        return np.concatenate([known.codes, worthless.codes]), pl.concat([known.item_ids, worthless.item_ids])
+
+    @cached_property
     def _sorted_keys(self) -> tuple[Keys, Ints]:
         """Keys of the reference items in order, and the place of each."""
-        keys = _hash_keys(self.references.codes, self.references.item_ids).to_numpy()
+        keys = _hash_keys(*self._columns).to_numpy()
         order = np.argsort(keys)
         return keys[order], order
 
@@ -130,18 +170,15 @@ class Matcher:
         found = np.flatnonzero(known[at] == keys)
         place = np.full(len(keys), -1)
         place[found] = places[at[found]]
-        same_item = (item.gather(found) == self.references.item_ids.gather(place[found])).all()
-        same_query = (query[found] == self.references.codes[place[found]]).all()
+        codes, items = self._columns
+        same_item = (item.gather(found) == items.gather(place[found])).all()
+        same_query = (query[found] == codes[place[found]]).all()
         return place if same_item and same_query and self._keys_differ else self._join_on_names(query, item)
 
     def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
         """The same without hashes, for the day when two of them collide."""
-        references = self.references
-        columns = {
-            "query": references.codes,
-            "item": references.item_ids,
-            "place": np.arange(len(references.item_ids)),
-        }
+        codes, items = self._columns
+        columns = {"query": codes, "item": items, "place": np.arange(len(items))}
         rows = pl.DataFrame({"query": query, "item": item})
         joined = rows.join(pl.DataFrame(columns), on=["query", "item"], how="left", maintain_order="left")
         return joined["place"].fill_null(-1).to_numpy()
@@ -150,7 +187,8 @@ class Matcher:
         """Count the queries in which items of different rank share a score."""
         if (ties[1:] != ties[:-1]).all():
             return 0
-        rank = np.where(place >= 0, self.references.ranks[place], 0)
+        ranks = np.append(self.references.ranks, 0)  # the last stands for what has no rank
+        rank = ranks[np.where((place >= 0) & (place < len(ranks)), place, -1)]
         begins = np.flatnonzero(np.diff(ties, prepend=-1))
         mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
         return len(np.unique(query[begins][mixed]))

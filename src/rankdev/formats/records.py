@@ -16,8 +16,7 @@ import polars as pl
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.parts import Part
 from rankdev.formats.streams import Source
-from rankdev.references.reference import as_id
-from rankdev.tabular import ALIASES, first_line, mixed_series
+from rankdev.tabular import ALIASES, as_id, first_line, mixed_series
 
 Found = TypeVar("Found")
 _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
@@ -144,7 +143,7 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
 
 def _plain(key: str, value: Any) -> Any:
     """Make identifiers text, and true a number as it is elsewhere, so that a column has one type in every batch."""
-    if key in ("tiers", "items") and isinstance(value, list):
+    if key in ("tiers", "items", "worthless") and isinstance(value, list):
         return [[as_id(item) for item in tier] if isinstance(tier, list) else as_id(tier) for tier in value]
     if key in ("score", "rank") and isinstance(value, bool):
         return int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -55,7 +56,8 @@ def read_lists(path: PathLike) -> References:
         table = read_table(source, source.kind)
     names = set(table.frame.columns)
     if {"tiers", "items"} & names:
-        return _build(_tier_rows(table))
+        references = _build(_tier_rows(table))
+        return references if "worthless" in names else replace(references, worthless=None)
     if {"score", "rank"} & names:
         return _from_run(table.name, run_from_table(table))
     return _guarded(table, References.from_lists)
@@ -75,7 +77,7 @@ def encode_references(references: References, path: PathLike) -> bytes:
     """Give the bytes that :func:`write_references` writes under this name."""
     suffix = plain_suffix(path)
     if suffix in (".csv", ".tsv", ".parquet"):
-        return encode_table(references.to_polars(), path)
+        return encode_table(references.to_polars(worthless=True), path)
     if suffix == ".json":
         return _json(references)
     if suffix == ".jsonl" or str(path) == "-":
@@ -90,7 +92,10 @@ def _read(source: Source) -> References:
     if kind == "trec":
         return _build(joined(source.name, read_trec(source, QRELS, "grade")))
     table = read_table(source, kind)
-    return _build(_tier_rows(table) if "tiers" in table.frame.columns else table)
+    if "tiers" not in table.frame.columns:
+        return _build(table)
+    references = _build(_tier_rows(table))
+    return references if "worthless" in table.frame.columns else replace(references, worthless=None)
 
 
 def _build(table: Table) -> References:
@@ -142,18 +147,55 @@ def _tier_rows(table: Table) -> Table:
         check_once(query, "query {} stands on two lines; give all its tiers on one")
     except DataError as error:
         table.fail(error)
-    tiers = pl.DataFrame({"query": query, "item": _tiers(table)}).with_row_index("record")
+    kept = ~_without_tiers(table)
+    record = kept.arg_true()
+    ranked = Table(table.name, table.frame.filter(kept), lambda row: table.line_of(record[row]))
+    tiers = pl.DataFrame({"record": record, "query": query.filter(kept), "item": _tiers(ranked)})
     tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
     each = ["item", "rank"]
     if "grades" in table.frame.columns:
-        tiers, each = tiers.with_columns(grade=_tier_grades(table, tiers["item"])), [*each, "grade"]
+        tiers, each = tiers.with_columns(grade=_tier_grades(ranked, tiers["item"])), [*each, "grade"]
     rows = tiers.explode(each).explode("item")
-    record = rows["record"].to_numpy()
-    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(record[row])))
+    if "worthless" in table.frame.columns:
+        rows = pl.concat([rows, _worthless_rows(table, query)], how="diagonal_relaxed")
+    records = rows["record"].to_numpy()
+    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(records[row])))
+
+
+def _without_tiers(table: Table) -> pl.Series:
+    """Tell which records hold worthless items and no tiers."""
+    frame = table.frame
+    nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
+    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "worthless")):
+        return nothing
+    return ((frame["tiers"].list.len() == 0) & (frame["worthless"].list.len() > 0)).fill_null(False)
+
+
+def _worthless_rows(table: Table, query: pl.Series) -> pl.DataFrame:
+    """One row per worthless item: with its grade where there are grades, with a mark where there are none."""
+    frame = table.frame
+    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["worthless"]})
+    if _list_depth(rows["item"].dtype) != 1:
+        raise FileFormatError(table.name, "worthless must be [item, …] on every line")
+    rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
+    if "grades" not in frame.columns:
+        return rows.explode("item").drop_nulls("item").with_columns(worthless=pl.lit(True))
+    if "worthless_grades" not in frame.columns:
+        return rows.explode("item").drop_nulls("item").with_columns(grade=pl.lit(0.0))
+    grades = frame["worthless_grades"]
+    sizes = rows["item"].list.len().fill_null(0)
+    wrong = grades.list.len().fill_null(0) != sizes if _list_depth(grades.dtype) == 1 else sizes >= 0
+    wrong |= (grades.list.max() > 0).fill_null(False) if not wrong.all() else wrong
+    if wrong.any():
+        line = table.line_of(int(wrong.arg_max() or 0))
+        raise FileFormatError(table.name, "worthless_grades must hold one grade of 0 or less per worthless item", line)
+    return rows.with_columns(grade=grades).explode("item", "grade").drop_nulls("item")
 
 
 def _tiers(table: Table) -> pl.Series:
     """The tiers of each record; items that are listed without them are a tier each."""
+    if not table.frame.height:
+        return pl.Series(dtype=pl.List(pl.List(pl.String)))
     name, shape, depth = ("items", "[item, …]", 1)
     if "tiers" in table.frame.columns:
         name, shape, depth = ("tiers", "[[item, …], …]", 2)
@@ -171,6 +213,8 @@ def _tiers(table: Table) -> pl.Series:
 
 def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
     grades = table.frame["grades"]
+    if not table.frame.height:
+        return pl.Series(dtype=pl.List(pl.Float64))
     if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
         raise FileFormatError(table.name, "grades must be [number, …] on every line, one for each tier")
     wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
@@ -190,29 +234,38 @@ def _list_depth(dtype: Any) -> int:
 
 
 def _records(references: References) -> Iterator[dict[str, Any]]:
-    """One record a query: its tiers, and the grade of each where there are grades."""
+    """One record per query: its tiers, the grade of each where there are grades, and what is known to be worthless."""
     new_tier = np.append(np.diff(references.ranks) != 0, True)
     items = references.item_ids.to_list()
-    for query, begin, end in zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True):
+    bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
+    for place, (query, begin, end) in enumerate(bounds_of_each):
         ends = begin + np.flatnonzero(new_tier[begin : end - 1]) + 1
-        bounds = [int(begin), *ends.tolist(), int(end)]
+        bounds = [int(begin), *ends.tolist(), int(end)] if end > begin else [int(begin)]
         record = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
         if references.grades is not None:
             record["grades"] = references.grades[bounds[:-1]].tolist()
+        if references.worthless is not None:
+            worthless = references.worthless.of_query(place)
+            record["worthless"] = list(worthless)
+            if any(worthless.values()):
+                record["worthless_grades"] = list(worthless.values())
         yield record
 
 
 def _json(references: References) -> bytes:
     if references.grades is not None:
         raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
+    if references.worthless is not None and len(references.worthless.item_ids):
+        raise DataError("a .json file holds tiers and no worthless items; write these references as .jsonl")
     return json.dumps({record["query"]: record["tiers"] for record in _records(references)}).encode()
 
 
 def _qrels(references: References) -> bytes:
     if references.grades is None:
         raise DataError("TREC qrels hold grades and these references have ranks; write them as .jsonl or .csv")
-    grades = references.grades
-    whole = bool((grades == np.floor(grades)).all() and grades.max() < 2**53)
-    grade = pl.Series(grades.astype(np.int64) if whole else grades)
-    zero = pl.Series(np.zeros(len(grades), np.int64))
-    return write_trec([references.queries.gather(references.codes), zero, references.item_ids, grade], "the references")
+    frame = references.to_polars(worthless=True)
+    grade = frame["grade"]
+    if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():
+        grade = grade.cast(pl.Int64)
+    zero = pl.zeros(len(grade), pl.Int64, eager=True)
+    return write_trec([frame["query"], zero, frame["item"], grade], "the references")

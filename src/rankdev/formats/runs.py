@@ -19,9 +19,8 @@ from rankdev.formats.tables import encode_table, table_batches
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.references.columns import item_series
-from rankdev.references.reference import as_id
 from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
-from rankdev.tabular import number_column, number_series, text_column, text_series
+from rankdev.tabular import as_id, number_column, number_series, text_column, text_series
 
 _COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items"}
 _ROWS = 200_000  # of a JSON run, made a table at once

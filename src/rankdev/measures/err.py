@@ -24,7 +24,7 @@ class ERR(Measure):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        highest = float(match.native_grades.max())
+        highest = float(match.native_grades.max(initial=0.0))
         if highest > self.max_grade:
             raise MeasureError(
                 f"ERR: grade {highest:g} is above max_grade={self.max_grade:g}; say ERR(max_grade={highest:g})"

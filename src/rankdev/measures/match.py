@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import MeasureError
+from rankdev.references.columns import last_of_each
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -19,11 +20,17 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Ideals:
-    """The references of a block of queries: query ``i`` owns ``ranks[offsets[i]:offsets[i + 1]]``, sorted."""
+    """The references of a block of queries: query ``i`` owns ``ranks[offsets[i]:offsets[i + 1]]``, sorted.
+
+    It may own none: all that was judged there is worthless. In the same way query ``i`` owns ``worthless_grades`` (0 or
+    less) by ``worthless_offsets``, one for each item judged worthless; both are None where nobody said which items are.
+    """
 
     offsets: Ints
     ranks: Ints
     grades: Floats | None = None
+    worthless_offsets: Ints | None = None
+    worthless_grades: Floats | None = None
 
     @cached_property
     def sizes(self) -> Ints:
@@ -33,12 +40,24 @@ class Ideals:
     @cached_property
     def tiers(self) -> Ints:
         """Number of tiers (T)."""
-        return self.ranks[self.offsets[1:] - 1]
+        return last_of_each(self.offsets, self.ranks)
+
+    @cached_property
+    def worthless_sizes(self) -> Ints:
+        """Number of items judged worthless, or an error that says how to name them."""
+        if self.worthless_offsets is None:
+            raise MeasureError(
+                "the references do not say which items were judged worthless; give grades (0 for such items), or"
+                " worthless={query: [item, …]} with lists, tiers or ranks"
+            )
+        return np.diff(self.worthless_offsets)
 
     def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
         """Lay per-item values out as [query, position]; positions past the reference hold anything."""
+        if not len(values):
+            return np.zeros((len(self.sizes), depth), values.dtype)
         rows = self.offsets[:-1, None] + np.minimum(np.arange(depth), self.sizes[:, None] - 1)
-        return values[rows]
+        return values[np.maximum(rows, 0)]
 
     def ideal_ranks(self, depth: int) -> Ints:
         """Ideal rank γ* at each position; past the reference the ranks go on by one a position."""
@@ -52,7 +71,8 @@ class Match:
     """A run matched with its references: one entry a retrieved reference item, sorted by query and position.
 
     ``query`` counts within the block, ``position`` from 0; ``place`` indexes the item in the references' columns.
-    ``lengths`` counts the items returned for each query.
+    ``lengths`` counts the items returned for each query. Returned items that were judged worthless are listed apart, in
+    the same way, with their grades (0 or less).
     """
 
     ideals: Ideals
@@ -60,6 +80,9 @@ class Match:
     position: Ints
     place: Ints
     lengths: Ints
+    worthless_query: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    worthless_position: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    worthless_grade: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def queries(self) -> int:
@@ -77,6 +100,14 @@ class Match:
         if at_least is None:
             return hits
         return np.asarray(hits & (self.grades(cutoff) >= at_least))
+
+    def worthless(self, cutoff: int | None) -> Bools:
+        """Tell, for [query, position], whether an item stands there that was judged worthless (whatever its grade)."""
+        table = np.zeros((self.queries, self.depth(cutoff)), bool)
+        if self.ideals.worthless_sizes.any():
+            within = self.worthless_position < table.shape[1]
+            table[self.worthless_query[within], self.worthless_position[within]] = True
+        return table
 
     def ranks(self, cutoff: int | None) -> Ints:
         """Ranks γ at [query, position]; 0 where nothing earns credit."""

@@ -28,15 +28,17 @@ class NDCG(Measure):
         """Score every query."""
         grades = self._item_grades(match)
         sizes = match.ideals.sizes
-        depth = int(sizes.max()) if self.cutoff is None else min(self.cutoff, int(sizes.max()))
+        longest = max(1, int(sizes.max(initial=0)))
+        depth = longest if self.cutoff is None else min(self.cutoff, longest)
         best = np.where(np.arange(depth) < sizes[:, None], match.ideals.spread(grades, depth), 0.0)
         got = match.dense(grades[match.place], self.cutoff, 0.0)
         if self.dcg == "exp-log2":
             # 2^g − 1 of a high grade is past the largest float; a common factor of a query's gains cancels out
             highest = np.floor(best[:, :1])
             got, best = (np.exp2(table - highest) - np.exp2(-highest) for table in (got, best))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return total(got / _discount(got.shape[1])) / total(best / _discount(depth))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            scores = total(got / _discount(got.shape[1])) / total(best / _discount(depth))
+        return np.where(sizes > 0, scores, 0.0)
 
     def _item_grades(self, match: Match) -> Floats:
         ideals = match.ideals

@@ -44,7 +44,8 @@ class RDQ(Measure):
         ranks = match.ranks(self.cutoff)
         depth = ranks.shape[1]
         sizes = match.ideals.sizes
-        credit = np.where(ranks > 0, self.credit(match.ideals.ideal_ranks(depth), ranks, sizes[:, None]), 0.0)
+        credit = self.credit(match.ideals.ideal_ranks(depth), ranks, np.maximum(sizes, 1)[:, None])
+        credit = np.where(ranks > 0, credit, 0.0)
         counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
         weights = self.position_weights.first(max(depth, int(counted.max())))
         best = np.cumsum(weights)[counted - 1]

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, shown
-from rankdev.references.reference import as_id
-from rankdev.tabular import Tabular, text_series
+from rankdev.tabular import Tabular, as_id, text_series
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,6 +65,47 @@ class Groups:
     def offsets(self) -> Ints:
         """Where each query's rows begin and end once the rows are sorted by code."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=len(self.names)))])
+
+    def take(self, rows: Ints) -> Groups:
+        """Keep some rows; a query may remain without any."""
+        return Groups(self.names, self.codes[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Worthless:
+    """Items judged and found worthless: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; grades are 0 or less.
+
+    A grade below 0 is kept as it is: trec_eval takes −1 and −2 for items that were not judged after all.
+    """
+
+    offsets: Ints
+    item_ids: pl.Series
+    grades: Floats
+
+    @property
+    def codes(self) -> Ints:
+        """Query index of each row."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def of_query(self, place: int) -> dict[str, float]:
+        """Items of one query and their grades."""
+        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        return dict(zip(self.item_ids[rows].to_list(), self.grades[rows].tolist(), strict=True))
+
+    def of_queries(self, places: Ints) -> Worthless:
+        """Keep some queries, in order."""
+        sizes = np.diff(self.offsets)
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        offsets = np.concatenate([[0], np.cumsum(sizes[places])])
+        return Worthless(offsets, self.item_ids.gather(rows), self.grades[rows])
+
+
+def last_of_each(offsets: Ints, values: Ints) -> Ints:
+    """Give the last value of each query's rows; 0 where there are none."""
+    result = np.zeros(len(offsets) - 1, np.int64)
+    filled = np.diff(offsets) > 0
+    result[filled] = values[offsets[1:][filled] - 1]
+    return result
 
 
 def group(query: pl.Series) -> Groups:

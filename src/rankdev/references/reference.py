@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, shown
+from rankdev.tabular import as_id
 
 if TYPE_CHECKING:
     from typing import Self
 
 
 class Reference(Mapping[str, int]):
-    """A non-empty mapping item → rank; ranks are consecutive from 1 and equal ranks form a tier.
+    """A mapping item → rank; ranks are consecutive from 1 and equal ranks form a tier.
+
+    It is empty only where all that is known is which items are ``worthless``: every ranking scores 0 then.
 
     >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
     >>> dict(reference)
     {'d1': 1, 'd3': 1, 'd2': 2}
     """
 
-    __slots__ = ("_grades", "_ranks")
+    __slots__ = ("_grades", "_ranks", "_worthless")
 
-    def __init__(self, ranks: Mapping[Any, int], *, query: str | None = None) -> None:
+    def __init__(
+        self, ranks: Mapping[Any, int], *, worthless: Iterable[Any] | None = None, query: str | None = None
+    ) -> None:
         where = "" if query is None else f"query {shown(query)}: "
-        if not ranks:
+        self._worthless = None if worthless is None else {as_id(item, where): 0.0 for item in worthless}
+        if not ranks and not self._worthless:
             raise DataError(f"{where}a reference needs at least one item")
         checked = {as_id(item, where): _as_rank(rank, item, where) for item, rank in ranks.items()}
+        for item in checked.keys() & (self._worthless or {}):
+            raise DataError(f"{where}item {shown(item)} has a rank and is worthless too; keep one")
         if len(checked) < len(ranks):
             raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
         self._ranks = dict(sorted(checked.items(), key=lambda pair: pair[1]))
@@ -56,18 +65,20 @@ class Reference(Mapping[str, int]):
 
     @classmethod
     def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
-        """Take relevance grades: each distinct positive grade is a tier, the highest first."""
+        """Take relevance grades: each distinct positive grade is a tier, the highest first; the rest is worthless."""
         where = "" if query is None else f"query {shown(query)}: "
         for item, grade in grades.items():
             if not isinstance(grade, Real) or not isfinite(grade):
                 raise DataError(f"{where}item {shown(item)} has the grade {shown(grade)}; expected a finite number")
-        positive = {item: float(grade) for item, grade in grades.items() if grade > 0}
-        if not positive:
-            raise DataError(f"{where}no grade is positive, so there is no reference item")
+        known = {as_id(item, where): float(grade) for item, grade in grades.items()}
+        if len(known) < len(grades):
+            raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
+        positive = {item: grade for item, grade in known.items() if grade > 0}
         levels = sorted(set(positive.values()), reverse=True)
         rank = {grade: i for i, grade in enumerate(levels, start=1)}
-        reference = cls({item: rank[grade] for item, grade in positive.items()}, query=query)
-        reference._grades = {as_id(item, where): grade for item, grade in positive.items()}
+        worthless = {item: grade for item, grade in known.items() if grade <= 0}
+        reference = cls({item: rank[grade] for item, grade in positive.items()}, worthless=worthless, query=query)
+        reference._grades, reference._worthless = positive, worthless
         return reference
 
     @classmethod
@@ -84,7 +95,7 @@ class Reference(Mapping[str, int]):
     @property
     def tiers(self) -> list[list[str]]:
         """Items by rank, best tier first."""
-        tiers: list[list[str]] = [[] for _ in range(max(self._ranks.values()))]
+        tiers: list[list[str]] = [[] for _ in range(max(self._ranks.values(), default=0))]
         for item, rank in self._ranks.items():
             tiers[rank - 1].append(item)
         return tiers
@@ -93,6 +104,17 @@ class Reference(Mapping[str, int]):
     def grades(self) -> dict[str, float] | None:
         """Native grades, where the reference was made from grades."""
         return self._grades
+
+    @property
+    def worthless(self) -> Mapping[str, float] | None:
+        """Items that were judged and found worthless, with their grades (0 or less); None where nobody said."""
+        return None if self._worthless is None else MappingProxyType(self._worthless)
+
+    def without_worthless(self) -> Reference:
+        """Forget which items are worthless."""
+        reference = Reference(self._ranks)
+        reference._grades = self._grades
+        return reference
 
     def __getitem__(self, item: str) -> int:
         return self._ranks[item]
@@ -105,15 +127,6 @@ class Reference(Mapping[str, int]):
 
     def __repr__(self) -> str:
         return f"Reference({self._ranks})"
-
-
-def as_id(value: object, where: str = "") -> str:
-    """Give an identifier as text; whole numbers are welcome, other types are not."""
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(value)
-    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
 
 
 def _as_rank(rank: Any, item: object, where: str) -> int:

@@ -298,4 +298,6 @@ def _write(references: References, output: str, tables: Mapping[str, Any] = Mapp
         for stream, (_, content) in zip(streams, contents, strict=True):
             stream.write(content)
     tiers = int(references.tier_counts.sum())
-    say(f"{len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers")
+    empty = references.empty
+    remark = f"; {empty:,} of the queries {'has' if empty == 1 else 'have'} no reference item" if empty else ""
+    say(f"{len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers{remark}")
