@@ -42,11 +42,13 @@ def queries(draw):
 
 
 @st.composite
-def references(draw):
-    """A graded reference: each tier has its grade."""
+def references(draw, empty=False):
+    """A graded reference: each tier has its grade, and some strangers are worthless; with ``empty``, perhaps all is."""
     levels = draw(tiers())
     grades = sorted(draw(st.permutations(GRADES))[: len(levels)], reverse=True)
-    return Reference.from_grades({item: grade for tier, grade in zip(levels, grades, strict=True) for item in tier})
+    good = {item: grade for tier, grade in zip(levels, grades, strict=True) for item in tier}
+    poor = draw(st.dictionaries(st.sampled_from(STRANGERS[:3]), st.sampled_from([0, -1])))
+    return Reference.from_grades(poor if empty and poor and draw(st.booleans()) else {**good, **poor})
 
 
 def query(reference, run):

@@ -21,6 +21,8 @@ class Query:
 
 
 def score(measure: Any, query: Query) -> float:
+    if not query.ranks:  # nothing that was judged is any good
+        return math.nan if measure.name in ("Tau", "Rho") else 0.0
     return TWINS[measure.name](measure, query)
 
 

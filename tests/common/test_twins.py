@@ -15,7 +15,7 @@ from tests.common.claims import EVERY, UNGRADED
 def check(references, runs, texts):
     """Compare every cell with the twin; queries that a run does not hold are scored as empty lists."""
     with draws.repeats_allowed():
-        scores = rd.evaluate(rd.References.from_grades({q: r.grades for q, r in references.items()}), runs, texts)
+        scores = rd.evaluate(references, runs, texts)
     expected = [
         [
             [plain.score(rd.parse(text), draws.query(reference, run.get(name, []))) for text in texts]
@@ -29,7 +29,7 @@ def check(references, runs, texts):
 @st.composite
 def worlds(draw):
     """References of several queries and the runs of several systems, some of which miss queries or know others."""
-    references = {f"q{i}": draw(draws.references()) for i in range(draw(st.integers(1, 5)))}
+    references = {f"q{i}": draw(draws.references(empty=True)) for i in range(draw(st.integers(1, 5)))}
     runs = {}
     for system in "abc"[: draw(st.integers(1, 3))]:
         known = draw(st.permutations(list(references)))
@@ -88,8 +88,9 @@ def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatc
 @given(worlds())
 def test_references_without_grades_score_the_same(world):
     references, runs = world
-    ranks = rd.References.from_ranks({name: dict(reference) for name, reference in references.items()})
-    graded = rd.References.from_grades({name: reference.grades for name, reference in references.items()})
+    worthless = {name: list(reference.worthless) for name, reference in references.items()}
+    ranks = rd.References.from_ranks(references, worthless=worthless)
+    graded = rd.References.of(references)
     with draws.repeats_allowed():
         got, expected = (rd.evaluate(known, runs, UNGRADED).values for known in (ranks, graded))
     np.testing.assert_array_equal(got, expected)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
+from rankdev.evaluation.explain import match_one
+from rankdev.evaluation.matching import Matcher
 from tests.common import draws
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
@@ -209,3 +211,39 @@ def test_an_error_stops_the_reading_of_other_runs(tmp_path):
 def test_references_that_cannot_be_read_are_told_first(tmp_path):
     with pytest.raises(rd.UsageError, match="refs: there is no such file"):
         rd.evaluate(tmp_path / "refs", {"a": tmp_path / "a.run"}, "RR")
+
+
+def test_queries_without_a_reference_item_score_0_and_are_counted():
+    references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}})
+    scores = rd.evaluate(references, {"a": {"q1": ["d1"], "q2": ["d1"]}}, ["RDQ@5", "nDCG", "RR", "Tau"])
+    assert scores.values[0, 1, :3].tolist() == [0, 0, 0]
+    assert np.isnan(scores.values[0, 1, 3])
+    assert scores.means[0, :3].tolist() == [0.5, 0.5, 0.5]
+    assert scores.coverage[0].empty == 1
+    assert "1 of 2 queries have no reference item; every system scores 0 there" in scores.remarks
+
+
+def test_judgments_without_any_good_item_are_no_error():
+    scores = rd.evaluate(rd.References.from_grades({"q": {"d": 0}}), {"a": {"q": ["d"]}}, ["RDQ@5", "nDCG@5", "AP"])
+    assert scores.values.ravel().tolist() == [0, 0, 0]
+
+
+@given(draws.queries())
+def test_measures_see_which_returned_items_are_worthless(query):
+    worthless = {"x0": 0.0, "x1": -1.0}
+    graded = {**query.grades, **worthless}
+    match = match_one(rd.Reference.from_grades(graded), query.run)
+    with draws.repeats_allowed():
+        matched = Matcher(rd.References.from_grades({"q": graded})).match(rd.Run.from_lists({"q": query.run}), None)
+    (_, block), *_ = matched.blocks()
+    first = {item: position for position, item in reversed(list(enumerate(query.run)))}
+    expected = sorted((first[item], grade) for item, grade in worthless.items() if item in first)
+    for found in (match, block):
+        assert list(zip(found.worthless_position.tolist(), found.worthless_grade.tolist(), strict=True)) == expected
+        assert found.ideals.worthless_sizes.tolist() == [2]
+        assert np.flatnonzero(found.worthless(None)[0]).tolist() == [position for position, _ in expected]
+
+
+def test_worthless_items_must_be_known_to_be_asked_for():
+    with pytest.raises(rd.MeasureError, match="do not say which items were judged worthless"):
+        match_one(rd.Reference.from_list(["d1"]), ["d1"]).worthless(5)

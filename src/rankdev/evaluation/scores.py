@@ -29,7 +29,8 @@ class Coverage:
     """How one system's run and the references met.
 
     ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
-    no reference (they are skipped), and in ``tied`` queries equal scores decide between items of different
+    no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged
+    there is worthless), and in ``tied`` queries equal scores decide between items of different
     rank, so that another rule than the run's ``ties`` could give another number.
     """
 
@@ -39,6 +40,7 @@ class Coverage:
     unreferenced: int = 0
     tied: int = 0
     ties: str = "trec_eval"
+    empty: int = 0
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
@@ -154,7 +156,15 @@ class Scores(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was missing on either side, and where ties decide: one line each, for all systems together."""
-        return (*self._gaps(), *coverage_remarks(self.coverage))
+        return (*self._gaps(), *self._empty(), *coverage_remarks(self.coverage))
+
+    def _empty(self) -> Iterator[str]:
+        """Count the queries without any reference item."""
+        empty = max((entry.empty for entry in self.coverage), default=0)
+        if empty:
+            kept = self.reference_sizes is None or (self.reference_sizes == 0).any()
+            of = f"{empty} of {len(self.queries) + (0 if kept else empty)} queries have no reference item"
+            yield f"{of}; every system scores 0 there" if kept else f"{of}; they are left out"
 
     def _gaps(self) -> Iterator[str]:
         """Name the measures that are not available for every query."""

@@ -71,8 +71,15 @@ def evaluate(
         for rows, block in matched.blocks():
             for m, measure in enumerate(wanted):
                 values[s, rows, m] = _score(measure, block)
+        known = matcher.references
         return Coverage(
-            system, len(matcher.references), matched.missing, matched.unreferenced, matched.tied, run.ordering.ties
+            system,
+            len(known),
+            matched.missing,
+            matched.unreferenced,
+            matched.tied,
+            run.ordering.ties,
+            known.empty,
         )
 
     stopped = Event()

@@ -180,16 +180,21 @@ def _worthless_rows(table: Table, query: pl.Series) -> pl.DataFrame:
     rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
     if "grades" not in frame.columns:
         return rows.explode("item").drop_nulls("item").with_columns(worthless=pl.lit(True))
-    if "worthless_grades" not in frame.columns:
-        return rows.explode("item").drop_nulls("item").with_columns(grade=pl.lit(0.0))
-    grades = frame["worthless_grades"]
-    sizes = rows["item"].list.len().fill_null(0)
-    wrong = grades.list.len().fill_null(0) != sizes if _list_depth(grades.dtype) == 1 else sizes >= 0
-    wrong |= (grades.list.max() > 0).fill_null(False) if not wrong.all() else wrong
+    zeros = pl.col("item").list.eval(pl.element().is_null().cast(pl.Float64))
+    rows = rows.with_columns(grade=zeros if "worthless_grades" not in frame.columns else _worthless_grades(table))
+    rows = rows.with_columns(pl.col("grade").fill_null(zeros)).filter(pl.col("item").list.len() > 0)
+    return rows.explode("item", "grade")
+
+
+def _worthless_grades(table: Table) -> pl.Series:
+    grades = table.frame["worthless_grades"]
+    if _list_depth(grades.dtype) != 1:
+        raise FileFormatError(table.name, "worthless_grades must be [number, …], one for each worthless item")
+    wrong = (grades.list.len() != table.frame["worthless"].list.len()) | (grades.list.max() > 0)
     if wrong.any():
         line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "worthless_grades must hold one grade of 0 or less per worthless item", line)
-    return rows.with_columns(grade=grades).explode("item", "grade").drop_nulls("item")
+        raise FileFormatError(table.name, "there must be one grade of 0 or less for each worthless item", line)
+    return grades.cast(pl.List(pl.Float64))
 
 
 def _tiers(table: Table) -> pl.Series:

@@ -95,7 +95,7 @@ class References(ByQuery[Reference]):
                 for rank, tier in enumerate(_listed(levels, query), start=1)
                 for item in _filled(tier, query, rank)
             ]
-        return cls._from_ranked(_frame(ranks, "rank", worthless or {}), worthless)
+        return cls._from_ranked(_frame(ranks, "rank", worthless or {}), worthless, list(ranks))
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, worthless: Any = None) -> References:
@@ -104,7 +104,7 @@ class References(ByQuery[Reference]):
             return cls._from_ranked(as_frame(ranks), worthless)
         ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
         pairs = {query: _pairs(values, query, "rank") for query, values in ranks.items()}
-        return cls._from_ranked(_frame(pairs, "rank", worthless or {}), worthless)
+        return cls._from_ranked(_frame(pairs, "rank", worthless or {}), worthless, list(pairs))
 
     @classmethod
     def from_grades(cls, grades: Any) -> References:
@@ -172,8 +172,8 @@ class References(ByQuery[Reference]):
         return cls.from_grades(all_grades) if known else replace(cls.from_grades(all_grades), worthless=None)
 
     @classmethod
-    def _from_ranked(cls, frame: pl.DataFrame, worthless: Any = None) -> References:
-        frame = frame if worthless is None else _marked(frame, worthless)
+    def _from_ranked(cls, frame: pl.DataFrame, worthless: Any = None, queries: Iterable[Any] = ()) -> References:
+        frame = frame if worthless is None else _marked(frame, worthless, queries)
         query, item = _names(frame)
         bad = truth_column(frame, "worthless", "references") if "worthless" in frame.columns else None
         rank = number_column(frame, "rank", "references", needed=None if bad is None else ~bad).to_numpy()
@@ -303,8 +303,8 @@ def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any
     return pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
 
 
-def _marked(frame: pl.DataFrame, worthless: Any) -> pl.DataFrame:
-    """Add rows of worthless items to a table of ranks."""
+def _marked(frame: pl.DataFrame, worthless: Any, queries: Iterable[Any]) -> pl.DataFrame:
+    """Add rows of worthless items to a table of ranks, and put the rows in the order of the queries."""
     lists = check_mapping(worthless, "worthless", "{query: [item, …]}")
     for query, items in lists.items():
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
@@ -317,7 +317,11 @@ def _marked(frame: pl.DataFrame, worthless: Any) -> pl.DataFrame:
         query, item = both.row(0)
         raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is worthless too; keep one")
     good = good.with_columns(column(frame, "rank", "references"), worthless=pl.lit(False))
-    return pl.concat([good, poor.with_columns(worthless=pl.lit(True))], how="diagonal")
+    rows = pl.concat([good, poor.with_columns(worthless=pl.lit(True))], how="diagonal")
+    order = pl.concat([text_series("query", [as_id(query) for query in queries]), rows["query"]]).unique(
+        maintain_order=True
+    )
+    return pl.DataFrame({"query": order}).join(rows, on="query", how="inner", maintain_order="left_right")
 
 
 def _names(frame: pl.DataFrame) -> list[pl.Series]:
