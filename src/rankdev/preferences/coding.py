@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError
-from rankdev.references.reference import as_id
+from rankdev.tabular import as_id
 
 if TYPE_CHECKING:
     import polars as pl

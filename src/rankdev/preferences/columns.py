@@ -23,8 +23,7 @@ from rankdev.preferences.presets import (
     only_answer,
     plain_name,
 )
-from rankdev.references.reference import as_id
-from rankdev.tabular import is_table, listed, mixed_series, number_column, text_column
+from rankdev.tabular import as_id, is_table, listed, mixed_series, number_column, text_column
 
 if TYPE_CHECKING:
     import polars as pl
