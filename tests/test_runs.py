@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev import DataError, RankdevWarning, Run, UsageError
-from rankdev.runs import Order, Ordering, RunBuilder, Ties
+from rankdev.ordering import Order, Ordering, Ties
+from rankdev.runs import RunBuilder
 
 Row = tuple[str, str, float]
 
@@ -241,7 +242,10 @@ def test_scores_have_no_ranks() -> None:
     ("options", "message"),
     [
         ({"order": "scores"}, "unknown order 'scores'; choose from score, rank; did you mean score?"),
-        ({"ties": "trec"}, "unknown ties 'trec'; choose from trec_eval, ascending, given; did you mean trec_eval?"),
+        (
+            {"ties": "trec"},
+            "unknown ties 'trec'; choose from trec_eval, descending, ascending, given; did you mean trec_eval?",
+        ),
     ],
 )
 def test_unknown_options(options: dict[str, Any], message: str) -> None:

@@ -9,6 +9,8 @@ from rankdev.evaluation.explain import Explanation as Explanation
 from rankdev.evaluation.explain import explain as explain
 from rankdev.evaluation.explain import rdq as rdq
 from rankdev.evaluation.explain import score as score
+from rankdev.evaluation.losses import Losses as Losses
+from rankdev.evaluation.losses import losses as losses
 from rankdev.evaluation.score_files import read_scores as read_scores
 from rankdev.evaluation.scores import Coverage as Coverage
 from rankdev.evaluation.scores import Scores as Scores

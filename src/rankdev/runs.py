@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.errors import DataError, RankdevWarning, UsageError, shown, suggestion
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown
+from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.references.columns import (
     ByQuery,
     Floats,
@@ -27,56 +28,17 @@ from rankdev.tabular import (
     as_frame,
     as_id,
     check_mapping,
+    check_no_records,
+    from_ranx,
     is_table,
     number_column,
     number_series,
+    tabled,
     text_column,
     text_series,
 )
 
 Bools = npt.NDArray[np.bool_]
-Order = Literal["score", "rank"]
-Ties = Literal["trec_eval", "ascending", "given"]
-
-
-@dataclass(frozen=True)
-class Ordering:
-    """How a run is put in order: by ``score`` (high first) or by the ``rank`` column.
-
-    Equal scores are broken by ``ties``: ``trec_eval`` compares scores in single precision, as trec_eval stores
-    them, and puts the higher item id first; ``ascending`` compares them as they are and puts the lower id first
-    (the Compatibility authors' rule); ``given`` keeps the order of the source.
-    """
-
-    order: Order = "score"
-    ties: Ties = "trec_eval"
-
-    def __post_init__(self) -> None:
-        for name, known in (("order", get_args(Order)), ("ties", get_args(Ties))):
-            value = getattr(self, name)
-            if value not in known:
-                raise UsageError(
-                    f"unknown {name} {value!r}; choose from {', '.join(known)}{suggestion(str(value), known)}"
-                )
-
-    def keys(self, values: Floats) -> Floats:
-        """Sort keys of scores or ranks, the highest first."""
-        if self.order == "rank":
-            return -values
-        if self.ties != "trec_eval":
-            return values
-        with np.errstate(over="ignore"):
-            return values.astype(np.float32).astype(np.float64)
-
-    @property
-    def names_descend(self) -> bool | None:
-        """Whether ties put the higher item id first; None where ids do not matter."""
-        if self.order == "rank" or self.ties == "given":
-            return None
-        return self.ties == "trec_eval"
-
-
-TREC_EVAL = Ordering()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +65,7 @@ class Run(ByQuery[list[str]]):
     def from_lists(cls, lists: Any) -> Run:
         """Take ``{query: [item, …]}``, already in order."""
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
+        check_no_records(lists)
         for query, items in lists.items():
             if isinstance(items, str) or not isinstance(items, Sequence):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
@@ -146,18 +109,62 @@ class Run(ByQuery[list[str]]):
         return builder.finish()
 
     @classmethod
-    def of(cls, value: Any, *, order: Order = "score", ties: Ties = "trec_eval") -> Run:
-        """Take a run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``."""
+    def of(cls, value: Any, *, order: Order | None = None, ties: Ties | None = None) -> Run:
+        """Take a run, a table, a list of records, ranx's Run, ``{query: [item, …]}`` or ``{query: {item: score}}``.
+
+        Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
+        """
         if isinstance(value, Run):
-            return value
+            return value.reordered(order, ties)
+        ordering = Ordering(order or "score", ties or "trec_eval")
+        value = tabled(value)
         if is_table(value):
-            return cls.from_table(value, order=order, ties=ties)
+            return cls.from_table(value, order=ordering.order, ties=ordering.ties)
+        value = from_ranx(value, "run")
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
         if any(isinstance(entry, Mapping) for entry in value.values()):
             if order == "rank":
                 raise DataError("a run {query: {item: score}} has no ranks; order it by score")
-            return cls.from_scores(value, ties=ties)
+            return cls.from_scores(value, ties=ordering.ties)
         return cls.from_lists(value)
+
+    def reordered(self, order: Order | None = None, ties: Ties | None = None) -> Run:
+        """Put the run in another order; refused where it does not know any more what that takes.
+
+        >>> Run.from_scores({"q": {"a": 1.0, "b": 1.0}}).reordered(ties="ascending")["q"]
+        ['a', 'b']
+        """
+        wanted = Ordering(order or self.ordering.order, ties or self.ordering.ties)
+        if self.scores is None:
+            if (self.ordering.order, order) == ("rank", "score"):
+                raise UsageError("this Run was ordered by rank and knows no scores; read it again with order='score'")
+            return self
+        if wanted == self.ordering:
+            return self
+        if wanted.order == "rank":
+            raise UsageError("this Run was ordered by score and knows no ranks; read it again with order='rank'")
+        if self.depth is not None:
+            raise UsageError(f"this Run was cut at {self.depth}; read it again with ties={wanted.ties!r}")
+        if wanted.ties == "given":
+            raise UsageError("this Run has forgotten the order of its source; read it again with ties='given'")
+        return Run.from_table(self.to_polars(), ties=wanted.ties)
+
+    def top(self, depth: int | None) -> Top:
+        """Find the rows that can matter in the first ``depth`` positions."""
+        positions = self.positions
+        ties = np.arange(len(positions))
+        if self.scores is not None:
+            keys = self.ordering.keys(self.scores)
+            new = np.ones(len(keys), bool)
+            new[1:] = (keys[1:] != keys[:-1]) | (positions[1:] == 0)
+            ties = np.cumsum(new)
+        wanted = np.ones(len(positions), bool) if self.repeats is None else ~self.repeats
+        if depth is not None:
+            wanted &= positions[np.searchsorted(ties, ties)] < depth  # where the row's tie begins
+        rows = np.flatnonzero(wanted)
+        lengths = self.sizes if depth is None else np.minimum(self.sizes, depth)
+        within = positions[rows] < (depth or np.inf)
+        return Top(rows, self.codes[rows], positions[rows], ties[rows], within, lengths)
 
     @property
     def positions(self) -> Ints:
@@ -190,6 +197,22 @@ class Run(ByQuery[list[str]]):
 
     def __repr__(self) -> str:
         return f"Run({len(self)} queries, {len(self.item_ids)} items)"
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """The first positions of a run: where it is cut is decided here, for all that comes after.
+
+    ``rows`` do not repeat an item; those that are not ``within`` the cut are there because they share the score
+    (``tie``) of one that is. ``lengths`` counts the positions of each query, repeated items included.
+    """
+
+    rows: Ints
+    query: Ints
+    position: Ints
+    tie: Ints
+    within: Bools
+    lengths: Ints
 
 
 class RunBuilder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-ALIASES = {
-    "query_id": "query",
-    "query-id": "query",
-    "qid": "query",
-    "doc_id": "item",
-    "docid": "item",
-    "docno": "item",
-    "corpus-id": "item",
-    "relevance": "grade",
-    "label": "grade",
+KNOWN_NAMES = {  # what ir_measures, PyTerrier and BEIR call our columns; where a table has several, the first wins
+    "query": ("qid", "query", "query_id", "query-id"),  # PyTerrier's query is the text, its query_id may be internal
+    "item": ("item", "docno", "doc_id", "docid", "corpus-id"),  # PyTerrier's docid is internal
+    "grade": ("grade", "relevance", "label"),
 }
+ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
+IDS = ("query", "item", "system", "measure")
 
 
 def as_id(value: object, where: str = "") -> str:
@@ -38,22 +34,59 @@ def as_id(value: object, where: str = "") -> str:
 
 
 def is_table(value: object) -> bool:
-    """Tell whether ``value`` is a table: a polars or pandas frame, or anything that exports Arrow."""
-    return hasattr(type(value), "columns") or hasattr(value, "__arrow_c_stream__")
+    """Tell whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
+    return hasattr(type(value), "columns") or any(
+        hasattr(value, door) for door in ("__arrow_c_stream__", "__dataframe__")
+    )
+
+
+def tabled(value: Any) -> Any:
+    """Turn a list of records (mappings or named tuples) into a table; leave everything else as it is.
+
+    >>> tabled([{"query": "q", "item": "d", "rank": 1}]).columns
+    ['query', 'item', 'rank']
+    """
+    import polars as pl
+
+    if is_table(value) or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return value
+    records = list(value)
+    if not records or not all(_is_record(record) for record in records):
+        return records
+    rows = [record if isinstance(record, Mapping) else record._asdict() for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame({str(name): _mixed(str(name), [row.get(name) for row in rows]) for name in names})
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, tuple) and hasattr(value, "_asdict"))
+
+
+def check_no_records(lists: Mapping[Any, Any]) -> None:
+    """Refuse records where a query's items belong."""
+    for query, entry in lists.items():
+        for item in entry if isinstance(entry, list | tuple) else ():
+            if _is_record(item):
+                raise DataError(f"query {shown(query)}: expected items; got the record {shown(item)}")
+
+
+def from_ranx(value: Any, name: str) -> Any:
+    """Give ranx's ``Qrels`` (name ``qrels``) or ``Run`` (``run``) as a dict; leave everything else as it is."""
+    return value.to_dict() if hasattr(value, name) and hasattr(value, "to_dict") else value
 
 
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:
     """Call columns as rankdev does where ir_measures, PyTerrier or BEIR have another name for them."""
-    names: dict[str, str] = {}
-    for alias, name in ALIASES.items():
-        if alias in frame.columns and name not in {*frame.columns, *names.values()}:
-            names[alias] = name
-    return frame.rename(names)
+    for name, aliases in KNOWN_NAMES.items():
+        found = next((alias for alias in aliases if alias in frame.columns), name)
+        if found != name:
+            frame = frame.drop(name, strict=False).rename({found: name})
+    return frame
 
 
 def as_frame(table: Any) -> pl.DataFrame:
     """Turn a polars, pandas or Arrow table into a polars frame."""
-    return known_names(as_polars(table))
+    return known_names(as_polars(tabled(table)))
 
 
 def as_polars(table: Any) -> pl.DataFrame:
@@ -70,13 +103,35 @@ def as_polars(table: Any) -> pl.DataFrame:
             # column by column through NumPy, so that pyarrow is not needed
             columns = {str(name): table[name].to_numpy() for name in table.columns}
             return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
-        return pl.DataFrame(table)
+        return pl.DataFrame(_interchanged(table))
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
 
 
+def _interchanged(table: Any) -> Any:
+    """Read the older interchange protocol, which polars leaves to pyarrow."""
+    if hasattr(table, "__arrow_c_stream__") or not hasattr(table, "__dataframe__"):
+        return table
+    try:
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        raise TypeError("its protocol needs pyarrow: pip install pyarrow") from None
+    return from_dataframe(table)
+
+
 def _plain(name: str, values: Any) -> Any:
-    return mixed_series(name, values.tolist()) if values.dtype == object else values
+    return _mixed(name, values.tolist()) if values.dtype == object else values
+
+
+def _mixed(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
+    if ALIASES.get(name, name) not in IDS:
+        return mixed_series(name, values)
+    return text_series(name, [None if _is_missing(value) else as_id(value) for value in values])
+
+
+def _is_missing(value: object) -> bool:
+    return value == "" if isinstance(value, str) else _written(value) is None
 
 
 def first_line(error: object) -> str:

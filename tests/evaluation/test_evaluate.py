@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import pickle
 import threading
 
 import numpy as np
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
+from rankdev.evaluation import matching
 from rankdev.evaluation.explain import match_one
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.scoring import score_run
 from tests.common import draws
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
@@ -247,3 +250,75 @@ def test_measures_see_which_returned_items_are_worthless(query):
 def test_worthless_items_must_be_known_to_be_asked_for():
     with pytest.raises(rd.MeasureError, match="do not say which items were judged worthless"):
         match_one(rd.Reference.from_list(["d1"]), ["d1"]).worthless(5)
+
+
+def test_ties_and_order_apply_to_runs_that_know_their_scores():
+    run = rd.Run.from_scores({"q": {"d1": 1.0, "x": 1.0}})
+    assert rd.evaluate({"q": ["d1"]}, {"a": run}, "RR").values.item() == 0.5
+    assert rd.evaluate({"q": ["d1"]}, {"a": run}, "RR", ties="ascending").values.item() == 1.0
+    kept = rd.Run.from_scores({"q": {"d1": 1.0, "x": 1.0}}, ties="ascending")
+    scores = rd.evaluate({"q": ["d1"]}, {"a": kept}, "RR")
+    assert (scores.values.item(), scores.coverage[0].ties) == (1.0, "ascending")
+    assert rd.evaluate({"q": ["d1"]}, {"a": kept}, "RR", ties="trec_eval").values.item() == 0.5
+
+
+def test_ties_and_order_are_refused_where_a_run_does_not_know_them_any_more(tmp_path):
+    (tmp_path / "a.run").write_text("q Q0 d1 2 1 t\nq Q0 x 1 1 t\n")
+    cut = rd.read_run(tmp_path / "a.run", depth=1)
+    by_rank, by_score = (rd.read_run(tmp_path / "a.run", order=order) for order in ("rank", "score"))
+    for run, options, message in [
+        (cut, {"ties": "ascending"}, "system 'a': this Run was cut at 1; read it again with ties='ascending'"),
+        (by_score, {"ties": "given"}, "system 'a': this Run has forgotten the order of its source"),
+        (by_score, {"order": "rank"}, "system 'a': this Run was ordered by score and knows no ranks"),
+        (by_rank, {"order": "score"}, "system 'a': this Run was ordered by rank and knows no scores"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            rd.evaluate({"q": ["d1"]}, {"a": run}, "RR@1", **options)
+    assert rd.evaluate({"q": ["d1"]}, {"a": cut}, "RR@1", ties="trec_eval").values.item() == 0
+    assert rd.evaluate({"q": ["d1"]}, {"a": {"q": ["d1"]}}, "RR@1", ties="given").values.item() == 1
+
+
+def test_double_precision_is_trec_eval_10():
+    scores = {"q": {"d1": 50.39120101928711, "d2": 50.39120006561279, "e": 1.0, "f": 1.0}}
+    assert rd.Run.from_scores(scores)["q"] == ["d2", "d1", "f", "e"]
+    assert rd.Run.from_scores(scores, ties="descending")["q"] == ["d1", "d2", "f", "e"]
+
+
+def test_a_run_without_any_item_of_the_references():
+    with pytest.warns(RankdevWarning, match="no item of the run is in the references: the run has '7' …, .* 'd1' …"):
+        rd.evaluate({"q": ["d1"], "r": ["d2"]}, {"a": {"q": [7], "r": [8]}}, "RR")
+
+
+def test_empty_queries_can_be_left_out():
+    references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}})
+    runs = {"a": {"q1": ["d1"], "q2": ["d1"]}, "b": {"q1": ["d1"], "q3": ["d1"]}}
+    scores = rd.evaluate(references, runs, "RR", empty="skip")
+    assert scores.queries == ("q1",)
+    assert [(entry.missing, entry.unreferenced, entry.empty) for entry in scores.coverage] == [(0, 0, 1), (0, 1, 1)]
+    assert "1 of 2 queries have no reference item; they are left out" in scores.remarks
+    with pytest.raises(UsageError, match="unknown empty 'drop'; choose from zero, skip"):
+        rd.evaluate(references, runs, "RR", empty="drop")
+    with pytest.raises(DataError, match="no query has a reference item"):
+        rd.evaluate(rd.References.from_grades({"q1": {"d1": 0}}), runs, "RR", empty="skip")
+
+
+def test_score_run_is_a_pure_function_of_things_that_pickle():
+    matcher, run = Matcher(rd.References.of(REFS)), rd.Run.of({"q1": ["d2", "d1"], "q2": ["d3"]})
+    measures = [rd.parse("RDQ@5"), rd.parse("AP")]
+    values, coverage = score_run(*pickle.loads(pickle.dumps((matcher, run, measures))))
+    np.testing.assert_array_equal(values, rd.evaluate(REFS, {"a": run}, measures).values[0])
+    assert coverage.missing == 0
+
+
+@given(st.lists(st.integers(0, 60), max_size=300))
+def test_blocks_hold_no_more_than_they_may(widths):
+    bounds = list(matching._block_bounds(np.array(widths, np.int64)))
+    assert [begin for begin, _ in bounds] == [0, *(end for _, end in bounds[:-1])][: len(bounds)]
+    assert sum(end - begin for begin, end in bounds) == len(widths)
+
+
+def test_one_long_reference_among_many_short_ones_stays_alone():
+    widths = np.ones(200_000, np.int64)
+    widths[70_000] = 5_000
+    for begin, end in matching._block_bounds(widths):
+        assert (end - begin) * widths[begin:end].max() <= matching.BLOCK_CELLS

@@ -8,7 +8,7 @@ import pytest
 
 from rankdev import RankdevError, Run
 from rankdev.formats import read_run
-from rankdev.runs import Order, Ties
+from rankdev.ordering import Order, Ties
 from tests.fuzz.files import seeds, small_batches
 
 ORDERS: list[tuple[Order, Ties]] = [

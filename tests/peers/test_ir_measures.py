@@ -84,3 +84,17 @@ def test_gdeval(several):
 def test_the_same_text_is_known_to_both():
     for text in ("nDCG@10", "AP@5", "P@5", "R@100", "RR@10", "ERR@10", "RBP(p=0.9)@5"):
         assert str(ir_measures.parse_measure(text)) == str(rd.parse(text))
+
+
+def test_their_named_tuples_and_iterators_are_taken_as_they_are():
+    qrels = [ir_measures.Qrel("q1", "d1", 3), ir_measures.Qrel("q1", "d2", 0), ir_measures.Qrel("q2", "d1", 1)]
+    run = [ir_measures.ScoredDoc("q1", "d2", 2.0), ir_measures.ScoredDoc("q1", "d1", 1.0)]
+    expected = rd.evaluate(
+        rd.References.from_grades({"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 1}}),
+        {"a": {"q1": {"d2": 2.0, "d1": 1.0}}},
+        ["nDCG", "RR"],
+    )
+    for references, entries in ((qrels, run), (iter(qrels), iter(run))):
+        got = rd.evaluate(references, {"a": entries}, ["nDCG", "RR"])
+        assert got.values.tolist() == expected.values.tolist()
+    assert rd.References.from_grades(qrels) == rd.References.of(qrels)

@@ -18,7 +18,10 @@ SCRIPT = """
 import json, sys
 import ranx
 judgments, run, names = json.load(sys.stdin)
-print(json.dumps([ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names) for qrels in judgments]))
+means = [ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names) for qrels in judgments]
+import rankdev as rd
+taken = rd.evaluate(ranx.Qrels(judgments[1]), {"a": ranx.Run(run)}, ["RDQ@3", "nDCG@3"]).means[0].tolist()
+print(json.dumps([*means, taken]))
 """
 
 
@@ -50,3 +53,8 @@ def test_rbp_there_multiplies_by_the_grade(theirs):
     assert expected.pop("rbp.80") == pytest.approx((0.2 * (3 + 2 * 0.8**2) + 0.2 * 3 * 0.8) / 2)
     assert got.pop("rbp.80") == pytest.approx((0.2 * (1 + 0.8**2) + 0.2 * 0.8) / 2)
     assert got == pytest.approx(expected)
+
+
+def test_their_objects_are_taken_as_they_are(theirs):
+    expected = rd.evaluate(rd.References.from_grades(GRADED), {"a": RUN}, ["RDQ@3", "nDCG@3"]).means[0]
+    assert theirs[2] == pytest.approx(expected)

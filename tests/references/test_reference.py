@@ -14,7 +14,8 @@ def test_builders_agree() -> None:
     assert Reference.from_list(["d1", "d2"]).tiers == [["d1"], ["d2"]]
     assert (
         Reference.of(["d1", "d2"])
-        == Reference.of({"d2": 2, "d1": 1})
+        == Reference.of([["d1"], ["d2"]])
+        == Reference.from_ranks({"d2": 2, "d1": 1})
         == Reference.of(Reference.from_list(["d1", "d2"]))
     )
 
@@ -82,10 +83,23 @@ def test_bad_grades(grade: object) -> None:
         Reference.from_grades({"d1": grade}, query="q7")
 
 
-@pytest.mark.parametrize("value", ["d1", 3, None])
+@pytest.mark.parametrize("value", ["d1", 3, None, {"d1", "d2"}])
 def test_not_a_reference(value: object) -> None:
-    with pytest.raises(DataError, match="a list of items or a mapping item → rank; got"):
+    with pytest.raises(DataError, match="a reference is a list of items or tiers, best first; got"):
         Reference.of(value)
+
+
+def test_numbers_by_item_could_be_grades_or_ranks() -> None:
+    with pytest.raises(
+        DataError, match=r"grades or ranks; say which with Reference.from_grades or Reference.from_ranks"
+    ):
+        Reference.of({"d1": 1, "d2": 2})
+
+
+def test_tiers_are_tiers_wherever_a_reference_is_taken() -> None:
+    assert Reference.of([["d1", "d3"], "d2"]).tiers == [["d1", "d3"], ["d2"]]
+    with pytest.raises(DataError, match="tier 2 is empty"):
+        Reference.of([["d1"], []])
 
 
 def test_an_item_that_cannot_be_a_name() -> None:

@@ -38,7 +38,7 @@ GRADES = {"query": ["q1", "q2", "q1", "q1", "q1"], "item": ["d2", "d9", "d1", "d
 def test_dicts() -> None:
     assert References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}, "q2": {"d9": 1}}) == EXPECTED
     assert References.from_lists({"q1": ["d1", "d2"]}) == References.from_tiers({"q1": [["d1"], ["d2"]]})
-    assert References.of({"q1": {"d1": 1, "d2": 2, "d3": 1}, "q2": ["d9"]}) == EXPECTED
+    assert References.of({"q1": [["d1", "d3"], ["d2"]], "q2": ["d9"]}) == EXPECTED
     assert References.of(EXPECTED) is EXPECTED
 
 
@@ -53,6 +53,22 @@ def test_tables_of_grades(table: Any) -> None:
     assert References.of(table) == references
     assert References.from_ranks(references.to_polars()) == EXPECTED
     assert references["q1"].grades == {"d1": 3.0, "d3": 3.0, "d2": 1.0}
+
+
+class Interchanged:
+    """A table of which nothing is known but that it can be interchanged."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def __dataframe__(self, *args: Any, **options: Any) -> Any:
+        return self._frame.__dataframe__(*args, **options)
+
+
+def test_tables_of_the_interchange_protocol_and_records() -> None:
+    assert References.of(Interchanged(pd.DataFrame(RANKS))) == EXPECTED
+    assert References.of(pl.DataFrame(RANKS).to_dicts()) == EXPECTED
+    assert References.from_ranks(iter(pl.DataFrame(RANKS).to_dicts())) == EXPECTED
 
 
 def test_tables_of_lists_keep_their_order() -> None:
@@ -71,9 +87,10 @@ def test_tables_of_tiers() -> None:
 def test_columns_may_have_the_names_of_other_tools() -> None:
     frame = pl.DataFrame(GRADES).rename({"query": "qid", "item": "docno", "grade": "label"})
     assert References.of(frame) == References.from_grades(pl.DataFrame(GRADES))
-    more = frame.with_columns(query_id=pl.lit("q1"))  # where two names mean the same, the first of ours wins
-    assert list(References.of(more)) == ["q1"]
-    assert list(References.of(more.with_columns(query=pl.lit("q2")))) == ["q2"]
+    # PyTerrier: query is the text, and docid and query_id may be internal numbers
+    more = frame.with_columns(query_id=pl.lit("9"), query=pl.lit("what is it"), docid=pl.lit("7"), doc_id=pl.lit("8"))
+    assert References.of(more) == References.of(frame)
+    assert list(References.of(more.drop("qid"))) == ["what is it"]
 
 
 def test_whole_numbers_name_queries_and_items() -> None:
@@ -250,10 +267,21 @@ BAD = [
         "two grades, 0.1 and 0.1000",
     ),
     (References.of, pl.DataFrame({"query": ["q"], "item": ["d"]}), "'rank' is missing; found query, item"),
-    (References.of, {"q1": 3}, "a list of items or a mapping item → rank; got 3"),
-    (References.of, {"q1": {"d1": 2}}, "query 'q1': rank 1 is missing"),
-    (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "'query' holds List"),
-    (References.of, pd.DataFrame({"query": ["q"], "item": [1j], "rank": [1]}), "'item' holds Object"),
+    (References.of, {"q1": 3}, "query 'q1': a reference is a list of items or tiers, best first; got 3"),
+    (References.of, {"q1": {"d1": 2}}, "query 'q1': .* could mean grades or ranks; .* References.from_grades or Refer"),
+    (References.of, {"q1": [{"item": "d1"}]}, "query 'q1': expected items; got the record {'item': 'd1'}"),
+    (
+        References.of,
+        [{"query": "q", "winner": "a", "loser": "b"}],
+        "'item' is missing; found query, winner, loser",
+    ),
+    (References.of, [("q", "d")], "references must be References, .* got list"),
+    (References.of, [{"query": "q", "item": 1.5, "rank": 1}], "text or a whole number; got 1.5"),
+    (References.of, [{"query": "q", "item": b"d", "rank": 1}], "text or a whole number; got b'd'"),
+    (References.of, pd.DataFrame({"query": ["q", "q"], "item": ["d", 7.0], "rank": [1, 2]}), "whole number; got 7.0"),
+    (References.of, pd.DataFrame({"query": ["q", "q"], "item": ["d", True], "rank": [1, 2]}), "whole number; got True"),
+    (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "whole number; got"),
+    (References.of, pd.DataFrame({"query": ["q"], "item": [1j], "rank": [1]}), "'item' holds Object|got 1j"),
     (References.of, 3, "got int"),
 ]
 

@@ -16,11 +16,12 @@ import click
 from rankdev.cli.terminal import remark, unsaid
 from rankdev.errors import MissingExtraError, UsageError, shown
 from rankdev.files_in_use import announce_output
+from rankdev.ordering import TIE_RULES
 
 if TYPE_CHECKING:
+    from rankdev.evaluation.losses import Losses
     from rankdev.evaluation.scores import Scores
     from rankdev.reporting.report import Report
-    from rankdev.runs import Order, Ties
 
 PROGRESS_BYTES = 50_000_000
 
@@ -94,10 +95,10 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --order and --ties."""
     ties = click.option(
         "--ties",
-        type=click.Choice(["trec_eval", "ascending", "given"]),
+        type=click.Choice(list(TIE_RULES)),
         default="trec_eval",
         show_default=True,
-        help="Equal scores: as trec_eval does (single precision, higher id first), lower id first, or as given.",
+        help="Equal scores: " + "; ".join(f"{name}, {rule.summary}" for name, rule in TIE_RULES.items()) + ".",
     )
     order = click.option(
         "--order",
@@ -107,6 +108,15 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Order runs by their score or by their rank column.",
     )
     return order(ties(command))
+
+
+empty_option = click.option(
+    "--empty",
+    type=click.Choice(["zero", "skip"]),
+    default="zero",
+    show_default=True,
+    help="Queries without any good item: every system scores 0 there, or they are left out.",
+)
 
 
 def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
@@ -186,23 +196,29 @@ def reading_progress(paths: Sequence[str]) -> Iterator[Callable[[str, int], None
 
 
 def score_runs(
-    references: str,
-    runs: Sequence[str],
-    names: Sequence[str],
-    measures: Sequence[str],
-    *,
-    order: Order,
-    ties: Ties,
+    references: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], **options: Any
 ) -> Scores:
     """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
     from rankdev.evaluation.scoring import evaluate
 
     systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
-        scores = evaluate(references, systems, measures, order=order, ties=ties, progress=progress)
+        scores = evaluate(references, systems, measures, **options, progress=progress)
     for line in scores.remarks:
         remark("note", line)
     return scores
+
+
+def lost_by_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
+    """The same, told apart by what was lost."""
+    from rankdev.evaluation.losses import losses
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        found = losses(references, systems, measure, **options, progress=progress)
+    for line in found.remarks:
+        remark("note", line)
+    return found
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.options import (
+    empty_option,
     measure_option,
     order_options,
     output_options,
@@ -17,7 +18,8 @@ from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
-    from rankdev.runs import Order, Ties
+    from rankdev.evaluation.scoring import Empty
+    from rankdev.ordering import Order, Ties
 
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
@@ -29,6 +31,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for add in (
         output_options,
         order_options,
+        empty_option,
         seed_option,
         click.option("--name", "names", multiple=True, help="Name a run; once for each, in order."),
         click.option("--scores", "table", metavar="FILE", help="Scores from elsewhere: system, query, measure, value."),
@@ -71,6 +74,7 @@ def load_scores(
     names: Sequence[str],
     order: Order,
     ties: Ties,
+    empty: Empty,
 ) -> Scores:
     """Score runs against references, or read scores that were computed elsewhere."""
     from rankdev.evaluation.score_files import read_scores
@@ -82,7 +86,7 @@ def load_scores(
         return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
-    return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties)
+    return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties, empty=empty)
 
 
 def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:

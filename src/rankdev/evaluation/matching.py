@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.errors import DataError
+from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.measures.match import Floats, Ideals, Ints, Match
 from rankdev.references.references import References
 from rankdev.runs import Run
@@ -44,6 +45,7 @@ class MatchedRun:
     hits: Hits
     worthless: Hits
     lengths: Ints
+    width: Ints  # of each query's row in a dense table: what was returned, or what could have been
     missing: int
     unreferenced: int
     tied: int
@@ -51,9 +53,7 @@ class MatchedRun:
     def blocks(self) -> Iterator[tuple[slice, Match]]:
         """Cut into blocks of queries whose dense tables stay small."""
         offsets = self.references.offsets
-        count = max(1, BLOCK_CELLS // max(1, int(self.lengths.max(initial=1))))
-        for begin in range(0, len(self.lengths), count):
-            end = min(begin + count, len(self.lengths))
+        for begin, end in _block_bounds(self.width):
             hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
             match = Match(
                 self._ideals(begin, end),
@@ -81,6 +81,20 @@ class MatchedRun:
         return np.zeros(0) if self.references.worthless is None else self.references.worthless.grades
 
 
+def _block_bounds(width: Ints) -> Iterator[tuple[int, int]]:
+    """Cut a sequence of rows so that no block is larger than BLOCK_CELLS, number of rows times the widest of them."""
+    begin, total = 0, len(width)
+    while begin < total:
+        window, end = 64, begin
+        while end == begin or (end - begin == window // 2 and end < total):  # look further while all of it fits
+            widest = np.maximum.accumulate(width[begin : begin + window])
+            cells = np.maximum(widest, 1) * np.arange(1, len(widest) + 1)
+            end = begin + max(1, int(np.searchsorted(cells, BLOCK_CELLS, side="right")))
+            window *= 2
+        yield begin, end
+        begin = end
+
+
 def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
     """Offsets of some queries, from 0, and the rows they own."""
     return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
@@ -88,24 +102,33 @@ def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
 
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """Joins runs with one set of references."""
+    """Joins runs with one set of references; ``skipped`` queries are left out on purpose."""
 
     references: References
+    skipped: pl.Series = field(default_factory=lambda: pl.Series("query", [], pl.String))
+
+    @classmethod
+    def of(cls, references: References, *, skip_empty: bool = False) -> Matcher:
+        """Prepare references; ``skip_empty`` leaves out the queries without any reference item."""
+        if not skip_empty or not references.empty:
+            return cls(references)
+        if references.empty == len(references):
+            raise DataError("no query has a reference item, so that none is left without the empty ones")
+        return cls(references.without_empty(), references.queries.gather(np.flatnonzero(references.sizes == 0)))
 
     def match(self, run: Run, depth: int | None) -> MatchedRun:
         """Join on (query, item): first occurrences in the first ``depth`` positions."""
         known = self._known_queries(run)
+        top = run.top(depth)
         lengths = np.zeros(len(self.references), np.int64)
-        lengths[known[known >= 0]] = run.sizes[known >= 0]
-        if depth is not None:
-            lengths = np.minimum(lengths, depth)
-        ties = _tie_groups(run)
-        rows = self._candidates(run, known, ties, depth)
-        query = known[run.codes[rows]]
+        lengths[known[known >= 0]] = top.lengths[known >= 0]
+        query = known[top.query]
+        mine = query >= 0
+        rows, query, position, tie = (column[mine] for column in (top.rows, query, top.position, top.tie))
         place = self._join(query, run.item_ids.gather(rows))
-        position = run.positions[rows]
-        tied = self._tied_queries(query, place, ties[rows])
-        found = np.flatnonzero((place >= 0) & (position < (depth or np.inf)))
+        if len(place) and (place < 0).all():
+            self._warn_of_strangers(run)
+        found = np.flatnonzero((place >= 0) & top.within[mine])
         found = found[np.argsort(query[found], kind="stable")]
         items = len(self.references.item_ids)
         good, poor = found[place[found] < items], found[place[found] >= items]
@@ -114,10 +137,23 @@ class Matcher:
             Hits(query[good], position[good], place[good]),
             Hits(query[poor], position[poor], place[poor] - items),
             lengths,
+            width=np.maximum(lengths, np.minimum(self.references.sizes, depth or np.inf)).astype(np.int64),
             missing=len(self.references) - int((known >= 0).sum()),
-            unreferenced=int((known < 0).sum()),
-            tied=tied,
+            unreferenced=int(((known < 0) & ~run.queries.is_in(self.skipped.implode()).to_numpy()).sum()),
+            tied=self._tied_queries(query, place, tie),
         )
+
+    def _warn_of_strangers(self, run: Run) -> None:
+        """Say so where a run and the references have no item in common: one of them may have ids of another kind."""
+        items = self._columns[1]
+        if not run.item_ids.is_in(items.implode()).any():
+            where = "of the run" if run.depth is None else f"in the first {run.depth} positions of the run"
+            warnings.warn(
+                f"no item {where} is in the references: the run has {shown(run.item_ids[0])} …, the references have"
+                f" {shown(items[0])} …; see whether both use the same ids",
+                RankdevWarning,
+                stacklevel=4,
+            )
 
     def _known_queries(self, run: Run) -> Ints:
         """Index of each of the run's queries among the references; -1 where there is none."""
@@ -127,20 +163,10 @@ class Matcher:
         if not (known >= 0).any():
             mine = run.queries[0] if len(run) else "none"
             raise DataError(
-                f"the run shares no query with the references: the run has {mine!r} …,"
-                f" the references have {self.references.queries[0]!r} …"
+                f"the run shares no query with the references: the run has {shown(mine)} …,"
+                f" the references have {shown(self.references.queries[0])} …"
             )
         return known
-
-    def _candidates(self, run: Run, known: Ints, ties: Ints, depth: int | None) -> Ints:
-        """Rows that can matter: referenced, not repeated, and no deeper than a tie that begins within the depth."""
-        wanted = (known >= 0)[run.codes]
-        if run.repeats is not None:
-            wanted &= ~run.repeats
-        if depth is not None:
-            first_row = np.searchsorted(ties, ties)  # ties are numbered in order, so this is where each begins
-            wanted &= run.positions[first_row] < depth
-        return np.flatnonzero(wanted)
 
     @cached_property
     def _columns(self) -> tuple[Ints, pl.Series]:
@@ -192,16 +218,6 @@ class Matcher:
         begins = np.flatnonzero(np.diff(ties, prepend=-1))
         mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
         return len(np.unique(query[begins][mixed]))
-
-
-def _tie_groups(run: Run) -> Ints:
-    """Number each row's group of equal scores, in order; without scores each row is alone."""
-    if run.scores is None:
-        return np.arange(len(run.item_ids))
-    keys = run.ordering.keys(run.scores)
-    new = np.ones(len(keys), np.int64)
-    new[1:] = (keys[1:] != keys[:-1]) | (run.positions[1:] == 0)
-    return np.cumsum(new)
 
 
 def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
-from rankdev.errors import DataError, MeasureError, UsageError
-from rankdev.evaluation.matching import MatchedRun, Matcher
+from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError, shown
+from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Coverage, Floats, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
+from rankdev.measures.match import Match
+from rankdev.ordering import Order, Ties
 from rankdev.references.references import References
-from rankdev.runs import Order, Run, Ties
+from rankdev.runs import Run
 
 Result = TypeVar("Result")
+Empty = Literal["zero", "skip"]
 THREADS = min(4, os.cpu_count() or 1)  # runs read at once; each holds its own part of memory
 
 
@@ -29,33 +34,64 @@ def evaluate(
     runs: Any,
     measures: str | Measure | Iterable[str | Measure],
     *,
-    order: Order = "score",
-    ties: Ties = "trec_eval",
+    order: Order | None = None,
+    ties: Ties | None = None,
+    empty: Empty = "zero",
     progress: Callable[[str, int], None] | None = None,
 ) -> Scores:
     """Score systems against references.
 
-    ``references`` are References, a path, a table or a dict. ``runs`` maps each system's name to a run: a path, a
-    Run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``. A query missing from a run scores 0; queries
-    without a reference are skipped; both are counted in ``coverage``. ``progress(system, bytes)`` is called as files
-    are read.
+    ``references`` are References, a path, a table or a dict of lists or tiers. ``runs`` maps each system's name to a
+    run: a path, a Run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``. A query missing from a run scores
+    0; queries without a reference are skipped; both are counted in ``coverage``. Queries without any reference item,
+    because all that was judged is worthless, score 0, or are left out with ``empty="skip"``.
+
+    ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
+    its own order, unless said. ``progress(system, bytes)`` is called as files are read.
 
     >>> scores = evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5", "AP@5"])
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
-    refuse_lost_threads()
     wanted = parse_all(measures)
+    return evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
+
+
+class Scorer(Protocol):
+    """What can be scored: a measure, or what looks like one."""
+
+    @property
+    def reach(self) -> int | None:
+        """How many positions of a run it looks at; None for all."""
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+
+
+def evaluate_all(
+    references: Any,
+    runs: Any,
+    wanted: Sequence[Scorer],
+    *,
+    order: Order | None,
+    ties: Ties | None,
+    empty: Empty,
+    progress: Callable[[str, int], None] | None,
+) -> Scores:
+    """Score systems as :func:`evaluate` does, by measures that are no text any more."""
+    refuse_lost_threads()
     systems = _systems(runs)
     depth = deepest(wanted)
+    if empty not in get_args(Empty):
+        raise UsageError(f"unknown empty {empty!r}; choose from {', '.join(get_args(Empty))}")
 
     def watch_stop(size: int) -> None:
         if stopped.is_set():
             raise _StoppedError
 
     def prepare() -> tuple[Matcher, Floats]:
-        known = _references(references, watch_stop)
-        return Matcher(known), np.zeros((len(systems), len(known), len(wanted)))
+        matcher = Matcher.of(_references(references, watch_stop), skip_empty=empty == "skip")
+        return matcher, np.zeros((len(systems), len(matcher.references), len(wanted)))
 
     def score_system(s: int, system: str, source: Any) -> Coverage:
         def watch(size: int) -> None:
@@ -64,23 +100,11 @@ def evaluate(
             if progress is not None:
                 progress(system, size)
 
-        run = _run(source, order, ties, depth, watch)
-        _check_depth(system, run.depth, wanted)
-        matcher, values = prepared.result()
-        matched = _match(matcher, run, depth, source if isinstance(source, str | Path) else f"system {system!r}")
-        for rows, block in matched.blocks():
-            for m, measure in enumerate(wanted):
-                values[s, rows, m] = _score(measure, block)
-        known = matcher.references
-        return Coverage(
-            system,
-            len(known),
-            matched.missing,
-            matched.unreferenced,
-            matched.tied,
-            run.ordering.ties,
-            known.empty,
-        )
+        with _blamed(source if isinstance(source, str | Path) else f"system {shown(system)}"):
+            run = _run(source, order, ties, depth, watch)
+            matcher, values = prepared.result()
+            values[s], coverage = score_run(matcher, run, wanted)
+        return replace(coverage, system=system)
 
     stopped = Event()
     with ThreadPoolExecutor(min(len(systems) + 1, THREADS)) as pool:
@@ -109,26 +133,52 @@ class _StoppedError(Exception):
     """Raised in a thread whose result is not wanted any more."""
 
 
-def deepest(measures: Iterable[Measure]) -> int | None:
+def deepest(measures: Iterable[Scorer]) -> int | None:
     """Find how many positions of a run can matter; None for all."""
     reaches = [measure.reach for measure in measures]
     return None if None in reaches else max(reach for reach in reaches if reach is not None)
 
 
-def _check_depth(system: str, cut: int | None, measures: Iterable[Measure]) -> None:
+def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[Floats, Coverage]:
+    """Score one run: ``values[query, measure]`` and how the run and the references met.
+
+    A pure function of what it is given, which can be pickled: threads share it, and so can other engines.
+    """
     for measure in measures:
-        if cut is not None and (measure.reach is None or measure.reach > cut):
-            raise UsageError(f"system {system!r}: the run was cut at {cut}; read it whole to score {measure}")
+        if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
+            raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
+    matched = matcher.match(run, deepest(measures))
+    values = np.zeros((len(matcher.references), len(measures)))
+    for rows, block in matched.blocks():
+        for m, measure in enumerate(measures):
+            values[rows, m] = _score(measure, block)
+    return values, Coverage(
+        system="",
+        queries=len(matcher.references),
+        missing=matched.missing,
+        unreferenced=matched.unreferenced,
+        tied=matched.tied,
+        ties=run.ordering.ties,
+        empty=len(matcher.skipped) or matcher.references.empty,
+    )
 
 
-def _match(matcher: Matcher, run: Run, depth: int | None, where: str | Path) -> MatchedRun:
+@contextmanager
+def _blamed(where: str | Path) -> Iterator[None]:
+    """Say which run an error is about, where it does not say so itself."""
     try:
-        return matcher.match(run, depth)
+        yield
+    except FileFormatError:
+        raise
     except DataError as error:
-        raise DataError(f"{where}: {error}") from None
+        raise DataError(str(error) if str(error).startswith(f"{where}:") else f"{where}: {error}") from None
+    except UsageError as error:
+        if type(error) is not UsageError or str(error).startswith(f"{where}:"):
+            raise
+        raise UsageError(f"{where}: {error}") from None
 
 
-def _score(measure: Measure, block: Any) -> Any:
+def _score(measure: Scorer, block: Match) -> Any:
     try:
         return measure.score(block)
     except MeasureError as error:
@@ -139,9 +189,11 @@ def _references(source: Any, watch: Callable[[int], None]) -> References:
     return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 
-def _run(source: Any, order: Order, ties: Ties, depth: int | None, watch: Callable[[int], None] | None) -> Run:
+def _run(
+    source: Any, order: Order | None, ties: Ties | None, depth: int | None, watch: Callable[[int], None] | None
+) -> Run:
     if isinstance(source, str | Path):
-        return read_run(source, order=order, ties=ties, depth=depth, progress=watch)
+        return read_run(source, order=order or "score", ties=ties or "trec_eval", depth=depth, progress=watch)
     return Run.of(source, order=order, ties=ties)
 
 

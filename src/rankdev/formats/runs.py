@@ -18,8 +18,9 @@ from rankdev.formats.streams import PathLike, Source, plain_suffix
 from rankdev.formats.tables import encode_table, table_batches
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.formats.writing import writing
+from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.references.columns import item_series
-from rankdev.runs import TREC_EVAL, Order, Ordering, Run, RunBuilder, Ties
+from rankdev.runs import Run, RunBuilder
 from rankdev.tabular import as_id, number_column, number_series, text_column, text_series
 
 _COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items"}

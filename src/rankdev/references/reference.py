@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from math import isfinite
 from numbers import Real
 from types import MappingProxyType
@@ -82,15 +82,32 @@ class Reference(Mapping[str, int]):
         return reference
 
     @classmethod
+    def from_ranks(cls, ranks: Mapping[Any, int], *, query: str | None = None) -> Self:
+        """Take ranks, 1 the best."""
+        return cls(ranks, query=query)
+
+    @classmethod
     def of(cls, value: Any, *, query: str | None = None) -> Reference:
-        """Take a reference, a list of items (best first) or a mapping item → rank."""
+        """Take a reference, or a list of items or of tiers, best first.
+
+        >>> Reference.of([["d1", "d3"], "d2"])
+        Reference({'d1': 1, 'd3': 1, 'd2': 2})
+        """
         if isinstance(value, Reference):
             return value
+        where, family = ("", "Reference") if query is None else (f"query {shown(query)}: ", "References")
         if isinstance(value, Mapping):
-            return cls(value, query=query)
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            raise DataError(f"a reference is a list of items or a mapping item → rank; got {shown(value)}")
-        return cls.from_list(value, query=query)
+            raise DataError(
+                f"{where}{{item: number}} could mean grades or ranks; say which with {family}.from_grades or"
+                f" {family}.from_ranks"
+            )
+        if isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
+            raise DataError(f"{where}a reference is a list of items or tiers, best first; got {shown(value)}")
+        tiers = [tier if isinstance(tier, list | tuple | Set) else [tier] for tier in value]
+        for rank, tier in enumerate(tiers, start=1):
+            if not tier:
+                raise DataError(f"{where}tier {rank} is empty; every rank needs an item")
+        return cls.from_tiers(tiers, query=query)
 
     @property
     def tiers(self) -> list[list[str]]:

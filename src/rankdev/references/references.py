@@ -30,10 +30,13 @@ from rankdev.tabular import (
     as_frame,
     as_id,
     check_mapping,
+    check_no_records,
     column,
+    from_ranx,
     is_table,
     number_column,
     number_series,
+    tabled,
     text_column,
     text_series,
     truth_column,
@@ -67,6 +70,7 @@ class References(ByQuery[Reference]):
         ``worthless``, here and where tiers or ranks are taken, are items that were judged and are no good:
         ``{query: [item, …]}``.
         """
+        lists = tabled(lists)
         if is_table(lists):
             frame = as_frame(lists)
             queries, items = _names(frame)
@@ -82,6 +86,7 @@ class References(ByQuery[Reference]):
     @classmethod
     def from_tiers(cls, tiers: Any, *, worthless: Any = None) -> References:
         """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
+        tiers = tabled(tiers)
         if is_table(tiers):
             frame = as_frame(tiers)
             names = text_column(frame, "query", "references")
@@ -100,6 +105,7 @@ class References(ByQuery[Reference]):
     @classmethod
     def from_ranks(cls, ranks: Any, *, worthless: Any = None) -> References:
         """Take ranks, 1 the best: ``{query: {item: rank}}`` or a table with query, item, rank."""
+        ranks = tabled(ranks)
         if is_table(ranks):
             return cls._from_ranked(as_frame(ranks), worthless)
         ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
@@ -116,6 +122,7 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
+        grades = tabled(grades)
         if is_table(grades):
             return cls._from_graded(as_frame(grades))
         grades = check_mapping(grades, "grades", "{query: {item: grade}} or a table with query, item, grade")
@@ -152,12 +159,19 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def of(cls, value: Any) -> References:
-        """Take references as they are, a table (rank or grade), ``{query: [item, …]}`` or ``{query: {item: rank}}``."""
+        """Take references, a table or records (rank or grade), ranx's Qrels, or ``{query: …}`` of lists or tiers.
+
+        ``{query: {item: number}}`` is refused: it could mean grades or ranks.
+        """
         if isinstance(value, References):
             return value
+        value = tabled(value)
         if is_table(value):
             return cls.from_table(value)
-        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: {item: rank}}")
+        if hasattr(value, "qrels"):
+            return cls.from_grades(from_ranx(value, "qrels"))
+        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
+        check_no_records(value)
         return cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
 
     @classmethod

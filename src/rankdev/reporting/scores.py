@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.scores import Scores
 from rankdev.reporting.cells import counted
 from rankdev.reporting.door import reports
@@ -27,3 +28,11 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         return pl.concat([table, means.select("system", pl.lit("mean").alias("query"), *scores.measures)])
 
     return Report(pl.concat([values, rows]), [Table(wide)], remarks=scores.remarks)
+
+
+@reports(Losses)
+def losses_report(found: Losses) -> Report:
+    """Give each system's mean score and what it lost to what."""
+    table = found.to_polars()
+    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
+    return Report(table, [Table(table, title)], remarks=found.remarks)

@@ -94,7 +94,7 @@ def controlled_figure(study: Controlled, path: str | Path) -> None:
     pictures = []
     for example in study.examples:
         explanations = {
-            text: rd.explain(example["reference"], example["ranking"], measure=_measure(example, text))
+            text: rd.explain(Reference(example["reference"]), example["ranking"], measure=_measure(example, text))
             for text in DRAWN
         }
         scores = {cell.measure: cell.value for cell in study.cells if cell.experiment == example["experiment"]}
@@ -104,7 +104,7 @@ def controlled_figure(study: Controlled, path: str | Path) -> None:
 
 def _in_words(example: dict[str, Any]) -> str:
     """Write the reference as tiers, long ones shortened, and weights that are not the default."""
-    tiers = Reference.of(example["reference"]).tiers
+    tiers = Reference(example["reference"]).tiers
     names = [" = ".join(tier) for tier in tiers]
     shown = names if len(names) <= 6 else [*names[:2], "…", names[-1]]
     weights = f"\nweights {', '.join(f'{weight:g}' for weight in example['weights'])}" if "weights" in example else ""
@@ -119,5 +119,5 @@ def _measure(example: dict[str, Any], text: str) -> Measure:
 
 
 def _score(example: dict[str, Any], text: str) -> float | None:
-    value = rd.score(example["reference"], example["ranking"], _measure(example, text))
+    value = rd.score(Reference(example["reference"]), example["ranking"], _measure(example, text))
     return None if math.isnan(value) else value

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankdev.cli.options import (
     deliver,
+    empty_option,
+    lost_by_runs,
     measure_option,
     order_options,
     output_options,
     score_runs,
 )
+from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankdev.runs import Order, Ties
+    from rankdev.evaluation.scoring import Empty
+    from rankdev.ordering import Order, Ties
 
 
 @click.command("eval", short_help="Score runs against references.")
@@ -23,17 +27,21 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @measure_option(["RDQ@10"])
 @click.option("-q", "--per-query", is_flag=True, help="Add each query's values.")
+@click.option("--losses", is_flag=True, help="Say what was lost by retrieval and what by order; for one RDQ measure.")
 @click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
 @order_options
+@empty_option
 @output_options
 def command(
     references: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     per_query: bool,
+    losses: bool,
     names: tuple[str, ...],
     order: Order,
     ties: Ties,
+    empty: Empty,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -44,5 +52,11 @@ def command(
     """
     from rankdev.reporting.door import report_of
 
-    scores = score_runs(references, runs, names, measures, order=order, ties=ties)
+    options: dict[str, Any] = {"order": order, "ties": ties, "empty": empty}
+    if losses:
+        if per_query or len(measures) != 1:
+            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q")
+        deliver(report_of(lost_by_runs(references, runs, names, measures[0], **options)), form, output)
+        return
+    scores = score_runs(references, runs, names, measures, **options)
     deliver(report_of(scores, per_query=per_query), form, output)

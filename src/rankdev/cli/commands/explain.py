@@ -10,7 +10,7 @@ from rankdev.cli.options import deliver, order_options, output_options
 from rankdev.errors import DataError, suggestion
 
 if TYPE_CHECKING:
-    from rankdev.runs import Order, Ties
+    from rankdev.ordering import Order, Ties
 
 
 @click.command("explain", short_help="Show where one query's score was lost.")

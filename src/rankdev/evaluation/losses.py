@@ -1,0 +1,115 @@
+"""What whole systems lost, and to what: the items they did not return, or the order of those they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scoring import Empty, evaluate_all
+from rankdev.measures import RDQ, Measure, parse
+from rankdev.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from rankdev.measures.match import Match
+    from rankdev.ordering import Order, Ties
+
+
+@dataclass(frozen=True, eq=False)
+class Losses(Result):
+    """Mean scores of systems, and what keeps them from 1: retrieval or order.
+
+    ``scores`` holds for every query the score and the best score that the returned items could get in another order.
+    What the best order lacks was lost by retrieval, what it would win was lost by order. A query without any
+    reference item counts as lost by retrieval.
+    """
+
+    measure: str
+    scores: Scores = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("measure",)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per system: system, score, lost_by_retrieval, lost_by_order; the three numbers add up to 1."""
+        import polars as pl
+
+        score, best = self.scores.means.T
+        columns = {"score": score, "lost_by_retrieval": 1.0 - best, "lost_by_order": best - score}
+        return pl.DataFrame({"system": list(self.scores.systems), **columns})
+
+
+def losses(
+    references: Any,
+    runs: Any,
+    measure: str | Measure = "RDQ@10",
+    *,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    empty: Empty = "zero",
+    progress: Callable[[str, int], None] | None = None,
+) -> Losses:
+    """Say of each system whether it loses by what it returns or by the order; the arguments are those of evaluate.
+
+    >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1"]}}, "RDQ@2")
+    >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]
+    [0.2336, 0.4737, 0.2927]
+    """
+    chosen = parse(measure)
+    if not isinstance(chosen, RDQ):
+        raise UsageError(f"only RDQ's losses can be told apart; got {chosen}")
+    both = (chosen, BestOrder(chosen))
+    scores = evaluate_all(references, runs, both, order=order, ties=ties, empty=empty, progress=progress)
+    return Losses(str(chosen), scores, scores.remarks)
+
+
+@dataclass(frozen=True)
+class BestOrder:
+    """Scores what was returned in the best order it could have: an assignment of items to positions, not a sort."""
+
+    measure: RDQ
+
+    @property
+    def reach(self) -> int | None:
+        """How many positions of a run the measure looks at; None for all."""
+        return self.measure.reach
+
+    def __str__(self) -> str:
+        return f"best {self.measure}"
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        best = np.maximum(self.measure.score(match), 0.0)
+        depth = match.depth(self.measure.cutoff)
+        sizes = match.ideals.sizes
+        counted = sizes if self.measure.cutoff is None else np.minimum(sizes, self.measure.cutoff)
+        weights = self.measure.position_weights.first(max(depth, int(counted.max(initial=1))))
+        filled = np.cumsum(weights)
+        ideal = match.ideals.ideal_ranks(depth)
+        inside = match.position < depth
+        ranks, query = match.ideals.ranks[match.place[inside]], match.query[inside]
+        bounds = np.searchsorted(query, np.arange(match.queries + 1))
+        for q in np.unique(query):
+            length = min(int(match.lengths[q]), depth)
+            found = ranks[bounds[q] : bounds[q + 1]]
+            credit = self.measure.credit(ideal[q, :length, None], found, sizes[q])
+            earned = best_assignment(weights[:length, None] * credit) / filled[counted[q] - 1]
+            best[q] = max(best[q], min(1.0, earned))  # the same sum in another order can be a rounding error less
+        return best
+
+
+def best_assignment(gains: Floats) -> float:
+    """Give the most that can be earned by giving each column (an item) a row (a position) of its own."""
+    from scipy.optimize import linear_sum_assignment
+
+    if gains.shape[1] == 1:
+        return float(gains.max())
+    rows, columns = linear_sum_assignment(gains, maximize=True)
+    return float(gains[rows, columns].sum())
