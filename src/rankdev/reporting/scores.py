@@ -34,5 +34,5 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
 def losses_report(found: Losses) -> Report:
     """Give each system's mean score and what it lost to what."""
     table = found.to_polars()
-    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
+    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query', 'queries')}, and what was lost"
     return Report(table, [Table(table, title)], remarks=found.remarks)
