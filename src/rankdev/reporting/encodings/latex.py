@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rankdev.errors import printable
 from rankdev.reporting.cells import NOT_AVAILABLE
 from rankdev.reporting.encodings.registry import report_format
+from rankdev.reporting.report import Table
 
 if TYPE_CHECKING:
-    from rankdev.reporting.report import Report, Table
+    from rankdev.reporting.report import Report
 
 _LATEX = {
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", NOT_AVAILABLE: "--"},
@@ -21,8 +22,9 @@ _LATEX = {
 @report_format("latex", ".tex")
 def as_latex(report: Report) -> bytes:
     """Give each table as a tabular; the best values are bold."""
-    titled = len(report.tables) > 1
-    parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in report.tables]
+    tables = report.tables or [Table(report.rows)]
+    titled = len(tables) > 1
+    parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
     return "\n".join(parts).encode()
 
 

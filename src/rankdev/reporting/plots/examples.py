@@ -66,7 +66,7 @@ def _draw_scores(axes: Any, example: Example) -> None:
         if value is None:
             axes.text(i, 0.3, "–", ha="center", va="center", color=OUTSIDE, fontsize=10)
             continue
-        axes.bar(i, 0.5 * abs(value), bottom=0.42, width=0.7, color=colour, alpha=1 if value >= 0 else 0.25)
+        axes.bar(i, 0.5 * max(value, 0.0), bottom=0.42, width=0.7, color=colour)
         axes.plot([i - 0.35, i + 0.35], [0.92, 0.92], color="#cccccc", linewidth=0.8)
         axes.text(i, 0.3, f"{value:.4f}", ha="center", va="top", color="black", fontsize=9)
     axes.set(xlim=(-0.6, len(example.scores) - 0.4), ylim=(-0.05, 1.08))

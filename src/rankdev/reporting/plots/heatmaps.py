@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.errors import UsageError
+from rankdev.errors import UsageError, printable
 from rankdev.evaluation.scores import Floats
+from rankdev.measures.match import Bools
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLUMN, PAGE, figure, styled
+from rankdev.reporting.plots.style import COLUMN, PAGE, figure, shortened, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,20 +47,32 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
 def plot_agreement(
     agreement: Agreement, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None
 ) -> Figure:
-    """Draw τ (above) and r (below) between measures, one panel a data set; some rows and columns, or all."""
+    """Draw τ (above) and r (below) between measures, one panel per data set.
+
+    ``rows`` and ``columns`` name some measures; without them each pair of measures is drawn once.
+    """
+    everything = rows is None and columns is None and len(agreement.measures) > 1
+    rows, columns = (agreement.measures[1:], agreement.measures[:-1]) if everything else (rows, columns)
     chosen = [list(names or agreement.measures) for names in (rows, columns)]
     for name in (*chosen[0], *chosen[1]):
         if name not in agreement.measures:
             raise UsageError(f"unknown measure {name!r}; the agreement is about {', '.join(agreement.measures)}")
     down, across = ([agreement.measures.index(name) for name in names] for names in chosen)
     count = len(agreement.datasets)
-    width = PAGE if count > 1 or len(across) > 6 else COLUMN
+    width = PAGE if count > 1 or len(across) > 3 else COLUMN
+    hidden = np.triu(np.ones((len(down), len(across)), bool), 1) if everything else None
+    lowest = min(
+        float(np.nanmin(values[:, down][:, :, across], initial=1.0)) for values in (agreement.tau, agreement.r)
+    )
+    look: dict[str, Any] = {"colours": "viridis", "limits": (np.floor(10 * lowest) / 10, 1)}
+    if lowest < 0:
+        look = {"colours": "RdBu", "limits": (-1, 1)}
     drawn, axes = figure(width, 1.2 + 2 * 0.2 * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
     for i, dataset in enumerate(agreement.datasets):
         for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
             cells = values[i][np.ix_(down, across)]
             names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
-            image = _heatmap(axis, cells, *names, colours="RdBu", limits=(-1, 1), text="{:.2f}")
+            image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, **look)
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
             axis.tick_params("x", rotation=90)
     drawn.colorbar(image, ax=axes, label="agreement", pad=0.01, aspect=40)
@@ -75,15 +88,18 @@ def _heatmap(
     colours: str,
     limits: tuple[float, float],
     text: str,
+    hidden: Bools | None = None,
 ) -> Any:
-    image = axis.imshow(cells, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
+    masked = np.zeros(cells.shape, bool) if hidden is None else hidden
+    image = axis.imshow(np.where(masked, np.nan, cells), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
     axis.grid(visible=False)
-    axis.set_xticks(range(len(columns)), [str(name) for name in columns])
-    axis.set_yticks(range(len(rows)), [str(name) for name in rows])
+    axis.set_xticks(range(len(columns)), [shortened(printable(str(name))) for name in columns])
+    axis.set_yticks(range(len(rows)), [shortened(printable(str(name))) for name in rows])
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     size = 7 if cells.shape[1] <= 6 else 5
-    for (i, j), value in np.ndenumerate(cells):
+    for i, j in np.argwhere(~masked):
+        value = cells[i, j]
         label = "–" if np.isnan(value) else text.format(value)
         red, green, blue, _ = image.cmap(image.norm(value)) if np.isfinite(value) else (1, 1, 1, 1)
         light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5

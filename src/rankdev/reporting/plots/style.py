@@ -6,7 +6,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 P = ParamSpec("P")
+NOTEBOOK = 800  # pixels across in a notebook
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
 # Okabe and Ito's colours without yellow, which is too light for lines on white
@@ -80,10 +81,34 @@ def figure(
     **options: Any,
 ) -> tuple[Figure, Any]:
     """Give a figure of some inches and its grid of axes."""
+    drawn = _picture()(figsize=(width, height), layout=layout)
+    return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
+
+
+@cache
+def _picture() -> type[Figure]:
+    """Give the kind of figure that notebooks show by themselves; made on use, for matplotlib is optional."""
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(width, height), layout=layout)
-    return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
+    class Picture(Figure):
+        """A figure that no window manager knows, and that shows itself in a notebook."""
+
+        def _repr_png_(self) -> bytes:
+            content = io.BytesIO()
+            self.savefig(content, format="png", dpi=NOTEBOOK / self.get_figwidth())
+            return content.getvalue()
+
+    return Picture
+
+
+def shortened(name: str, longest: int = 40) -> str:
+    """Cut a name in the middle, so that it leaves room for what it names.
+
+    >>> shortened("a-name-that-goes-on-and-on", 11)
+    'a-nam…nd-on'
+    """
+    half = (longest - 1) // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
 def colour_of(measure: str) -> str:

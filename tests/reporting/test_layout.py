@@ -1,0 +1,36 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from rankdev.reporting.cells import Cell
+from rankdev.reporting.layout import Column, blocks, table_lines
+
+NAMES = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "Nd"]), min_size=1, max_size=60), unique=True)
+
+
+@given(NAMES, st.integers(1, 9), st.integers(40, 120))
+def test_tables_fit_and_names_stay_different(names, numbers, width):
+    columns = [Column("system", [Cell(name) for name in names], name=True)]
+    columns += [Column(f"measure-{i}", [Cell("0.1234")] * len(names), right=True) for i in range(numbers)]
+    found = blocks(columns, width)
+    shown = [cell.text for cell in found[0][0].cells]
+    assert len(set(shown)) == len(names)
+    assert [column.header for block in found for column in block if not column.name] == [
+        column.header for column in columns[1:]
+    ]
+    if max(map(cell_len, shown), default=0) <= width // 2:  # names that need more are shown whole
+        assert all(cell_len(line) <= width for line in table_lines(columns, width))
+
+
+def test_prose_is_broken_and_numbers_are_not():
+    words = "a long sentence that says what a parameter means, and what it may be " * 2
+    columns = [Column("name", [Cell("p")], name=True), Column("meaning", [Cell(words)], prose=True)]
+    lines = list(table_lines(columns, 60))
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines[2:]).split()) == f"p {words.strip()}"
+
+
+def test_names_are_cut_where_they_differ():
+    names = [f"the-same-beginning-of-every-name-{i}-and-the-same-end-of-every-name" for i in range(3)]
+    (block,) = blocks([Column("system", [Cell(name) for name in names], name=True)], 40)
+    assert len({cell.text for cell in block[0].cells}) == 3

@@ -1,0 +1,141 @@
+"""One family of results: every class goes through the same laws."""
+
+import json
+import pickle
+import warnings
+
+import pytest
+
+import rankdev as rd
+from rankdev.errors import RankdevWarning
+from rankdev.reporting.door import report_of
+from rankdev.reporting.encodings import FORMATS
+from rankdev.results import Result
+
+ODD = "<b>&\x1b[31m"
+RUNS = {
+    "good": {f"q{i}": ["a", "b", "c"] for i in range(6)},
+    ODD: {f"q{i}": ["b", "a", ODD] if i % 3 else ["a", "c"] for i in range(6)},
+    "bad": {f"q{i}": ["c", "b"] if i % 2 else ["b", "c"] for i in range(6)},
+}
+REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(6)}
+JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
+SEEDED = {"significance", "power", "stability", "sensitivity", "plan", "tiers", "next_pairs", "evaluate_with_doubt"}
+DRAWN = {"summarise", "diagnose"}
+
+
+def made():
+    scores = rd.evaluate(REFERENCES, RUNS, ["RDQ@3", "AP@3"])
+    judged = rd.Preferences.from_rows(JUDGED)
+    fit = rd.strengths(judged)
+    few = {"subsamples": 5, "permutations": 19, "seed": 7}
+    return {
+        "evaluate": scores,
+        "significance": rd.significance(scores, seed=7),
+        "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
+        "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
+        "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
+        "agreement": rd.agreement(scores),
+        "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
+        "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
+        "strengths": fit,
+        "tiers": rd.tiers(fit, seed=7),
+        "next_pairs": rd.next_pairs(judged, 2, seed=7),
+        "summarise": rd.summarise(rd.tiers(fit)),
+        "diagnose": judged.diagnostics(),
+        "workers": rd.strengths(judged, "crowd-bt").workers,
+        "evaluate_with_doubt": rd.evaluate_with_doubt(
+            [("q1", "a", "b")] * 4, {"s": {"q1": ["a", "b"]}, ODD: {"q1": ["b", "a"]}}, ["RDQ@2"], resamples=4, seed=7
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def results():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)
+        return made()
+
+
+NAMES = sorted(
+    {*SEEDED, *DRAWN, "evaluate", "agreement", "explain", "strengths", "workers"},
+)
+
+
+@pytest.fixture(params=NAMES)
+def named(request, results):
+    return request.param, results[request.param]
+
+
+@pytest.fixture
+def result(named):
+    return named[1]
+
+
+def test_every_result_is_in_the_family_and_public(named, results):
+    result = named[1]
+    assert set(results) == set(NAMES)
+    assert isinstance(result, Result)
+    assert getattr(rd, type(result).__name__) is type(result)
+
+
+def test_text_is_that_of_the_report_and_fits_a_terminal(result):
+    text = str(result)
+    assert f"{text}\n" == report_of(result).text()
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "\x1b" not in text
+
+
+def test_html_is_escaped(result):
+    html = result._repr_html_()
+    assert "<b>" not in html
+    assert "\x1b" not in html
+    assert html.startswith("<div")
+
+
+def test_tables_can_be_had_in_both_libraries(result):
+    frame = result.to_polars()
+    assert list(result.to_pandas().columns) == frame.columns
+    assert result.summary().height >= 1
+
+
+def test_results_pickle(result):
+    again = pickle.loads(pickle.dumps(result))
+    assert again.to_polars().equals(result.to_polars())
+    assert str(again) == str(result)
+
+
+def test_remarks_and_parameters(named):
+    name, result = named
+    assert isinstance(result.remarks, tuple)
+    assert all(remark in report_of(result).remarks for remark in result.remarks)
+    assert result.parameters.get("seed") == (7 if name in SEEDED else None)
+
+
+def test_figures_show_themselves(named):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    name, result = named
+    if name in DRAWN:
+        with pytest.raises(rd.UsageError, match="no picture of"):
+            result.plot()
+        return
+    picture = result.plot()._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    assert 700 <= int.from_bytes(picture[16:20]) <= 900
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_holds_every_result(result, form):
+    content = FORMATS[form].encode(report_of(result))
+    assert content
+    if form in ("latex", "markdown", "html", "table"):
+        assert b"\x1b" not in content
+
+
+def test_json_of_a_verdict_holds_what_was_computed(results):
+    found = json.loads(FORMATS["json"].encode(report_of(results["power"])))
+    assert list(found) == ["command", "version", "parameters", "summary", "rows", "buckets", "remarks"]
+    assert found["parameters"]["seed"] == 7
+    assert found["remarks"] == list(results["power"].remarks)
+    assert "Infinity" in {row["n80"] for row in found["summary"]}
+    assert isinstance(json.loads(FORMATS["json"].encode(report_of(results["evaluate"]))), list)
