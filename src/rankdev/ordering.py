@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError, suggestion
 
-Floats = npt.NDArray[np.float64]
 Order = Literal["score", "rank"]
 Ties = Literal["trec_eval", "descending", "ascending", "given"]
 

@@ -8,22 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
-from rankdev.references.columns import (
-    ByQuery,
-    Floats,
-    Groups,
-    Ints,
-    check_once,
-    check_unique,
-    group,
-    item_series,
-    repeated_rows,
-)
+from rankdev.references.columns import ByQuery, Groups, check_once, check_unique, group, item_series, repeated_rows
 from rankdev.tabular import (
     as_frame,
     as_id,
@@ -37,8 +27,6 @@ from rankdev.tabular import (
     text_column,
     text_series,
 )
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

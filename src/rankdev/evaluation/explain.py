@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.measures import RDQ, Measure, parse
-from rankdev.measures.match import Floats, Ideals, Match
+from rankdev.measures.match import Ideals, Match
 from rankdev.references.reference import Reference
 from rankdev.results import Result
 from rankdev.tabular import as_id

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, evaluate_all
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.results import Result

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, shown
-from rankdev.measures.match import Floats, Ideals, Ints, Match
+from rankdev.measures.match import Ideals, Match
 from rankdev.references.references import References
 from rankdev.runs import Run
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
 from rankdev.results import Result
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
 NAMED = 5  # systems that a remark names; more are counted
 
 

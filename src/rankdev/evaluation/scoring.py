@@ -13,9 +13,10 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError, shown
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scores import Coverage, Floats, Scores
+from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all

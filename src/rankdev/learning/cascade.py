@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankdev.learning.click_log import Floats, Ints, sums
+from rankdev.arrays import Floats, Ints
+from rankdev.learning.click_log import sums
 
 
 class Cascade:

@@ -8,14 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.tabular import as_frame, column, number_column
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BAGS = 400  # sessions are resampled in at most so many bags: enough for an interval, whatever the size of the log
 NAMES = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankdev.learning.click_log import ClickLog, Floats, sums
+from rankdev.arrays import Floats
+from rankdev.learning.click_log import ClickLog, sums
 
 UNITS = 20_000  # as many items tell enough
 DRAWS = 199

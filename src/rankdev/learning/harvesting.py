@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.learning.click_log import ClickLog, Floats, Ints, sums
+from rankdev.arrays import Floats, Ints
+from rankdev.learning.click_log import ClickLog, sums
 
 
 class MatchedClicks:

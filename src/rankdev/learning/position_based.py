@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankdev.learning.click_log import ClickLog, Floats, Ints, sums
+from rankdev.arrays import Floats, Ints
+from rankdev.learning.click_log import ClickLog, sums
 
 FLOOR = 1e-9
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.learning.cascade import Cascade
-from rankdev.learning.click_log import ClickLog, Floats, sums
+from rankdev.learning.click_log import ClickLog, sums
 from rankdev.learning.fit import model_fits
 from rankdev.learning.harvesting import MatchedClicks, groups_of_positions, relative_weights
 from rankdev.learning.monotone import never_increasing

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankdev.errors import MeasureError, suggestion
 
 if TYPE_CHECKING:
-    from rankdev.measures.match import Floats, Match
+    from rankdev.arrays import Floats
+    from rankdev.measures.match import Match
 
 REGISTRY: dict[str, type[Measure]] = {}
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import MeasureError
 from rankdev.measures.base import COUNT, SHARE, Measure, parameter
-from rankdev.measures.match import Floats, Match, total
+from rankdev.measures.match import Match, total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Bools, Floats
 from rankdev.measures.base import Measure
-from rankdev.measures.match import Bools, Floats, Match
+from rankdev.measures.match import Match
 
 
 @dataclass(frozen=True, kw_only=True)

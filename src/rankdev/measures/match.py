@@ -9,12 +9,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
 from rankdev.references.columns import last_of_each
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

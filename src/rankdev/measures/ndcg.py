@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.measures.base import Measure, parameter
-from rankdev.measures.match import Floats, Match, total
+from rankdev.measures.match import Match, total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import MeasureError
 from rankdev.measures.base import POSITIVE, SHARE, Measure, parameter
-from rankdev.measures.match import Floats, Ints, Match, total
+from rankdev.measures.match import Match, total
 
 REL = "the lowest grade that counts as relevant; without it, every reference item"
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Floats, Ints
 from rankdev.measures.base import NON_NEGATIVE, POSITIVE, Measure, parameter
-from rankdev.measures.match import Floats, Ints, Match, total
+from rankdev.measures.match import Match, total
 from rankdev.measures.weights import PositionWeights, position_weights
 
 

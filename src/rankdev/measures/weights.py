@@ -9,8 +9,8 @@ from numbers import Real
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import MeasureError, suggestion
-from rankdev.measures.match import Floats
 
 
 @dataclass(frozen=True)

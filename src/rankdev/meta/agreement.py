@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, pairs_of, panels
 from rankdev.meta.kendall import tau_b
 from rankdev.results import Result

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, UsageError
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 
 Progress = Callable[[float, float, str], None]
 """Called as ``progress(done, total, note)`` while long work goes on."""

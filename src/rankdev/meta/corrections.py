@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.families import Family, agreeing
 from rankdev.meta.max_t import simultaneous
 from rankdev.meta.paired import Drawing, Tested

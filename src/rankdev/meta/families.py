@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 from rankdev.meta.flips.exact_sums import largest_of, scale_for
 
 Indices = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 
 
 def tau_b(left: Floats, right: Floats, tolerance: float = 0.0) -> Floats:

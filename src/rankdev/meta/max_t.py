@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 from rankdev.meta.families import Family, symmetric
 from rankdev.meta.flips.random_bits import flip_words, stream_keys
 from rankdev.meta.randomization import most_extremes, p_from_counts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 from rankdev.meta.common_queries import Panel
 from rankdev.meta.flips.exact_sums import largest_of, scale_for
 from rankdev.meta.flips.random_bits import draw, stream_keys

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.families import Family, Indices, symmetric
 from rankdev.meta.randomization import (
     COMPARED,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
 from rankdev.meta.t_power import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.results import Result

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 from rankdev.meta.families import Family
 from rankdev.meta.t_power import power_of, queries_by_table
 

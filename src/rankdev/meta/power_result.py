@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.common_queries import pairs_of
 from rankdev.meta.power_intervals import ENDS, Intervals
 from rankdev.meta.sizes import usual

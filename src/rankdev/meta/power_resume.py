@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rankdev import __version__
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.power_result import Power
 
 SAME = (

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rankdev.arrays import Floats, Words
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.families import Family, Indices
 from rankdev.meta.flips import Sampling, count_extremes, lag_order, open_engine, spread
 from rankdev.meta.flips.exact_sums import slack
-from rankdev.meta.flips.random_bits import Words, flip_words, stream_keys
+from rankdev.meta.flips.random_bits import flip_words, stream_keys
 from rankdev.meta.tilted import tilted_p
 
 PValue = Literal["plus-one", "paper"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError, shown, suggestion
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import Progress
 from rankdev.meta.power import power
 from rankdev.meta.randomization import PValue

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import RankdevWarning, UsageError
-from rankdev.evaluation.scores import Floats, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, check_whole, panels
 from rankdev.meta.orders import Orders
 from rankdev.meta.sizes import PAPER_SIZES, fitting

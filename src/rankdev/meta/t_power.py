@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 
 LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 from rankdev.meta.families import Family
 from rankdev.meta.flips.exact_sums import slack
 from rankdev.meta.randomization import PValue, most_extremes, p_from_counts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from rankdev.preferences.preferences import Preferences
 
-Floats = npt.NDArray[np.float64]
 RIDGE = 0.1
 
 

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.preferences.newton import safe_length
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 RIDGE = 0.1
 STRICT_SPREADS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])  # of the strengths of items, a priori

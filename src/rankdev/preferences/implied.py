@@ -6,12 +6,9 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Ints
 from rankdev.preferences.pairs import Pairs
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def majorities(pairs: Pairs) -> tuple[Ints, Ints]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from math import factorial
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 LONGEST = 14  # items of one circle of majorities, of which all 2^n subsets are looked at
 
 

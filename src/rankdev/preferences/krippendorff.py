@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankdev.arrays import Floats
+
 CHUNK = 4_000_000  # weights at a time
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
+
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 COMPILE_FROM = 20_000  # below, loading compiled code costs more than it saves

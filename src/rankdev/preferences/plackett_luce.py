@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rankdev.arrays import Floats
 
 
 def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, confidence: float = 0.95) -> Floats:

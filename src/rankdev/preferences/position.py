@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.preferences.newton import solve
 from rankdev.preferences.pairs import Pairs, moments, sums
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from rankdev.preferences.preferences import Preferences
 
-Floats = npt.NDArray[np.float64]
 GRID = np.linspace(0.0025, 0.9975, 200)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.coding import encode
 from rankdev.preferences.columns import check_rows, columns_of, frame_of_grades, frame_of_records, frame_of_rows
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from rankdev.preferences.diagnostics import Diagnostics
 
 Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 OPTIONAL = ("worker", "weight", "share", "winner_first")
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.kemeny import kemeny_order
 from rankdev.preferences.plackett_luce import plackett_luce
@@ -19,7 +19,6 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
 Tiers = list[list[str]]
 
 METHODS = ("kemeny", "borda", "plackett-luce")

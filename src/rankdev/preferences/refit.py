@@ -7,13 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.preferences.newton import conjugate_gradients, safe_length
 from rankdev.preferences.pairs import moments, sums
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 ENOUGH = 0.02  # a refit ends with the step that changes the statistic by less; what is left is its square
 SOLVED = 0.03  # how far the residual of a step is reduced; the next step does the rest

@@ -8,15 +8,13 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError, shown
 
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
-
-Floats = npt.NDArray[np.float64]
 
 
 def check_draws(resamples: object, seed: object) -> None:

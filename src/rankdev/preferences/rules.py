@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.preferences.evidence import beliefs, by_bic, effective_wins, merging_path
 from rankdev.preferences.separation import Close
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 DENSE_UP_TO = 3000  # items of one query; longer lists are cut by "partition" where "auto" or "bic" is asked
 
 

@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.models import Options
@@ -22,8 +22,6 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy")
 CANDIDATES = 20_000  # pairs of one query weighed at most; more are sampled

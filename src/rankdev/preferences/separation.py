@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.preferences.refit import Problem, likelihood_ratios
 from rankdev.preferences.uncertainty import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SHORT = 50  # items up to which every pair is refitted that might need it
 FAR = 40.0  # in lists too long for all pairs: Wald statistics from there on are beyond doubt

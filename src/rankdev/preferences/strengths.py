@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.newton import centred
@@ -24,7 +25,6 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
 
 METHODS = tuple(MODELS)
 TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))

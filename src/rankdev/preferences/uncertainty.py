@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.preferences.newton import centred, solve
 from rankdev.preferences.pairs import Pairs, sums
 from rankdev.preferences.workers import workers_by_query
@@ -14,7 +14,6 @@ from rankdev.preferences.workers import workers_by_query
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
 
 EXACT_UP_TO = 300  # items of one query; above, no array of items × items is ever made
 DRAWS = 64  # for longer lists; standard errors are then right to about 1/√(2 · 64) = 9%

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankdev.preferences.preferences import Preferences
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

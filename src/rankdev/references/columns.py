@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, shown
 from rankdev.tabular import Tabular, as_id, text_series
 
 if TYPE_CHECKING:
     import polars as pl
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Value = TypeVar("Value")
 
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.references.columns import (
     ByQuery,
-    Floats,
     Groups,
-    Ints,
     Worthless,
     check_once,
     check_ranks,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import UsageError
-from rankdev.references.columns import Floats, Ints
 from rankdev.references.references import References
 from rankdev.runs import Run
 from rankdev.tabular import Tabular

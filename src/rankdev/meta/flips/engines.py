@@ -11,11 +11,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats, Words
 from rankdev.errors import MissingExtraError, UsageError, suggestion
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.flips.exact_sums import scale_for
 from rankdev.meta.flips.pairs import Sampling
-from rankdev.meta.flips.random_bits import Words
 
 Share = TypeVar("Share")
 Made = TypeVar("Made")

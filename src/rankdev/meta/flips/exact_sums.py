@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats
 
 BITS = 51  # column sums stay below 2^51, so twice a flipped part minus the whole, for two systems, below 2^53
 

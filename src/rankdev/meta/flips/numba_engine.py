@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats, Words
 from rankdev.meta.flips.exact_sums import largest_of, slack
 from rankdev.meta.flips.pairs import Sampling
-from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, draw
+from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, draw
 from rankdev.meta.flips.table_rows import NIBBLES, TILE, add_rows
 
 BLOCK = 1024  # permutations at a time: their sums over all columns stay in the second cache

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats, Words
 from rankdev.meta.flips.exact_sums import largest_of, slack
 from rankdev.meta.flips.pairs import Sampling
-from rankdev.meta.flips.random_bits import Words, draw, flip_words
+from rankdev.meta.flips.random_bits import draw, flip_words
 
 BLOCK = 250  # permutations at a time: hits of a block are counted in single bytes
 QUERIES = 4096  # queries at a time, so that the bits of a large pool fit into memory

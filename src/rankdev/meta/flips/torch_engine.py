@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from rankdev.evaluation.scores import Floats
+from rankdev.arrays import Floats, Words
 from rankdev.meta.flips.exact_sums import largest_of, slack
 from rankdev.meta.flips.pairs import Sampling
-from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, Words, words_for
+from rankdev.meta.flips.random_bits import FACTORS, GOLDEN, SHIFTS, words_for
 
 ROOM = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.preferences.pairs import Pairs
 from rankdev.preferences.separation import Close, separation
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
     from rankdev.preferences.workers import WorkerQuality
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

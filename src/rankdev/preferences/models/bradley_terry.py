@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import Fit, maximise
@@ -16,8 +15,6 @@ from rankdev.preferences.position import correct_order
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
-
-Floats = npt.NDArray[np.float64]
 
 
 class BradleyTerry(Model):

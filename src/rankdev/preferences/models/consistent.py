@@ -6,8 +6,8 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats, Ints
 from rankdev.preferences.implied import cyclic_groups, losers_of, majorities
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import centred, maximise
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 APART = 1e-6  # strengths in the implied order differ at least so much
 
 

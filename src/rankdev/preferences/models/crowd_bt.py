@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import conjugate_gradients, damped, maximise, penalise
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
 GRID = np.linspace(0.0025, 0.9975, 200)
 SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
 CLOSE = 1e-5  # a step this small is the last one

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.newton import centred
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
 
-Floats = npt.NDArray[np.float64]
 
 TINY = 1e-300  # below, a probability cannot be told from 0
 

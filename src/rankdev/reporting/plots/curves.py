@@ -14,7 +14,7 @@ from rankdev.reporting.plots.style import COLUMN, figure, looks, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rankdev.evaluation.scores import Floats
+    from rankdev.arrays import Floats
 
 
 @draws(Power)

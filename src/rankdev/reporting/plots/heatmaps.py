@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arrays import Bools, Floats
 from rankdev.errors import UsageError, printable
-from rankdev.evaluation.scores import Floats
-from rankdev.measures.match import Bools
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.reporting.door import draws
