@@ -14,11 +14,11 @@ from rankdev.results import Result
 
 ODD = "<b>&\x1b[31m"
 RUNS = {
-    "good": {f"q{i}": ["a", "b", "c"] for i in range(6)},
-    ODD: {f"q{i}": ["b", "a", ODD] if i % 3 else ["a", "c"] for i in range(6)},
-    "bad": {f"q{i}": ["c", "b"] if i % 2 else ["b", "c"] for i in range(6)},
+    "good": {f"q{i}": ["a", "b", "c"] for i in range(12)},
+    ODD: {f"q{i}": ["b", "a", ODD] if i % 3 else ["a", "c"] for i in range(12)},
+    "bad": {f"q{i}": ["c", "b"] if i % 2 else ["b", "c"] for i in range(12)},
 }
-REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(6)}
+REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(12)}
 JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
 SEEDED = {"significance", "power", "stability", "sensitivity", "plan", "tiers", "next_pairs", "evaluate_with_doubt"}
 DRAWN = {"summarise", "diagnose"}
