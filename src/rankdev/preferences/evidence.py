@@ -191,7 +191,8 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     Where workers' judgments hang together, all count less.
     """
     start, stop = (int(place) for place in fit.pairs.starts[query : query + 2])
-    pairs, n = fit.pairs, stop - start
+    seen = fit.witness
+    pairs, n = seen.pairs, stop - start
     mine = slice(*np.searchsorted(pairs.first, [start, stop]))
     place = np.empty(n, np.int64)
     place[np.argsort(-fit.values[start:stop], kind="stable")] = np.arange(n)
@@ -200,7 +201,7 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
     ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
     wins /= 1 - ties
-    return wins if fit.curvature is None else wins / _inflation(wins, *fit.clustered[query])
+    return wins if seen.curvature is None else wins / _inflation(wins, *seen.clustered[query])
 
 
 def _inflation(wins: Floats, factor: Floats, freedom: float) -> float:

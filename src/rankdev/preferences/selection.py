@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy")
-CANDIDATES = 20_000  # pairs of one query weighed at most; more are sampled
+CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
+AT_A_TIME = 64  # pairs looked at again in one go
+CELLS = 4_000_000  # numbers held at once while all pairs are weighed
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
@@ -55,7 +57,11 @@ class NextPairs(Result):
 
 
 class _Query:
-    """The candidate pairs of one query, their worth, and what is known about its strengths."""
+    """The candidate pairs of one query, their worth, and what is known about its strengths.
+
+    Asking a pair never makes another one worth more, so a worth once computed is a bound: only the pairs whose
+    bound is highest are looked at again (lazy greedy choice).
+    """
 
     def __init__(
         self,
@@ -69,30 +75,40 @@ class _Query:
         self.strengths, self.factor = strengths, factor
         self.i, self.j = _candidates(len(strengths), rng)
         self.asked = asked[self.i * len(strengths) + self.j] if len(asked) else np.zeros(len(self.i), int)
-        self.noise = rng.random(len(self.i))
-        self.strategy, self.grades = strategy, grades
+        noise = rng.random(len(self.i))
         place = np.empty(len(strengths))
         place[np.argsort(-strengths, kind="stable")] = np.arange(1, len(strengths) + 1)
-        self.top = 1 / np.sqrt(place[self.i] * place[self.j])
+        self.top = 1 / np.sqrt(place[self.i] * place[self.j]) if strategy == "top-heavy" else np.ones(len(self.i))
+        self.fixed: Floats | None = None
+        if strategy == "random":
+            self.fixed = noise
+        elif strategy == "grade-prior" and grades is not None:
+            # within a grade before across, higher grades before lower
+            a, b = grades[self.i], grades[self.j]
+            self.fixed = np.empty(len(a))
+            self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
+        self.bound = np.concatenate(
+            [np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // max(1, factor.shape[1])))]
+        )
 
-    def worth(self) -> Floats:
-        """How much each pair is wanted, larger first."""
-        if self.strategy == "random":
-            return self.noise - self.asked
-        if self.strategy == "grade-prior" and self.grades is not None:
-            # within a grade before across, higher grades before lower, rarely asked before often asked
-            a, b = self.grades[self.i], self.grades[self.j]
-            keys = (self.noise, -self.asked, np.maximum(a, b), -np.abs(a - b))
-            worth = np.empty(len(a))
-            worth[np.lexsort(keys)] = np.arange(len(a)) / len(a)
-            return worth - self.asked
-        gain = self.gains()
-        return gain * self.top if self.strategy == "top-heavy" else gain
+    def worth(self, k: Any) -> Floats:
+        """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
+        return self.gains(k) * self.top[k] if self.fixed is None else self.fixed[k] - self.asked[k]
 
-    def gains(self) -> Floats:
-        """Expected information of each pair's answer, in bits, were the strengths as uncertain as fitted."""
-        between = self.factor[self.i] - self.factor[self.j]
-        return information(self.strengths[self.i] - self.strengths[self.j], (between**2).sum(axis=1))
+    def gains(self, k: Any) -> Floats:
+        """Expected information of pairs' answers, in bits, were the strengths as uncertain as fitted."""
+        i, j = self.i[k], self.j[k]
+        between = self.factor[i] - self.factor[j]
+        return information(self.strengths[i] - self.strengths[j], (between**2).sum(axis=1))
+
+    def best(self) -> tuple[float, int]:
+        """Give the worth of the pair that is wanted most, and the pair."""
+        while True:
+            top = np.sort(np.argpartition(-self.bound, min(AT_A_TIME, len(self.bound)) - 1)[:AT_A_TIME])
+            self.bound[top] = self.worth(top)
+            first = int(top[np.argmax(self.bound[top])])
+            if self.bound[first] >= self.bound.max():
+                return float(self.bound[first]), first
 
     def ask(self, k: int) -> None:
         """Reckon with an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
@@ -103,6 +119,10 @@ class _Query:
         if size > 0:
             shrink = (1 - 1 / np.sqrt(1 + h * size)) / size
             self.factor = self.factor - shrink * np.outer(self.factor @ v, v)
+
+
+def _chunks(n: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + max(1, size)) for start in range(0, n, max(1, size)))
 
 
 def next_pairs(
@@ -159,19 +179,15 @@ def _entropy(p: Floats) -> Floats:
 
 
 def _pick(queries: list[_Query], budget: int) -> Iterator[tuple[int, int, int, float]]:
-    best: list[tuple[float, int]] = []
-    for query in queries:
-        worth = query.worth()
-        best.append((float(worth.max()), int(worth.argmax())) if len(worth) else (-np.inf, 0))
+    best = [query.best() if len(query.i) else (-np.inf, 0) for query in queries]
     if all(worth == -np.inf for worth, _ in best):
         raise DataError("no pairs to ask: no query has two items")
     for _ in range(budget):
         q = max(range(len(best)), key=lambda number: best[number][0])
         query, k = queries[q], best[q][1]
-        yield q, int(query.i[k]), int(query.j[k]), float(query.gains()[k])
+        yield q, int(query.i[k]), int(query.j[k]), float(query.gains(np.array([k]))[0])
         query.ask(k)
-        worth = query.worth()
-        best[q] = (float(worth.max()), int(worth.argmax()))
+        best[q] = query.best()
 
 
 def _candidates(n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -35,20 +35,27 @@ class Close:
 
 def separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") -> Close:
     """Test the pairs of a query: clustered by worker where two or more judged, else by likelihood ratios."""
-    factor, freedom = fit.clustered[query]
-    if np.isfinite(freedom) or fit.coupling is not None:
-        return wald_separation(fit, query, factor, freedom)
+    if np.isfinite(fit.clustered[query][1]) or fit.witness is not fit:
+        return wald_separation(fit, query)
     return likelihood_separation(fit, query, alpha, refit)
 
 
-def wald_separation(fit: Strengths, query: int, factor: Floats, freedom: float) -> Close:
-    """Test pairs by their difference over its standard error, by Student's t."""
+def wald_separation(fit: Strengths, query: int) -> Close:
+    """Test pairs by their difference over its standard error, by Student's t; its witness must say so too."""
     from scipy.special import stdtr
 
-    values = fit.values[fit.pairs.starts[query] : fit.pairs.starts[query + 1]]
+    block = slice(*fit.pairs.starts[query : query + 2])
+    values, (factor, freedom) = fit.values[block], fit.clustered[query]
     order = np.argsort(-values, kind="stable")
     i, j, wald = _candidates(values[order], factor[order], np.inf if len(order) <= EXACT_UP_TO else FAR)
-    return Close(len(order), i, j, 2 * stdtr(min(freedom, 1e9), -np.sqrt(wald)))
+    p = 2 * stdtr(min(freedom, 1e9), -np.sqrt(wald))
+    if fit.witness is not fit:
+        seen, (spread, _) = fit.witness.values[block][order], fit.witness.clustered[query]
+        error = np.sqrt(((spread[order[i]] - spread[order[j]]) ** 2).sum(axis=1))
+        p = np.maximum(
+            p, np.minimum(1.0, 2 * stdtr(min(freedom, 1e9), (seen[j] - seen[i]) / np.maximum(error, 1e-300)))
+        )
+    return Close(len(order), i, j, p)
 
 
 def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") -> Close:

@@ -73,11 +73,23 @@ class Strengths(Result):
         return clustered_factors(self)
 
     @cached_property
+    def witness(self) -> Strengths:
+        """The fit that tests and evidence rest on: this one, or plain Bradley–Terry beside Crowd-BT.
+
+        Qualities that are fitted to the same judgments flatter the strengths: on random answers Crowd-BT's own
+        standard errors separate a fifth to a half of all pairs.
+        """
+        if self.coupling is None:
+            return self
+        return fit_model(self.preferences, "bradley-terry", Options(self.ridge, "davidson"))
+
+    @cached_property
     def standard_errors(self) -> Floats:
         """Standard error of each strength, clustered by worker; NaN where a model has no likelihood."""
         if self.curvature is None:
             return np.full(len(self.values), np.nan)
-        return np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
+        own = np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
+        return own if self.witness is self else np.maximum(own, self.witness.standard_errors)
 
     @cached_property
     def freedom(self) -> Floats:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from rankdev.preferences.implied import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
+from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.tiers import Tiers
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
+Ints = npt.NDArray[np.int64]
 TOO_CLOSE = 0.1  # in log-strength: the better of two wins 52.5% of the time
+LIKELY = 0.5  # the probability with which ``more`` judgments of a pair separate it
+MOST = 100_000  # judgments of one pair, beyond which nobody counts
 
 
 @dataclass(frozen=True)
 class QuerySummary:
-    """One query: ``undecided`` neighbours share a tier; ``more`` judgments should separate them.
+    """One query: ``undecided`` neighbours share a tier; ``more`` judgments separate each with probability ``LIKELY``.
 
-    ``too_close`` of the undecided are nearly equal and left out of ``more``, which is None where the method
-    has no likelihood to estimate it from.
+    ``too_close`` of the undecided are nearly equal, ``cyclic`` ones lie on a cycle of clear wins, where no order
+    fits; both are left out of ``more``, which is None where the method has no likelihood to estimate it from.
     """
 
     query: str
@@ -31,6 +37,7 @@ class QuerySummary:
     undecided: int
     too_close: int
     more: int | None
+    cyclic: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Summary(Result):
     remarks: tuple[str, ...] = field(default=())
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a query: query, items, comparisons, tiers, undecided, too_close, more."""
+        """One row a query: query, items, comparisons, tiers, undecided, too_close, more, cyclic."""
         import polars as pl
 
         names = list(QuerySummary.__dataclass_fields__)
@@ -55,25 +62,22 @@ def summarise(result: Tiers) -> Summary:
     >>> print(summarise(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")])))
     1 query, 2 items, 3 comparisons, 1 tier.
     1 pair of neighbours could not be separated: tied.
-    About 38 more judgments should separate 1 of them.
+    About 185 more judgments would separate 1 of them, each with a chance of 50%.
     """
     fit = result.strengths
     judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(result.tiers))
+    cycles = _cycles(result)
     rows = []
     for number, (query, tiers) in enumerate(result.tiers.items()):
-        undecided, close, more = _open_neighbours(result, number, [len(tier) for tier in tiers])
+        counts = _open_neighbours(result, number, [len(tier) for tier in tiers], cycles)
         items = sum(len(tier) for tier in tiers)
-        rows.append(QuerySummary(query, items, int(judged[number]), len(tiers), undecided, close, more))
-    return Summary(tuple(rows), tuple(_remarks(result)))
+        rows.append(QuerySummary(query, items, int(judged[number]), len(tiers), *counts))
+    return Summary(tuple(rows), (*_cycle_remark(result, cycles), *_remarks(result)))
 
 
-def _open_neighbours(result: Tiers, number: int, sizes: list[int]) -> tuple[int, int, int | None]:
-    """Neighbours in one tier; the nearly equal among them; comparisons of the others until they differ.
-
-    n answers to a pair add n p(1 − p) to its information 1/Var; they suffice when d² · information reaches
-    the critical value.
-    """
-    from scipy.special import chdtri
+def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[int, int, int | None, int]:
+    """Neighbours in one tier; the nearly equal among them; comparisons until the others differ; those on cycles."""
+    from scipy.special import stdtrit
 
     fit = result.strengths
     start, stop = fit.pairs.starts[number], fit.pairs.starts[number + 1]
@@ -83,15 +87,75 @@ def _open_neighbours(result: Tiers, number: int, sizes: list[int]) -> tuple[int,
     pairs = result.close[number]
     unclear = pairs.i[(pairs.j == pairs.i + 1) & (pairs.p >= result.alpha)]
     inside &= np.isin(np.arange(len(inside)), unclear)
-    d = -np.diff(fit.values[start:stop][order])[inside]
-    close = d < TOO_CLOSE
+    values, on = fit.values[start:stop][order], cycles[start:stop][order]
+    cyclic = inside & (on[:-1] == on[1:]) & (on[:-1] >= 0)
+    d = -np.diff(values)
+    close = inside & ~cyclic & (d < TOO_CLOSE)
     if fit.curvature is None:
-        return len(d), int(close.sum()), None
-    between = np.diff(fit.factors[number][order], axis=0)[inside]
-    known = 1 / np.maximum((between**2).sum(axis=1), 1e-12)
-    each = 0.25 / np.cosh(d / 2) ** 2
-    missing = (float(chdtri(1, result.alpha)) / np.maximum(d, TOO_CLOSE) ** 2 - known) / each
-    return len(d), int(close.sum()), int(np.ceil(np.maximum(missing, 1.0))[~close].sum())
+        return int(inside.sum()), int(close.sum()), None, int(cyclic.sum())
+    factor, freedom = fit.clustered[number]
+    variance = (np.diff(factor[order], axis=0) ** 2).sum(axis=1)
+    spread = max(float(values.var() - (factor**2).sum() / len(values)), 0.1)
+    critical = float(stdtrit(min(freedom, 1e9), 1 - result.alpha / 2))
+    asked = inside & ~cyclic & ~close
+    more = sum(
+        _needed(*pair, 2 * spread, critical, fit.tie_rate) for pair in zip(d[asked], variance[asked], strict=True)
+    )
+    return int(inside.sum()), int(close.sum()), more, int(cyclic.sum())
+
+
+def _needed(d: float, variance: float, prior: float, critical: float, tie_rate: float) -> int:
+    """Find how many answers to a pair separate it with probability ``LIKELY``.
+
+    The difference is estimated as ``d``; with normal strengths a priori it is N(m, s²). After n answers, of
+    information h each, the estimate is N(v'(d/v + n h m), v'²((n h)² s² + n h)) with 1/v' = 1/v + n h, and the
+    pair is separated where it lies ``critical`` times √v' from 0, on either side.
+    """
+    from scipy.special import ndtr
+
+    _, h = moments(np.array([d]), tie_rate)
+    n = np.unique(np.geomspace(1, MOST, 400).astype(np.int64))
+    known = n * float(h[0])
+    s2 = 1 / (1 / variance + 1 / prior)
+    mean, after = d / variance + known * d * s2 / variance, 1 / variance + known
+    spread, edge = np.sqrt(known**2 * s2 + known), critical * np.sqrt(after)
+    enough = ndtr((mean - edge) / spread) + ndtr((-mean - edge) / spread) >= LIKELY
+    return int(n[np.argmax(enough)]) if enough.any() else MOST
+
+
+def _cycles(result: Tiers) -> Ints:
+    """Number the items on cycles of clear wins, the same for those on a common one; −1 for the others."""
+    pairs = result.strengths.pairs
+    winner, loser = _clear_wins(pairs)
+    label = cyclic_groups(winner, loser, pairs.items)
+    return np.where(np.bincount(label)[label] > 1, label, -1)
+
+
+def _clear_wins(pairs: Pairs) -> tuple[Ints, Ints]:
+    kept = clear_pairs(pairs)
+    return majorities(
+        replace(
+            pairs,
+            first=pairs.first[kept],
+            second=pairs.second[kept],
+            count=pairs.count[kept],
+            score=pairs.score[kept],
+            ties=pairs.ties[kept],
+        )
+    )
+
+
+def _cycle_remark(result: Tiers, cycles: Ints) -> list[str]:
+    """Name the shortest cycle through the first item that is on one."""
+    fit, items = result.strengths, int((cycles >= 0).sum())
+    if not items:
+        return []
+    losers = losers_of(*_clear_wins(fit.pairs), fit.pairs.items)
+    path = shortest_cycle(losers, int(np.argmax(cycles >= 0)))
+    names = [fit.preferences.items[k] for k in [*path, path[0]]]
+    shown = " > ".join(names if len(names) <= 8 else [*names[:6], "…", names[-1]])
+    query = fit.preferences.queries[fit.preferences.item_query[path[0]]]
+    return [f"{items:,} items lie on cycles, where no order fits the judgments; query {query}: {shown}."]
 
 
 def _remarks(result: Tiers) -> list[str]:

@@ -7,7 +7,7 @@ import polars as pl
 from rankdev.meta.judgment_uncertainty import Doubt
 from rankdev.preferences.selection import NextPairs
 from rankdev.preferences.strengths import Strengths
-from rankdev.preferences.summary import Summary, summarise
+from rankdev.preferences.summary import LIKELY, Summary, summarise
 from rankdev.preferences.tiers import Tiers
 from rankdev.reporting.cells import counted, interval
 from rankdev.reporting.door import reports
@@ -65,9 +65,9 @@ def doubt_report(found: Doubt) -> Report:
 
 
 def _in_words(found: Summary) -> list[str]:
-    items, comparisons, tiers, undecided, close = (
+    items, comparisons, tiers, undecided, close, cyclic = (
         sum(getattr(row, name) for row in found.queries)
-        for name in ("items", "comparisons", "tiers", "undecided", "too_close")
+        for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
     )
     counts = [
         counted(len(found.queries), "query", "queries"),
@@ -79,9 +79,11 @@ def _in_words(found: Summary) -> list[str]:
     if undecided:
         lines.append(f"{counted(undecided, 'pair')} of neighbours could not be separated: tied.")
         known = [row.more for row in found.queries if row.more is not None]
-        if known and undecided > close:
-            what = f"{undecided - close:,} of them"
-            lines.append(f"About {counted(sum(known), 'more judgment')} should separate {what}.")
+        if known and (far := undecided - close - cyclic):
+            chance = f"each with a chance of {LIKELY:.0%}"
+            lines.append(f"About {counted(sum(known), 'more judgment')} would separate {far:,} of them, {chance}.")
+        if cyclic:
+            lines.append(f"{cyclic:,} of them on cycles of wins: more judgments need not order them.")
         if close:
             lines.append(f"{close:,} of them nearly equal (a 52.5% chance or less): leave tied.")
     return lines
