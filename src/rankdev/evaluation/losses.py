@@ -61,7 +61,7 @@ def losses(
 
     >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]
-    [0.2336, 0.4737, 0.2927]
+    [0.2336, 0.4737, 0.2928]
     """
     chosen = parse(measure)
     if not isinstance(chosen, RDQ):

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 import numpy as np
 
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError, shown
+from rankdev.errors import DataError, MeasureError, UsageError, shown
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
@@ -101,9 +101,15 @@ def evaluate_all(
             if progress is not None:
                 progress(system, size)
 
-        with _blamed(source if isinstance(source, str | Path) else f"system {shown(system)}"):
-            run = _run(source, order, ties, depth, watch)
-            matcher, values = prepared.result()
+        if isinstance(source, str | Path):
+            where = str(source)
+            run = read_run(source, order=order or "score", ties=ties or "trec_eval", depth=depth, progress=watch)
+        else:
+            where = f"system {shown(system)}"
+            with _blamed(where):
+                run = Run.of(source, order=order, ties=ties)
+        matcher, values = prepared.result()
+        with _blamed(where):
             values[s], coverage = score_run(matcher, run, wanted)
         return replace(coverage, system=system)
 
@@ -165,18 +171,14 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
 
 
 @contextmanager
-def _blamed(where: str | Path) -> Iterator[None]:
-    """Say which run an error is about, where it does not say so itself."""
+def _blamed(where: str) -> Iterator[None]:
+    """Say which run an error is about."""
     try:
         yield
-    except FileFormatError:
+    except MeasureError:
         raise
-    except DataError as error:
-        raise DataError(str(error) if str(error).startswith(f"{where}:") else f"{where}: {error}") from None
-    except UsageError as error:
-        if type(error) is not UsageError or str(error).startswith(f"{where}:"):
-            raise
-        raise UsageError(f"{where}: {error}") from None
+    except (DataError, UsageError) as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 def _score(measure: Scorer, block: Match) -> Any:
@@ -188,14 +190,6 @@ def _score(measure: Scorer, block: Match) -> Any:
 
 def _references(source: Any, watch: Callable[[int], None]) -> References:
     return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
-
-
-def _run(
-    source: Any, order: Order | None, ties: Ties | None, depth: int | None, watch: Callable[[int], None] | None
-) -> Run:
-    if isinstance(source, str | Path):
-        return read_run(source, order=order or "score", ties=ties or "trec_eval", depth=depth, progress=watch)
-    return Run.of(source, order=order, ties=ties)
 
 
 def _systems(runs: Any) -> Mapping[str, Any]:
