@@ -77,7 +77,7 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
 
     rows = [("q1", "x", "y"), ("q2", "x", "y")]
     assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
-    with pytest.raises(UsageError, match="confidence must lie"):
+    with pytest.raises(UsageError, match="confidence must be a number between 0 and 1"):
         evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
 
 

@@ -90,22 +90,3 @@ def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
     """
     first, second = np.triu_indices(len(systems), 1)
     return [(systems[i], systems[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
-
-
-def check_number(name: str, value: float, low: float, high: float = np.inf) -> float:
-    """Give a parameter as a float; refuse what is not strictly between ``low`` and ``high``."""
-    if not (_is_number(value) and low < value < high):
-        expected = f"a number between {low:g} and {high:g}" if np.isfinite(high) else f"more than {low:g}"
-        raise UsageError(f"{name} must be {expected}; got {value!r}")
-    return float(value)
-
-
-def check_whole(name: str, value: float, low: int) -> int:
-    """Give a parameter as an int; refuse what is not a whole number of at least ``low``."""
-    if not (_is_number(value) and float(value).is_integer() and value >= low):
-        raise UsageError(f"{name} must be a whole number of at least {low}; got {value!r}")
-    return int(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

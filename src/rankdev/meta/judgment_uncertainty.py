@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_number
 from rankdev.arrays import Floats
-from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.results import Result
 
@@ -108,8 +108,7 @@ def evaluate_with_doubt(
     """
     from rankdev.preferences import resample_references, tiers_from_preferences
 
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie between 0 and 1; got {confidence}")
+    check_number("confidence", confidence, 0, 1)
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in runs.items()}
     scores = score(tiers_from_preferences(preferences, method, seed=seed, **options).tiers, loaded, measures)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
+from rankdev.meta.common_queries import as_scores, panels
 from rankdev.meta.t_power import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.results import Result
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import Panel, Progress, as_scores, check_number, check_whole, panels
+from rankdev.meta.common_queries import Panel, Progress, as_scores, panels
 from rankdev.meta.families import Family
 from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.random_bits import stream_keys

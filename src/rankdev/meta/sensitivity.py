@@ -56,7 +56,7 @@ class Sensitivity(Result):
 
 
 def sensitivity(
-    refs: Any,
+    references: Any,
     runs: Any,
     *,
     grid: Mapping[str, Sequence[Any]] = PAPER_GRID,
@@ -80,7 +80,7 @@ def sensitivity(
     from rankdev.evaluation import evaluate
 
     names, cells, texts = grid_measures(measure, grid)
-    scores: Scores = evaluate(refs, runs, texts, **reading)
+    scores: Scores = evaluate(references, runs, texts, **reading)
     found = power(
         scores,
         sizes=[n],

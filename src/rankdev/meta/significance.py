@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rankdev.arguments import check_number, check_whole
 from rankdev.errors import RankdevWarning, UsageError, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, check_number, check_whole, panels
+from rankdev.meta.common_queries import as_scores, panels
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.families import Family, Indices
 from rankdev.meta.paired import TESTS, Drawing

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rankdev.arguments import check_whole
 from rankdev.errors import DataError, UsageError
-from rankdev.meta.common_queries import Panel, check_whole
+from rankdev.meta.common_queries import Panel
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, check_whole, panels
+from rankdev.meta.common_queries import as_scores, panels
 from rankdev.meta.orders import Orders
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 from rankdev.results import Result
