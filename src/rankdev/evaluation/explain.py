@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arrays import Floats
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.measures.match import Ideals, Match
@@ -23,6 +23,7 @@ NOT_IN_REFERENCE = "not in the reference"
 DISPLACED = "displaced"
 MISSING = "missing"
 REPEATED = "repeated"
+ROUNDING = 1e-12  # a loss below this is none
 
 
 def score(reference: Any, ranking: Iterable[Any], measure: str | Measure) -> float:
@@ -63,12 +64,12 @@ class Position:
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """A score taken apart: ``lost`` over the positions adds up to 1 − ``score``.
+    """A score taken apart: ``lost`` over the positions adds up to ``ideal_score`` − ``score``.
 
-    The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
-    another order (repeats taken for items outside the reference), ``ordering_loss`` is what that order would win. An
-    item that earns credit past the last position that the reference can fill wins back what was lost above: its
-    ``lost`` is negative.
+    ``ideal_score`` is what an ideal ranking gets: 1, but for measures such as RBP that are not normalised. The loss
+    splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in another
+    order (repeats taken for items outside the reference), ``ordering_loss`` is what that order would win. An item that
+    earns something where an ideal ranking earns less wins back what was lost above: its ``lost`` is negative.
     """
 
     measure: str
@@ -77,6 +78,7 @@ class Explanation(Result):
     best_order: tuple[str, ...]
     not_returned: tuple[tuple[str, int], ...]
     positions: tuple[Position, ...] = field(repr=False)
+    ideal_score: float = 1.0
     remarks: tuple[str, ...] = ()
 
     made_with = ("measure",)
@@ -84,7 +86,7 @@ class Explanation(Result):
     @property
     def retrieval_loss(self) -> float:
         """Lost because of which items were returned."""
-        return 1.0 - self.best_score
+        return self.ideal_score - self.best_score
 
     @property
     def ordering_loss(self) -> float:
@@ -92,14 +94,14 @@ class Explanation(Result):
         return self.best_score - self.score
 
     def summary(self) -> pl.DataFrame:
-        """One row: measure, score, lost_by_retrieval, lost_by_order; the three numbers add up to 1."""
+        """One row: measure, score, lost_by_retrieval, lost_by_order; they add up to the ideal score."""
         import polars as pl
 
         losses = {"lost_by_retrieval": [self.retrieval_loss], "lost_by_order": [self.ordering_loss]}
         return pl.DataFrame({"measure": [self.measure], "score": [self.score], **losses})
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
+        """One row per position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
         import polars as pl
 
         return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
@@ -113,7 +115,11 @@ def explain(
     measure: str | Measure | None = None,
     **parameters: Any,
 ) -> Explanation:
-    """Say position by position what an RDQ score is made of.
+    """Say position by position what a score is made of: RDQ@k, or any ``measure`` that grows along a ranking.
+
+    A position earns what it adds to the score of the positions above it. For RDQ, ``weight`` is the position's weight
+    and ``credit`` the item's; for other measures ``weight`` is what an ideal ranking earns there, and ``credit`` the
+    share of it that was earned.
 
     >>> explanation = explain(["d1", "d2"], ["x", "d1"], k=2)
     >>> [(entry.item, entry.why) for entry in explanation.positions]
@@ -122,13 +128,11 @@ def explain(
     if measure is not None and (k is not None or parameters):
         raise UsageError("give either a measure or k and RDQ's parameters, not both")
     chosen = _rdq(k, parameters) if measure is None else parse(measure)
-    if not isinstance(chosen, RDQ):
-        raise UsageError(f"only RDQ can be explained position by position; got {chosen}")
     known = Reference.of(reference)
     if not known:
         raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
-    returned = _items(ranking)[: chosen.cutoff]
-    return _explain(known, returned, chosen)
+    returned = _items(ranking)[: chosen.reach]
+    return _explain_rdq(known, returned, chosen) if isinstance(chosen, RDQ) else _explain_sum(known, returned, chosen)
 
 
 def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
@@ -158,7 +162,7 @@ def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
     )
 
 
-def _explain(reference: Reference, returned: list[str], measure: RDQ) -> Explanation:
+def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Explanation:
     match = match_one(reference, returned)
     counted = min(len(reference), measure.cutoff or len(reference))
     depth = max(counted, len(returned))
@@ -167,26 +171,73 @@ def _explain(reference: Reference, returned: list[str], measure: RDQ) -> Explana
     tiers = np.arange(1, int(match.ideals.tiers[0]) + 1)
     credits = measure.credit(ideal[:, None], tiers, match.ideals.sizes[:, None])
     shares = weights / np.cumsum(weights)[counted - 1]
-    first = {item: position for position, item in reversed(list(enumerate(returned)))}
-    positions = []
-    for i, item in enumerate([*returned, *[None] * (depth - len(returned))]):
-        rank = None if item is None else reference.get(item)
-        fresh = item is not None and first[item] == i
-        credit = float(credits[i, rank - 1]) if rank is not None and fresh else 0.0
-        earned = float(shares[i]) * credit
-        lost = (float(shares[i]) if i < counted else 0.0) - earned
-        why = _why(item, rank, fresh) if lost else ""
-        positions.append(Position(i + 1, item, rank, int(ideal[i]), float(weights[i]), credit, earned, lost, why))
+    credit = np.zeros(depth)
+    for i, item in _first_hits(reference, returned):
+        credit[i] = credits[i, reference[item] - 1]
+    could = np.where(np.arange(depth) < counted, shares, 0.0)
     score = float(measure.score(match)[0])
     best_score, best_order = _best_order(reference, returned, shares[:, None] * credits)
-    return Explanation(
-        str(measure),
-        score,
-        max(score, best_score),  # the same sum in another order can be a rounding error less
-        best_order,
-        tuple((item, rank) for item, rank in reference.items() if item not in first),
-        tuple(positions),
+    best_score = max(score, best_score)  # the same sum in another order can be a rounding error less
+    positions = _positions(reference, returned, ideal, weights, credit, shares * credit, could)
+    return Explanation(str(measure), score, best_score, best_order, _not_returned(reference, returned), positions)
+
+
+def _explain_sum(reference: Reference, returned: list[str], measure: Measure) -> Explanation:
+    """Take a score apart that is built up along the ranking; its best order is by rank."""
+    ideal_list = list(reference)[: measure.reach]
+    best = sorted(dict.fromkeys(returned), key=lambda item: reference.get(item, len(reference) + 1))
+    earned, could = _added(reference, returned, measure), _added(reference, ideal_list, measure)
+    depth = max(len(returned), len(ideal_list), 1)
+    earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
+    ideal = match_one(reference, returned).ideals.ideal_ranks(depth)[0]
+    credit = np.divide(earned, could, out=np.zeros(depth), where=could > 0)
+    score, ideal_score = float(earned.sum()), float(could.sum())
+    best_score = max(score, float(_added(reference, best, measure).sum()))
+    positions = _positions(reference, returned, ideal, could, credit, earned, could)
+    missing = _not_returned(reference, returned)
+    return Explanation(str(measure), score, best_score, tuple(best), missing, positions, max(ideal_score, best_score))
+
+
+def _added(reference: Reference, ranking: Sequence[str], measure: Measure) -> Floats:
+    """What each position adds to the score of those above it."""
+    totals = np.array(
+        [float(measure.score(match_one(reference, ranking[:length]))[0]) for length in range(len(ranking) + 1)]
     )
+    if not np.isfinite(totals).all() or totals[0]:
+        raise UsageError(f"{measure} is not built up position by position; explain RDQ, nDCG, AP, RBP, P or RR")
+    return np.diff(totals)
+
+
+def _positions(
+    reference: Reference,
+    returned: list[str],
+    ideal: Ints,
+    weights: Floats,
+    credit: Floats,
+    earned: Floats,
+    could: Floats,
+) -> tuple[Position, ...]:
+    fresh = {i for i, _ in _first_hits(reference, returned)}
+    positions = []
+    for i in range(len(ideal)):
+        item = returned[i] if i < len(returned) else None
+        rank = None if item is None else reference.get(item)
+        weight, share, gain = float(weights[i]), float(credit[i]), float(earned[i])
+        lost = float(could[i]) - gain
+        why = _why(item, rank, i in fresh) if abs(lost) > ROUNDING else ""
+        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, share, gain, lost, why))
+    return tuple(positions)
+
+
+def _first_hits(reference: Reference, returned: list[str]) -> list[tuple[int, str]]:
+    """Positions of reference items, each at its first occurrence."""
+    first = {item: position for position, item in reversed(list(enumerate(returned)))}
+    return sorted((position, item) for item, position in first.items() if item in reference)
+
+
+def _not_returned(reference: Reference, returned: list[str]) -> tuple[tuple[str, int], ...]:
+    seen = set(returned)
+    return tuple((item, rank) for item, rank in reference.items() if item not in seen)
 
 
 def _why(item: str | None, rank: int | None, fresh: bool) -> str:

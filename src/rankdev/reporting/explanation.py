@@ -17,7 +17,7 @@ NAMED = 8  # items that were not returned, by name
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
     """Show position by position what was earned and lost, what was not returned and what would be the best order."""
     rows = found.to_polars()
-    top = max(entry.weight for entry in found.positions)
+    top = max(max(entry.weight, entry.earned) for entry in found.positions)
     bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
     frame = rows.select(
         pl.col("position").alias("pos"),
@@ -33,7 +33,7 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
     opening = (
-        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(1 - found.score)}:"
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(found.ideal_score - found.score)}:"
         f" {number(found.retrieval_loss)} by what was returned, {number(found.ordering_loss)} by its order"
     )
     return Report(
@@ -60,6 +60,7 @@ def _closing(found: Explanation) -> list[str]:
 
 
 def _bar(entry: Position, top: float) -> str:
-    length = max(1, round(BAR * entry.weight / top))
-    full = round(length * entry.credit)
+    earned = entry.weight * entry.credit or entry.earned
+    length = max(1, round(BAR * max(entry.weight, earned) / top))
+    full = min(length, round(BAR * earned / top))
     return "▇" * full + "░" * (length - full)
