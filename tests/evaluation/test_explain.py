@@ -99,9 +99,53 @@ def test_as_tables():
     assert list(explanation.to_pandas().columns) == columns
 
 
-def test_only_rdq_can_be_explained():
-    with pytest.raises(UsageError, match="only RDQ can be explained position by position; got AP@5"):
-        rd.explain(["d1"], ["d1"], measure="AP@5")
+SUMS = [
+    "nDCG(gains=inverse)@4",
+    "nDCG(gains=binary)",
+    "AP@5",
+    "AP",
+    "RBP(p=0.8)@5",
+    "P@3",
+    "RR@4",
+    "R@5",
+    "Compat(p=0.9)@6",
+]
+
+
+@draws.quick
+@given(draws.queries(), st.sampled_from(SUMS))
+def test_other_measures_are_taken_apart_too(query, text):
+    reference = rd.References.from_ranks({"q": query.ranks})["q"]
+    explanation = rd.explain(reference, query.run, measure=text)
+    positions = explanation.positions
+    assert explanation.score == pytest.approx(rd.score(reference, query.run, text), abs=1e-12)
+    assert sum(entry.earned for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
+    lost = sum(entry.lost for entry in positions)
+    assert lost == pytest.approx(explanation.ideal_score - explanation.score, abs=1e-12)
+    assert explanation.retrieval_loss + explanation.ordering_loss == pytest.approx(lost, abs=1e-12)
+    assert explanation.ideal_score == pytest.approx(rd.score(reference, list(reference), text), abs=1e-12)
+
+
+@settings(draws.quick, max_examples=30)
+@given(draws.references(), st.data(), st.sampled_from(SUMS))
+def test_sorting_by_rank_is_the_best_order_of_other_measures(ranks, data, text):
+    items = data.draw(st.lists(st.sampled_from([*ranks, "x1", "x2"]), min_size=1, max_size=5, unique=True))
+    reference = rd.References.from_ranks({"q": ranks})["q"]
+    best = max(rd.score(reference, order, text) for order in permutations(items))
+    cut = rd.parse(text).reach  # what is cut off is not returned, and cannot come back
+    if cut is None or cut >= len(items):
+        assert rd.explain(reference, items, measure=text).best_score == pytest.approx(best, abs=1e-12)
+
+
+def test_shares_of_average_precision_by_hand():
+    explanation = rd.explain(["a", "b"], ["a", "x", "b"], measure="AP@5")
+    assert [entry.earned for entry in explanation.positions] == pytest.approx([1 / 2, 0, 2 / 3 / 2])
+    assert [entry.lost for entry in explanation.positions] == pytest.approx([0, 1 / 2, -1 / 3])
+
+
+def test_what_is_not_built_up_cannot_be_explained():
+    with pytest.raises(UsageError, match="Tau@2 is not built up position by position"):
+        rd.explain(["d1", "d2"], ["d1", "d2"], measure="Tau@2")
 
 
 def test_a_measure_or_its_parameters():

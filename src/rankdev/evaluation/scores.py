@@ -196,6 +196,12 @@ class Scores(Result):
             tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
         )
 
+    def sorted_by(self, measure: str) -> Scores:
+        """Order the systems by their mean of a measure, best first; those without one come last."""
+        means = self.means[:, self._measure(measure)]
+        order = np.argsort(-means, kind="stable")
+        return self.select(systems=[self.systems[i] for i in order])
+
     def to_polars(self) -> pl.DataFrame:
         """One row a value: system, query, measure, value; null where a measure is not available."""
         import polars as pl

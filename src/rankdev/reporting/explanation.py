@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
@@ -32,8 +35,9 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         "earned ▇ of ░": lambda position: bars[position],
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
+    lost = found.ideal_score - found.score
     opening = (
-        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(found.ideal_score - found.score)}:"
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(lost)}:"
         f" {number(found.retrieval_loss)} by what was returned, {number(found.ordering_loss)} by its order"
     )
     return Report(
@@ -45,6 +49,30 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         command="explain",
         parameters={**({"query": query} if query else {}), **found.parameters},
         summary=found.summary(),
+    )
+
+
+def side_by_side(both: Mapping[str, Explanation], query: str) -> Report:
+    """Show two lists for one query beside each other: what each position earned, and what either did not return."""
+    (a, one), (b, other) = both.items()
+    columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
+    for name, found in both.items():
+        blank = len(columns["pos"]) - len(found.positions)
+        for column in ("item", "rank", "earned"):
+            values = [getattr(entry, column) for entry in found.positions] + [None] * blank
+            columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
+    frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
+    scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
+    rows = [found.to_polars().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    summaries = [found.summary().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    return Report(
+        pl.concat(rows, how="vertical_relaxed"),
+        [Table(frame, names=(f"{a} item", f"{b} item"))],
+        [f"{query}  {one.measure}: {scores}"],
+        [f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
+        command="explain",
+        parameters={"query": query, "systems": [a, b], **one.parameters},
+        summary=pl.concat(summaries, how="vertical_relaxed"),
     )
 
 

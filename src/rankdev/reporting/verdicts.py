@@ -11,6 +11,7 @@ import polars as pl
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.planning import Plan
 from rankdev.meta.power_result import Power
+from rankdev.meta.query_differences import QueryDifferences
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
@@ -83,6 +84,20 @@ def _one_pair(found: Significance, row: dict[str, Any]) -> str:
 
 def _equals(p: float | None) -> str:
     return p_value(p).replace("<", "< ") if p is not None and p < 0.0001 else f"= {p_value(p)}"
+
+
+@reports(QueryDifferences)
+def query_differences_report(found: QueryDifferences) -> Report:
+    """Show the scores of two systems for every query, where the first did worst on top."""
+    rows = found.to_polars()
+    tables = [
+        Table(
+            rows.filter(measure=measure).select("query", "a", "b", pl.col("difference").alias("a − b")),
+            f"{measure}, worst for a first: a is {found.a}, b is {found.b}",
+        )
+        for measure in found.measures
+    ]
+    return _verdict(found, "compare", tables, [], ())
 
 
 @reports(Power)

@@ -15,6 +15,7 @@ from rankdev.cli.options import (
     output_options,
     score_runs,
 )
+from rankdev.cli.segments import by_option, judge_segments
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 
 @click.command("eval", short_help="Score runs against references.")
-@click.argument("references")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @click.option("-q", "--per-query", is_flag=True, help="Add each query's values.")
 @click.option("--losses", is_flag=True, help="Say what was lost by retrieval and what by order; for one RDQ measure.")
+@click.option("--sort", metavar="MEASURE", help="Show the systems by this measure, best first.")
+@by_option
 @click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
 @order_options
 @empty_option
@@ -38,6 +41,8 @@ def command(
     measures: tuple[str, ...],
     per_query: bool,
     losses: bool,
+    sort: str | None,
+    by: str | None,
     names: tuple[str, ...],
     order: Order,
     ties: Ties,
@@ -49,14 +54,18 @@ def command(
 
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
     Parquet. Both may be .gz or .zst; - is standard input.
+
+    Example: rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5 --sort RDQ@5
     """
     from rankdev.reporting.door import report_of
 
     options: dict[str, Any] = {"order": order, "ties": ties, "empty": empty}
     if losses:
-        if per_query or len(measures) != 1:
-            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q")
+        if per_query or by or sort or len(measures) != 1:
+            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --by or --sort")
         deliver(report_of(lost_by_runs(references, runs, names, measures[0], **options)), form, output)
         return
     scores = score_runs(references, runs, names, measures, **options)
-    deliver(report_of(scores, per_query=per_query), form, output)
+    if sort is not None:
+        scores = scores.sorted_by(sort)
+    deliver(judge_segments(scores, by, lambda part: part, per_query=per_query)[1], form, output)

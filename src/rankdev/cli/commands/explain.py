@@ -6,38 +6,52 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import deliver, order_options, output_options
-from rankdev.errors import DataError, suggestion
+from rankdev.cli.options import deliver, named_runs, order_options, output_options
+from rankdev.errors import DataError, UsageError, suggestion
 
 if TYPE_CHECKING:
     from rankdev.ordering import Order, Ties
 
 
 @click.command("explain", short_help="Show where one query's score was lost.")
-@click.argument("references")
-@click.argument("run")
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="A [B]", type=click.Path())
 @click.option("--query", required=True, help="The query to explain.")
-@click.option("-m", "--measure", default="RDQ@10", show_default=True, help="An RDQ measure.")
+@click.option(
+    "-m", "--measure", default="RDQ@10", show_default=True, help="RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff."
+)
+@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
 @order_options
 @output_options
 def command(
     references: str,
-    run: str,
+    runs: tuple[str, ...],
     query: str,
     measure: str,
+    names: tuple[str, ...],
     order: Order,
     ties: Ties,
     form: str | None,
     output: str | None,
 ) -> None:
-    """Show, position by position, what RUN earned and lost for one query, and why."""
+    """Show, position by position, what a run earned and lost for one query, and why; two runs side by side.
+
+    Example: rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5
+    """
     from rankdev.evaluation.explain import explain
     from rankdev.formats import read_references, read_run
     from rankdev.reporting.door import report_of
+    from rankdev.reporting.explanation import side_by_side
 
+    if len(runs) > 2:
+        raise UsageError(f"explain shows one run, or two side by side; got {len(runs)}")
+    systems = named_runs(references, runs, names)
     known = read_references(references)
     if query not in known:
         raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
-    returned = read_run(run, order=order, ties=ties)
-    explanation = explain(known[query], returned.get(query, []), measure=measure)
-    deliver(report_of(explanation, query=query), form, output)
+    found = {
+        name: explain(known[query], read_run(path, order=order, ties=ties).get(query, []), measure=measure)
+        for name, path in systems.items()
+    }
+    single = report_of(next(iter(found.values())), query=query)
+    deliver(single if len(found) == 1 else side_by_side(found, query), form, output)

@@ -1,0 +1,72 @@
+"""--by FILE: every table for each segment of the queries too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.results import Result
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+    from rankdev.reporting.report import Report
+
+Judged = TypeVar("Judged", bound=Result)
+
+ALL = "all"
+by_option = click.option(
+    "--by", metavar="FILE", type=click.Path(), help="Queries and their segments: a table with query and segment."
+)
+
+
+def judge_segments(
+    scores: Scores, by: str | None, judge: Callable[[Scores], Judged], **look: Any
+) -> tuple[Judged, Report]:
+    """Judge all queries and, where --by was given, each segment of them: the first result, and the report of all."""
+    from rankdev.reporting.door import report_of
+
+    found = judge(scores)
+    report = report_of(found, **look)
+    if by is None:
+        return found, report
+    from rankdev.reporting.segments import report_by_segment
+
+    segments = _read(by)
+    parts, remarks = {ALL: report}, []
+    for segment, queries in segments.items():
+        chosen = [i for i, query in enumerate(scores.queries) if query in queries]
+        if not chosen:
+            remarks.append(f"segment {segment!r} has none of the queries that were scored")
+            continue
+        try:
+            parts[segment] = report_of(judge(scores.select(queries=chosen)), **look)
+        except (DataError, UsageError) as error:
+            remarks.append(f"segment {segment!r} is left out: {error}")
+    loose = len(set(scores.queries) - set().union(*segments.values()))
+    if loose:
+        remarks.append(f"{loose} of {len(scores.queries)} queries have no segment in {by}")
+    return found, report_by_segment(parts, remarks)
+
+
+def _read(path: str) -> dict[str, set[str]]:
+    from rankdev.formats.streams import Source
+    from rankdev.formats.tables import read_table
+    from rankdev.tabular import text_column
+
+    with Source(path) as source:
+        if source.kind in ("trec", "json"):
+            raise FileFormatError(source.name, "expected a table (CSV, TSV, JSONL, Parquet) with query and segment")
+        table = read_table(source, source.kind)
+    try:
+        queries, names = (text_column(table.frame, name, "segments") for name in ("query", "segment"))
+    except DataError as error:
+        table.fail(error)
+    segments: dict[str, set[str]] = {}
+    for query, name in zip(queries, names, strict=True):
+        segments.setdefault(name, set()).add(query)
+    if ALL in segments:
+        raise FileFormatError(table.name, f"a segment is called {ALL!r}, which stands for all queries; rename it")
+    return segments
