@@ -31,6 +31,8 @@ from rankdev.meta.planning import Plan as Plan
 from rankdev.meta.planning import plan as plan
 from rankdev.meta.power import power as power
 from rankdev.meta.power_result import Power as Power
+from rankdev.meta.query_differences import QueryDifferences as QueryDifferences
+from rankdev.meta.query_differences import query_differences as query_differences
 from rankdev.meta.sensitivity import Sensitivity as Sensitivity
 from rankdev.meta.sensitivity import sensitivity as sensitivity
 from rankdev.meta.significance import Significance as Significance

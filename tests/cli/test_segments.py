@@ -1,0 +1,94 @@
+"""Tables by segment, systems in the order asked for, differences query by query, two runs side by side."""
+
+import json
+
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev.evaluation.scores import Scores
+
+SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
+
+
+@pytest.fixture
+def segments(folder):
+    (folder / "segments.csv").write_text(SEGMENTS)
+    return "segments.csv"
+
+
+def test_eval_by_segment_gives_the_means_of_each(rankdev, segments):
+    done = rankdev("eval", "places.jsonl", "nearest.run", "-m", "RDQ@5", "--by", segments, "--format", "json")
+    found = {row["segment"]: row["value"] for row in json.loads(done.out)}
+    scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "RDQ@5")
+    values = dict(zip(scores.queries, scores.of("RDQ@5")[0].tolist(), strict=True))
+    assert found["leisure"] == pytest.approx((values["museums"] + values["sauna"]) / 2)
+    assert found["shops"] == pytest.approx((values["museums"] + values["bookshops"]) / 2)  # a query may be in both
+    assert found["all"] == pytest.approx(scores.means[0, 0])
+    assert "segment 'lost' has none of the queries" in done.err
+    assert "7 of 10 queries have no segment" in done.err
+
+
+def test_compare_by_segment_tests_each(rankdev, segments):
+    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--by", segments)
+    verdict = json.loads(rankdev(*call, "--format", "json").out)
+    assert [row["segment"] for row in verdict["rows"]] == ["all", "leisure", "shops"]
+    assert verdict["rows"][0]["p"] < 0.01 < verdict["rows"][1]["p"]
+    assert "leisure: Differences a − b in RDQ@5" in rankdev(*call).out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("query,part\nq,x\n", "column 'segment' is missing"),
+        ("query,segment\nq,all\n", "a segment is called 'all'"),
+        ("museums leisure\n", "expected a table"),
+    ],
+)
+def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content, message):
+    (folder / "wrong.csv" if "," in content else folder / "wrong").write_text(content)
+    name = "wrong.csv" if "," in content else "wrong"
+    done = rankdev("eval", "places.jsonl", "nearest.run", "--by", name)
+    assert done.status == 1
+    assert message in done.err
+    assert name in done.err
+
+
+def test_systems_are_shown_best_first(rankdev):
+    done = rankdev(
+        "eval", "places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5", "--sort", "RDQ@5"
+    )
+    assert [line.split()[0] for line in done.out.splitlines()[4:7]] == ["blended", "popular", "nearest"]
+    assert "unknown measure" in rankdev("eval", "places.jsonl", "nearest.run", "--sort", "AP@3").err
+
+
+def test_differences_are_given_query_by_query_worst_first(rankdev):
+    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--queries", "--format", "json")
+    rows = json.loads(rankdev(*call).out)["rows"]
+    scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run", "blended": "blended.run"}, "RDQ@5")
+    apart = dict(zip(scores.queries, (scores.values[0] - scores.values[1])[:, 0].tolist(), strict=True))
+    assert [row["query"] for row in rows] == sorted(apart, key=apart.__getitem__)
+    assert all(row["difference"] == pytest.approx(apart[row["query"]]) for row in rows)
+    assert "--queries shows two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--queries").err
+
+
+def test_a_query_without_a_value_comes_last():
+    nothing = float("nan")
+    table = [("x", "q1", "P", 0.5), ("x", "q2", "P", nothing), ("y", "q1", "P", 0.2), ("y", "q2", "P", 0.1)]
+    names = ("system", "query", "measure", "value")
+    scores = Scores.from_table(pl.DataFrame(table, schema=list(names), orient="row"))
+    found = rd.query_differences(scores).to_polars()
+    assert found["query"].to_list() == ["q1", "q2"]
+    assert found["difference"].to_list() == [pytest.approx(0.3), None]
+
+
+def test_two_runs_side_by_side(rankdev):
+    call = ("explain", "places.jsonl", "nearest.run", "blended.run", "--query", "museums", "-m", "nDCG(gains=binary)@5")
+    text = rankdev(*call).out
+    assert "nearest item" in text
+    assert "blended item" in text
+    found = json.loads(rankdev(*call, "--format", "json").out)
+    assert {row["system"] for row in found["rows"]} == {"nearest", "blended"}
+    scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "nDCG(gains=binary)@5")
+    assert found["summary"][0]["score"] == pytest.approx(scores.values[0, scores.queries.index("museums"), 0])
+    assert "one run, or two" in rankdev("explain", "places.jsonl", *["nearest.run"] * 3, "--query", "museums").err
