@@ -176,7 +176,8 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     else:
         sys.stdout.buffer.write(chosen.encode(report))
         sys.stdout.buffer.flush()
-    for line in () if chosen.holds_remarks else report.remarks:
+    records = chosen.name == "json" and not report.command  # scores are a list of records, which has no place for them
+    for line in () if chosen.holds_remarks and not records else report.remarks:
         remark("note", line)
 
 

@@ -90,5 +90,5 @@ def _closing(found: Explanation) -> list[str]:
 def _bar(entry: Position, top: float) -> str:
     earned = entry.weight * entry.credit or entry.earned
     length = max(1, round(BAR * max(entry.weight, earned) / top))
-    full = min(length, round(BAR * earned / top))
+    full = round(length * entry.credit) if entry.weight else length
     return "▇" * full + "░" * (length - full)
