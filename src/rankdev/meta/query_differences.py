@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rankdev.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Floats
 from rankdev.meta.common_queries import as_scores
 from rankdev.results import Result
 

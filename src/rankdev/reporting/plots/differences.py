@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, panels
+from rankdev.meta.query_differences import QueryDifferences
 from rankdev.meta.significance import significance
+from rankdev.reporting.door import draws
 from rankdev.reporting.plots.style import COLOURS, COLUMN, figure, styled
 
 if TYPE_CHECKING:
@@ -16,9 +19,16 @@ if TYPE_CHECKING:
 NAMED = 40  # queries up to which each bar carries its query's name
 
 
+@draws(QueryDifferences)
+def plot_query_differences(found: QueryDifferences, measure: str | None = None) -> Figure:
+    """Draw the differences under one measure, the first unless named."""
+    scores = Scores((found.a, found.b), found.queries, found.measures, found.values)
+    return plot_differences(scores, found.a, found.b, measure or found.measures[0])
+
+
 @styled
 def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
-    """Draw a bar a query: the score of ``a`` less that of ``b``, largest first, with the mean as a line."""
+    """Draw a bar per query: the score of ``a`` less that of ``b``, largest first, with the mean as a line."""
     chosen = as_scores(scores, [measure]).select(systems=[a, b])
     panel = panels(chosen)[0]
     apart = panel.values[:, 0, 0] - panel.values[:, 1, 0]
