@@ -117,6 +117,14 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     assert isinstance(found.buckets[0], Bucket)
 
 
+def test_buckets_have_intervals_too(make_scores, rng):
+    scores = make_scores(rng.random((3, 120)) + np.array([[0], [0.1], [0.3]]), np.repeat([2, 9], 60))
+    found = power(scores, sizes=[20], buckets=[3], subsamples=20, permutations=99, intervals=50)
+    table = found.bucket_summary()
+    assert table.columns[-3:] == ["p50", "p50_low", "p50_high"]
+    assert ((table["p50_low"] <= table["p50"]) & (table["p50"] <= table["p50_high"])).all()
+
+
 def test_no_threads_at_all_are_refused(make_scores, rng):
     with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got -1"):
         power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)

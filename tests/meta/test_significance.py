@@ -276,6 +276,12 @@ def test_tukey_agrees_with_a_plain_loop(make_scores, rng):
         assert adjusted == pytest.approx((np.array(ranges) >= apart - 1e-9).mean(), abs=0.02)
 
 
+def test_the_shuffles_of_tukey_are_recorded(make_scores, rng):
+    scores = make_scores(rng.random((3, 12)))
+    assert significance(scores, test="t", correction="tukey").permutations == 100_000
+    assert significance(scores, test="t").permutations == 0
+
+
 def test_tukey_bounds_any_false_rejection(make_scores, rng):
     any_rejected = [
         significance(make_scores(rng.normal(0, 1, (4, 15))), correction="tukey", permutations=199)

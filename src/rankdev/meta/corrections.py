@@ -35,20 +35,24 @@ Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to correct; ``multiplies`` where p-values are multiplied, so that small ones must be known."""
+    """A way to correct; ``multiplies`` where p-values are multiplied, so that small ones must be known.
+
+    ``draws`` counts the shuffles of its own that it takes where no number is given.
+    """
 
     correct: Correct
     multiplies: bool = False
+    draws: int = 0
 
 
 CORRECTIONS: dict[str, Correction] = {}
 
 
-def correction(name: str, multiplies: bool = False) -> Callable[[Correct], Correct]:
+def correction(name: str, multiplies: bool = False, draws: int = 0) -> Callable[[Correct], Correct]:
     """Offer a correction under a name, in Python and on the command line."""
 
     def register(function: Correct) -> Correct:
-        CORRECTIONS[name] = Correction(function, multiplies)
+        CORRECTIONS[name] = Correction(function, multiplies, draws)
         return function
 
     return register
@@ -92,7 +96,7 @@ def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
     return found
 
 
-@correction("tukey")
+@correction("tukey", draws=USUAL)
 def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
     if len(families) > 1:

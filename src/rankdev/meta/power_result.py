@@ -165,7 +165,7 @@ class Power(Result):
         return middle
 
     def bucket_summary(self, n: int | None = None) -> pl.DataFrame:
-        """Median power over pairs within each range of reference sizes: measure, bucket, queries, n, p50."""
+        """Median power within each range of reference sizes: measure, bucket, queries, n, p50, maybe its ends."""
         import polars as pl
 
         rows = []
@@ -174,15 +174,22 @@ class Power(Result):
                 known = size in bucket.sizes
                 for m, measure in enumerate(self.measures):
                     column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
-                    rows.append((measure, bucket.label, bucket.queries[m], size, float(np.median(column))))
+                    row = (measure, bucket.label, bucket.queries[m], size, float(np.median(column)))
+                    ends = np.full(2, np.nan)
+                    if known and bucket.doubt is not None:
+                        ends = bucket.doubt.levels[:, 1, m, bucket.sizes.index(size)]
+                    rows.append((*row, *map(float, ends)))
         schema = {
             "measure": pl.String,
             "bucket": pl.String,
             "queries": pl.Int64,
             "n": pl.Int64,
             "p50": pl.Float64,
+            "p50_low": pl.Float64,
+            "p50_high": pl.Float64,
         }
-        return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+        frame = pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+        return frame if self.intervals else frame.drop("p50_low", "p50_high")
 
     def verdicts(self) -> dict[str, int]:
         """Count the pairs told apart on all queries by all, most (over half), any or none of the measures."""

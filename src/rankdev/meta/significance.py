@@ -111,7 +111,7 @@ def significance(
         None if threads is None else check_whole("threads", threads, 1),
         len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
     )
-    columns, drawn = [], drawing.permutations or 0
+    columns, drawn = [], drawing.permutations or CORRECTIONS[correction].draws
     remarks: list[str] = []
     notes: list[str] = []
     for group in groups:

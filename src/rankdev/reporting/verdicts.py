@@ -50,7 +50,7 @@ def significance_report(found: Significance) -> Report:
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
-    drawn = found.permutations > 0 or found.correction == "tukey"
+    drawn = found.permutations > 0
     closing = (
         f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
         _made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
