@@ -5,12 +5,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, next_pairs, strengths
+from rankdev.preferences import Decision, Preferences, next_pairs, strengths
 from rankdev.preferences.selection import STRATEGIES, information
 
 from .simulate import every_pair
 
 ITEMS = {"q1": [f"d{k}" for k in range(6)], "q2": [f"e{k}" for k in range(4)]}
+
+
+def footrules(query, orders):
+    """Two systems, one in the order of the items, one in the reverse order, by distance from the true order."""
+    ranks = np.argsort(orders, axis=1)
+    places = np.arange(orders.shape[1])
+    return -np.stack([np.abs(ranks - way).sum(axis=1) for way in (places, places[::-1])], axis=1) / len(places)
+
+
 GRADES = {"q1": {f"d{k}": k // 2 for k in range(6)}, "q2": {f"e{k}": 0 for k in range(4)}}
 
 
@@ -31,12 +40,13 @@ def test_information_is_the_mutual_information(mean, variance):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_budget_is_spent_on_pairs_of_one_query_each(strategy):
     judged = Preferences.from_rows(items=ITEMS)
-    chosen = next_pairs(judged, 12, strategy, grades=GRADES, seed=1)
+    options = {"grades": GRADES, "scores": footrules if strategy == "decide" else None, "seed": 1}
+    chosen = next_pairs(judged, 12, strategy, **options)
     assert len(chosen) == 12
     for query, a, b in chosen:
         assert a != b
         assert {a, b} <= set(ITEMS[query])
-    assert chosen.to_polars().rows() == next_pairs(judged, 12, strategy, grades=GRADES, seed=1).to_polars().rows()
+    assert chosen.to_polars().rows() == next_pairs(judged, 12, strategy, **options).to_polars().rows()
 
 
 @pytest.mark.parametrize("strategy", ["random", "information"])
@@ -105,3 +115,46 @@ def test_wrong_calls(options, error, message):
 def test_single_items_cannot_be_asked_about():
     with pytest.raises(DataError, match="no query has two items"):
         next_pairs(Preferences.from_rows(items={"q": ["x"]}), 1)
+
+
+def judgments_until_sure(strategy, seed):
+    """Ask about 8 queries of 6 items until it is 95% sure which of two systems orders them better."""
+    rng = np.random.default_rng(seed)
+    truth = {f"q{k}": rng.normal(size=6) * 1.5 for k in range(8)}
+    ways = {
+        query: [np.argsort(np.argsort(-(strength + rng.normal(size=6) * noise))) for noise in (0.5, 4.0)]
+        for query, strength in truth.items()
+    }
+
+    def scores(query, orders):
+        ranks = np.argsort(orders, axis=1)
+        return -np.stack([np.abs(ranks - way).sum(axis=1) for way in ways[query]], axis=1)
+
+    decision = Decision(Preferences.from_rows(items={query: [f"d{k}" for k in range(6)] for query in truth}), scores)
+    true = {query: scores(query, np.argsort(-strength)[None])[0] for query, strength in truth.items()}
+    for asked in range(300):
+        verdict = decision.verdict()
+        if verdict.probability >= 0.95:
+            return asked, verdict.best == int(np.argmax(sum(true.values())))
+        query, a, b = decision.ask()
+        if strategy == "random":
+            query = f"q{rng.integers(8)}"
+            a, b = (f"d{k}" for k in rng.choice(6, 2, replace=False))
+        lead = truth[query][int(a[1:])] - truth[query][int(b[1:])]
+        decision.tell(query, *((a, b) if rng.random() < 1 / (1 + np.exp(-lead)) else (b, a)))
+    return 300, False
+
+
+def test_deciding_pairs_decide_sooner():
+    asked = {
+        strategy: [judgments_until_sure(strategy, seed) for seed in range(12)] for strategy in ("decide", "random")
+    }
+    mean = {strategy: np.mean([number for number, _ in runs]) for strategy, runs in asked.items()}
+    assert mean["decide"] < 0.8 * mean["random"]
+    assert np.mean([right for _, right in asked["decide"]]) >= 0.8
+
+
+@pytest.mark.parametrize("scores", [3, lambda query, orders: np.zeros(len(orders))])
+def test_decisions_need_scores_of_every_order_and_system(scores):
+    with pytest.raises(UsageError, match="scores"):
+        next_pairs([("q", "x", "y")], 1, "decide", scores=scores)

@@ -6,6 +6,7 @@ from rankdev.preferences.build import (
     resample_references,
     tiers_from_preferences,
 )
+from rankdev.preferences.deciding import Decision, Verdict
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.position import PositionBias, position_bias
 from rankdev.preferences.preferences import Preferences
@@ -17,6 +18,7 @@ from rankdev.preferences.tiers import Tiers, tiers
 from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [
+    "Decision",
     "Diagnostics",
     "JudgeAgreement",
     "MergedRankings",
@@ -26,6 +28,7 @@ __all__ = [
     "Strengths",
     "Summary",
     "Tiers",
+    "Verdict",
     "WorkerQuality",
     "judge_agreement",
     "merge_rankings",

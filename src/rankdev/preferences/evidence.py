@@ -53,7 +53,7 @@ class Cut:
         """
         strength, each = self.strength, []
         for precision in np.sort(spreads)[::-1] ** -2.0:
-            strength = _climbed(self.wins, strength, precision, enough=0.3)
+            strength = climbed(self.wins, strength, precision, enough=0.3)
             fit = _likelihood(self.wins, strength[None])[0] - precision / 2 * strength @ strength
             spread_out = np.eye(self.tiers) + _information(self.wins, strength) / precision
             each.append(fit - np.linalg.slogdet(spread_out)[1] / 2)
@@ -94,10 +94,10 @@ def _disjoint(statistic: Floats, number: int) -> Ints:
 
 
 def _fitted(starts: Ints, wins: Floats, inner: float, strength: Floats) -> Cut:
-    return Cut(starts, _climbed(wins, strength, RIDGE, enough=1e-2), wins, inner)
+    return Cut(starts, climbed(wins, strength, RIDGE, enough=1e-2), wins, inner)
 
 
-def _climbed(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
+def climbed(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
     """Maximise the penalised likelihood by Newton's method, until a step (which squares what is left) is small."""
     won, count = wins.sum(axis=1), wins + wins.T
     for _ in range(60):

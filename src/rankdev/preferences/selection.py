@@ -13,6 +13,7 @@ import numpy as np
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.preferences.build import as_preferences
+from rankdev.preferences.deciding import Decision, Scorer
 from rankdev.preferences.models import Options
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.resampling import generator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-STRATEGIES = ("information", "random", "grade-prior", "top-heavy")
+STRATEGIES = ("information", "random", "grade-prior", "top-heavy", "decide")
 CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
 AT_A_TIME = 64  # pairs looked at again in one go
 CELLS = 4_000_000  # numbers held at once while all pairs are weighed
@@ -131,6 +132,7 @@ def next_pairs(
     strategy: str = "information",
     *,
     grades: Mapping[str, Mapping[str, float]] | None = None,
+    scores: Scorer | None = None,
     ridge: float = 0.1,
     seed: int = 0,
 ) -> NextPairs:
@@ -139,7 +141,9 @@ def next_pairs(
     ``information`` takes the pairs whose answers tell most about the strengths under the present posterior,
     reckoning after each pick with the answer to come; ``top-heavy`` weighs that by the places of the two
     items, so that the head of the list is settled first; ``grade-prior`` asks within the highest
-    ``grades`` first; ``random`` asks at random, rarely asked pairs first. Preferences may be empty where
+    ``grades`` first; ``random`` asks at random, rarely asked pairs first; ``decide`` takes the pairs whose
+    answers tell most about which of the systems behind ``scores`` is better (see :class:`Decision`), ``gain``
+    then being the variance of the systems' difference that an answer should take off. Preferences may be empty where
     their items are given (``Preferences.from_rows(items=…)``).
 
     >>> judged = [("q", "x", "y")] * 9 + [("q", "y", "z")]
@@ -147,8 +151,10 @@ def next_pairs(
     [('q', 'y', 'z')]
     """
     judged = as_preferences(preferences)
-    _check(budget, strategy, grades)
+    _check(budget, strategy, grades, scores)
     check_ridge(ridge)
+    if scores is not None and strategy == "decide":
+        return NextPairs(list(Decision(judged, scores, seed=seed).batch(budget)), budget, strategy, seed)
     fit = fit_model(judged, "bradley-terry", Options(ridge, "half"))
     rng = generator(seed)
     factors, starts = fit.factors, judged.starts
@@ -222,7 +228,7 @@ def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, 
     return np.array([float(known[item]) for item in items])
 
 
-def _check(budget: int, strategy: str, grades: object) -> None:
+def _check(budget: int, strategy: str, grades: object, scores: object) -> None:
     if not isinstance(budget, Integral) or budget < 1:
         raise UsageError(f"budget must be a whole number of pairs, 1 or more; got {shown(budget)}")
     if strategy not in STRATEGIES:
@@ -230,3 +236,5 @@ def _check(budget: int, strategy: str, grades: object) -> None:
         raise UsageError(f"unknown strategy {strategy!r}{suggestion(str(strategy), STRATEGIES)}: {known}")
     if strategy == "grade-prior" and grades is None:
         raise UsageError("strategy 'grade-prior' needs grades={query: {item: grade}}")
+    if strategy == "decide" and scores is None:
+        raise UsageError("strategy 'decide' needs scores, a function of a query and orders of its items")

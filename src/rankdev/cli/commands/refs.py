@@ -220,7 +220,7 @@ def preferences(
 @click.option("--budget", type=int, required=True, help="How many pairs to ask.")
 @click.option(
     "--strategy",
-    type=click.Choice(STRATEGIES),
+    type=click.Choice([name for name in STRATEGIES if name != "decide"]),
     default="information",
     show_default=True,
 )
