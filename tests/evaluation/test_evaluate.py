@@ -128,11 +128,16 @@ def test_a_file_cut_as_it_is_read_scores_as_the_whole(tmp_path_factory, runs, k,
 
 
 def test_progress_is_told_as_files_are_read(tmp_path):
-    path = tmp_path / "a.run"
-    rd.write_run(rd.Run.from_lists(REFS), path)
+    runs = {name: tmp_path / f"{name}.run" for name in ("mine", "yours", "theirs")}
+    for path in runs.values():
+        rd.write_run(rd.Run.from_lists(REFS), path)
     told = []
-    rd.evaluate(REFS, {"mine": path}, "RDQ@5", progress=lambda system, size: told.append((system, size)))
-    assert {system for system, _ in told} == {"mine"}
+    rd.evaluate(REFS, {**runs, "held": REFS}, "RDQ@5", progress=lambda *call: told.append(call))
+    size = sum(path.stat().st_size for path in runs.values())
+    assert {system for _, _, system in told} == set(runs)
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert {total for _, total, _ in told} == {size}
+    assert told[-1][0] == size
 
 
 def test_an_empty_list_scores_zero_and_is_not_missing():

@@ -17,6 +17,7 @@ from rankdev.cli.terminal import remark, unsaid
 from rankdev.errors import MissingExtraError, UsageError, shown
 from rankdev.files_in_use import announce_output
 from rankdev.ordering import TIE_RULES
+from rankdev.progress import Progress
 
 if TYPE_CHECKING:
     from rankdev.evaluation.losses import Losses
@@ -182,18 +183,18 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
 
 
 @contextmanager
-def reading_progress(paths: Sequence[str]) -> Iterator[Callable[[str, int], None] | None]:
+def reading_progress(paths: Sequence[str]) -> Iterator[Progress | None]:
     """Show a bar on a terminal while large files are read."""
     size = sum(Path(path).stat().st_size for path in paths if path != "-" and Path(path).is_file())
     if not sys.stderr.isatty() or size < PROGRESS_BYTES:
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=size)
-        yield lambda system, read: bar.update(task, advance=read, description=system)
+        yield lambda done, total, system: bar.update(task, completed=done, total=total, description=system)
 
 
 def score_runs(
@@ -223,16 +224,17 @@ def lost_by_runs(references: str, runs: Sequence[str], names: Sequence[str], mea
 
 
 @contextmanager
-def working_progress(title: str = "simulating") -> Iterator[Callable[[float, float, str], None] | None]:
+def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
     """Show a bar on a terminal while long work goes on, its cost first; None in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total, note: bar.update(task, completed=done, total=total, description=f"{title}: {note}")
 

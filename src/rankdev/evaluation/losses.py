@@ -12,11 +12,10 @@ from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, evaluate_all
 from rankdev.measures import RDQ, Measure, parse
+from rankdev.progress import Progress
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
     from rankdev.measures.match import Match
@@ -55,7 +54,7 @@ def losses(
     order: Order | None = None,
     ties: Ties | None = None,
     empty: Empty = "zero",
-    progress: Callable[[str, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Losses:
     """Say of each system whether it loses by what it returns or by the order; the arguments are those of evaluate.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,9 +19,11 @@ from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
+from rankdev.formats.opening import size_of
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.match import Match
 from rankdev.ordering import Order, Ties
+from rankdev.progress import Progress, Together
 from rankdev.references.references import References
 from rankdev.runs import Run
 
@@ -38,7 +40,7 @@ def evaluate(
     order: Order | None = None,
     ties: Ties | None = None,
     empty: Empty = "zero",
-    progress: Callable[[str, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """Score systems against references.
 
@@ -48,7 +50,7 @@ def evaluate(
     because all that was judged is worthless, score 0, or are left out with ``empty="skip"``.
 
     ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
-    its own order, unless said. ``progress(system, bytes)`` is called as files are read.
+    its own order, unless said. ``progress(done, total, system)`` is called as files are read, in bytes.
 
     >>> scores = evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5", "AP@5"])
     >>> scores.means.round(4).tolist()
@@ -77,7 +79,7 @@ def evaluate_all(
     order: Order | None,
     ties: Ties | None,
     empty: Empty,
-    progress: Callable[[str, int], None] | None,
+    progress: Progress | None,
 ) -> Scores:
     """Score systems as :func:`evaluate` does, by measures that are no text any more."""
     refuse_lost_threads()
@@ -86,7 +88,7 @@ def evaluate_all(
     if empty not in get_args(Empty):
         raise UsageError(f"unknown empty {empty!r}; choose from {', '.join(get_args(Empty))}")
 
-    def watch_stop(size: int) -> None:
+    def watch_stop(*told: float | str) -> None:
         if stopped.is_set():
             raise _StoppedError
 
@@ -95,11 +97,11 @@ def evaluate_all(
         return matcher, np.zeros((len(systems), len(matcher.references), len(wanted)))
 
     def score_system(s: int, system: str, source: Any) -> Coverage:
-        def watch(size: int) -> None:
+        def watch(done: float, total: float, note: str) -> None:
             if stopped.is_set() or (prepared.done() and prepared.exception() is not None):
                 raise _StoppedError  # something else went wrong: what this run says does not matter any more
-            if progress is not None:
-                progress(system, size)
+            if together is not None:
+                together.tell(system, done)
 
         if isinstance(source, str | Path):
             where = str(source)
@@ -114,6 +116,7 @@ def evaluate_all(
         return replace(coverage, system=system)
 
     stopped = Event()
+    together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
     with ThreadPoolExecutor(min(len(systems) + 1, THREADS)) as pool:
         try:
             prepared = pool.submit(prepare)
@@ -188,7 +191,7 @@ def _score(measure: Scorer, block: Match) -> Any:
         raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
 
 
-def _references(source: Any, watch: Callable[[int], None]) -> References:
+def _references(source: Any, watch: Progress) -> References:
     return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 

@@ -28,6 +28,14 @@ def opened(path: str, waiting: Callable[[], None]) -> Any:
     return io.BufferedReader(_Patient(raw, waiting), 1 << 16) if _may_wait(raw) else raw
 
 
+def size_of(source: object) -> int:
+    """Give the bytes of a file as it lies there, packed or not; 0 for a pipe and for what is no file."""
+    try:
+        return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
+    except (OSError, ValueError):
+        return 0
+
+
 def unpacked(begin: bytes, packed: IO[bytes]) -> IO[bytes] | None:
     """Give the unpacked stream of a file that begins with these bytes; None where it is not packed."""
     if begin.startswith(_GZIP):

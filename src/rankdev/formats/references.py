@@ -19,17 +19,18 @@ from rankdev.formats.streams import PathLike, Source, plain_suffix
 from rankdev.formats.tables import encode_table, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
 from rankdev.formats.writing import writing
+from rankdev.progress import Progress
 from rankdev.references.columns import check_once
 from rankdev.references.references import References
 from rankdev.runs import Run
 from rankdev.tabular import listed, text_column
 
 
-def read_references(path: PathLike, *, progress: Callable[[int], None] | None = None) -> References:
+def read_references(path: PathLike, *, progress: Progress | None = None) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, TREC qrels; plain, gzip or zstd.
 
-    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input. ``progress(bytes)``
-    is called as the file is read.
+    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input.
+    ``progress(done, total, name)`` is called as the file is read, in bytes.
     """
     with Source(path, progress) as source:
         return _read(source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ from rankdev.formats.tables import encode_table, table_batches
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
+from rankdev.progress import Progress
 from rankdev.references.columns import item_series
 from rankdev.runs import Run, RunBuilder
 from rankdev.tabular import as_id, number_column, number_series, text_column, text_series
@@ -33,12 +34,12 @@ def read_run(
     order: Order = "score",
     ties: Ties = "trec_eval",
     depth: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
     ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
-    whatever the size of the file.
+    whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
     """
     with Source(path, progress) as source:
         return run_from_source(source, Ordering(order, ties), depth)

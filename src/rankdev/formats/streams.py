@@ -13,7 +13,8 @@ from typing import IO, Any, Literal, Self
 from rankdev import files_in_use
 from rankdev.errors import FileFormatError
 from rankdev.forks import refuse_lost_threads
-from rankdev.formats.opening import MAGIC_BYTES, opened, unpacked
+from rankdev.formats.opening import MAGIC_BYTES, opened, size_of, unpacked
+from rankdev.progress import Progress
 from rankdev.tabular import ALIASES
 
 Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
@@ -32,11 +33,11 @@ _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 class Source:
     """A file or standard input (``-``), opened and unpacked; knows what kind of file it seems to be."""
 
-    def __init__(self, path: PathLike, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(self, path: PathLike, progress: Progress | None = None) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         self._path = str(path)
         self._progress = progress
-        self._reported = 0
+        self._reported, self._size = 0, size_of(path)
         refuse_lost_threads()
         self._raw = opened(self._path, lambda: self._report(0))
         try:
@@ -92,8 +93,8 @@ class Source:
         """Say how far the file is read: by its own size where that is known, not by what is unpacked."""
         if self._progress is not None:
             at = self._raw.tell() if self._raw.seekable() else self._reported + size
-            self._progress(at - self._reported)
-            self._reported = at
+            self._reported = max(at, self._reported)
+            self._progress(self._reported, max(self._reported, self._size), self.name)
 
     def _known_kind(self) -> Kind:
         if not self._head.strip():

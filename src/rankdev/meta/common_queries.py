@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,6 @@ import numpy.typing as npt
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
-
-Progress = Callable[[float, float, str], None]
-"""Called as ``progress(done, total, note)`` while long work goes on."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import Panel, Progress, as_scores, panels
+from rankdev.meta.common_queries import Panel, as_scores, panels
 from rankdev.meta.families import Family
 from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.random_bits import stream_keys
@@ -32,6 +32,7 @@ from rankdev.meta.power_result import POOLS, Bucket, Pool, Power
 from rankdev.meta.power_resume import fingerprint, finished_sizes
 from rankdev.meta.randomization import PValue, most_extremes
 from rankdev.meta.sizes import PAPER_SIZES, fitting, usual
+from rankdev.progress import Progress
 
 PAPER_EDGES = (3, 10, 20)
 NOTHING: Mapping[int, Floats] = MappingProxyType({})

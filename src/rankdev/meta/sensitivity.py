@@ -12,9 +12,9 @@ import numpy as np
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError, shown, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import Progress
 from rankdev.meta.power import power
 from rankdev.meta.randomization import PValue
+from rankdev.progress import Progress
 from rankdev.results import Result
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import rankdev as rd
-from rankdev.meta.common_queries import Progress
 from rankdev.meta.power import power
 from rankdev.meta.power_result import Power
 from rankdev.meta.sensitivity import Sensitivity, sensitivity
 from rankdev.meta.sizes import PAPER_SIZES
 from rankdev.meta.stability import Stability, stability
+from rankdev.progress import Progress
 from rankdev.studies.published import remarks_into
 from rankdev.studies.simulation import simulate
 from rankdev.tabular import Tabular

@@ -11,9 +11,9 @@ import numpy as np
 import rankdev as rd
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import Agreement, agreement, pool
-from rankdev.meta.common_queries import Progress
 from rankdev.meta.power import power
 from rankdev.meta.power_result import Power
+from rankdev.progress import Progress
 from rankdev.studies.published import remarks_into
 from rankdev.studies.trec_dl.pipeline import Collection
 from rankdev.tabular import Tabular

@@ -1,0 +1,30 @@
+"""The one way in which long work says how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+
+Progress = Callable[[float, float, str], None]
+"""Called as ``progress(done, total, note)`` while long work goes on: bytes of files, or steps of a simulation.
+
+``done`` never falls and never passes ``total``; where the end is not known, as of a pipe, ``total`` is what is done.
+"""
+
+
+class Together:
+    """Pieces of work that go on at once, in threads, told as one; ``sizes`` says how long each seems to be."""
+
+    def __init__(self, progress: Progress, sizes: Mapping[str, float]) -> None:
+        self._progress = progress
+        self._total = sum(sizes.values())
+        self._done = dict.fromkeys(sizes, 0.0)
+        self._lock = Lock()
+
+    def tell(self, name: str, done: float) -> None:
+        """Say how much of one piece is done."""
+        with self._lock:
+            self._done[name] = done
+            so_far = sum(self._done.values())
+            self._total = max(self._total, so_far)
+            self._progress(so_far, self._total, name)
