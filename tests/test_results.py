@@ -36,6 +36,7 @@ def made():
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
         "agreement": rd.agreement(scores),
+        "equivalence": rd.equivalence(scores, margin=0.1),
         "query_differences": rd.query_differences(scores, "good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
@@ -59,7 +60,7 @@ def results():
 
 
 NAMES = sorted(
-    {*SEEDED, *DRAWN, "evaluate", "agreement", "query_differences", "explain", "strengths", "workers"},
+    {*SEEDED, *DRAWN, "evaluate", "agreement", "equivalence", "query_differences", "explain", "strengths", "workers"},
 )
 
 

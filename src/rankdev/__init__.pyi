@@ -25,6 +25,8 @@ from rankdev.learning.weights_from_clicks import weights_from_clicks as weights_
 from rankdev.measures import parse as parse
 from rankdev.meta.agreement import Agreement as Agreement
 from rankdev.meta.agreement import agreement as agreement
+from rankdev.meta.equivalence import Equivalence as Equivalence
+from rankdev.meta.equivalence import equivalence as equivalence
 from rankdev.meta.judgment_uncertainty import Doubt as Doubt
 from rankdev.meta.judgment_uncertainty import evaluate_with_doubt as evaluate_with_doubt
 from rankdev.meta.planning import Plan as Plan

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from tests.calibration.simulations import CLAIMS, Finding
+from tests.calibration.claims import CLAIMS
+from tests.calibration.simulations import Finding
 
 PAGE = Path(__file__).parents[2] / "docs/calibration.md"
 HEAD = """# What was checked

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.calibration.simulations import CLAIMS
+from tests.calibration.claims import CLAIMS
 
 SHORT = {
     "single tests": 30,
@@ -12,6 +12,7 @@ SHORT = {
     "plans": 150,
     "power": 8,
     "stability": 25,
+    "equivalence": 400,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.arrays import Floats
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.common_queries import panels
 from rankdev.meta.flips.exact_sums import largest_of, scale_for
 
 Indices = npt.NDArray[np.int64]
@@ -114,3 +117,27 @@ def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -
     low = np.where(kept, np.minimum(low, 0.0), np.where(mean > 0, np.maximum(low, tiny), low))
     high = np.where(kept, np.maximum(high, 0.0), np.where(mean < 0, np.minimum(high, -tiny), high))
     return low, high
+
+
+def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]:
+    """Give a family per measure, in order."""
+    found: dict[int, Family] = {}
+    for panel in panels(scores):
+        for m, place in enumerate(panel.places):
+            found[place] = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+    return [found[place] for place in range(len(scores.measures))]
+
+
+def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
+    """Give the pairs (a, b) asked for as indices; a baseline is always b."""
+    if baselines is None:
+        return np.triu_indices(len(scores.systems), 1)
+    names = [baselines] if isinstance(baselines, str) else baselines
+    # refuses unknown names, and takes repeated ones once
+    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
+    if not targets:
+        raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
+    others = [i for i in range(len(scores.systems)) if i not in targets]
+    if not others:
+        raise UsageError("every system is a baseline; leave at least one to compare with them")
+    return np.tile(others, len(targets)), np.repeat(targets, len(others))

@@ -12,9 +12,9 @@ import numpy as np
 from rankdev.arguments import check_number, check_whole
 from rankdev.errors import RankdevWarning, UsageError, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, panels
+from rankdev.meta.common_queries import as_scores
 from rankdev.meta.corrections import CORRECTIONS
-from rankdev.meta.families import Family, Indices
+from rankdev.meta.families import Indices, families_of, wanted_pairs
 from rankdev.meta.paired import TESTS, Drawing
 from rankdev.meta.randomization import PValue
 from rankdev.results import Result
@@ -99,8 +99,8 @@ def significance(
     ):
         _check(what, word, tuple(known))
     scores = as_scores(scores, measures)
-    first, second = _wanted(scores, baselines)
-    families = _families(scores, first, second)
+    first, second = wanted_pairs(scores, baselines)
+    families = families_of(scores, first, second)
     groups = [families] if correction_over == "all" else [[family] for family in families]
     drawing = Drawing(
         None if permutations is None else check_whole("permutations", permutations, 1),
@@ -139,15 +139,6 @@ def significance(
     )
 
 
-def _families(scores: Scores, first: Indices, second: Indices) -> list[Family]:
-    """Give a family per measure, in order."""
-    found: dict[int, Family] = {}
-    for panel in panels(scores):
-        for m, place in enumerate(panel.places):
-            found[place] = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
-    return [found[place] for place in range(len(scores.measures))]
-
-
 def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[str, Any]]) -> dict[str, Any]:
     table: dict[str, Any] = {
         "measure": [name for name in scores.measures for _ in first],
@@ -163,18 +154,3 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
 def _check(what: str, word: str, known: tuple[str, ...]) -> None:
     if word not in known:
         raise UsageError(f"unknown {what} {word!r}{suggestion(str(word), known)}; expected one of {', '.join(known)}")
-
-
-def _wanted(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
-    """Give the pairs (a, b) asked for as indices; a baseline is always b."""
-    if baselines is None:
-        return np.triu_indices(len(scores.systems), 1)
-    names = [baselines] if isinstance(baselines, str) else baselines
-    # refuses unknown names, and takes repeated ones once
-    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
-    if not targets:
-        raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
-    others = [i for i in range(len(scores.systems)) if i not in targets]
-    if not others:
-        raise UsageError("every system is a baseline; leave at least one to compare with them")
-    return np.tile(others, len(targets)), np.repeat(targets, len(others))

@@ -20,8 +20,8 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORTS = ("click_weights", "explanation", "judges", "preferences", "scores", "verdicts")
-FIGURES = ("plots", "click_weights")
+REPORTS = ("click_weights", "equivalence", "explanation", "judges", "preferences", "scores", "verdicts")
+FIGURES = ("plots", "click_weights", "equivalence")
 
 
 @singledispatch

@@ -53,9 +53,9 @@ def significance_report(found: Significance) -> Report:
     drawn = found.permutations > 0
     closing = (
         f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
-        _made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
+        made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
     )
-    return _verdict(found, "compare", [table], list(_who_is_better(found, rows)), closing)
+    return verdict(found, "compare", [table], list(_who_is_better(found, rows)), closing)
 
 
 def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
@@ -119,8 +119,8 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
     if found.doubt is not None:
         more["differences"] = found.differences(at)
-    closing = [_told_apart(found), error, _made_with(found, "sizes", "complete", "data")]
-    return _verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+    closing = [_told_apart(found), error, made_with(found, "sizes", "complete", "data")]
+    return verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
 
 
 def _ends(found: Power) -> Iterator[pl.Expr]:
@@ -157,9 +157,9 @@ def stability_report(found: Stability) -> Report:
     closing = [
         "tau: with the order on all queries, which hold the n; by it even equal systems seem stable as n grows",
         "split: between two sets of n queries that share none, as new queries would",
-        _made_with(found, "sizes"),
+        made_with(found, "sizes"),
     ]
-    return _verdict(found, "stability", [table], (), closing)
+    return verdict(found, "stability", [table], (), closing)
 
 
 @reports(Sensitivity)
@@ -173,7 +173,7 @@ def sensitivity_report(found: Sensitivity) -> Report:
         frame = frame.select(pl.format(f"{first}={{}}", pl.col(first)).alias(found.measure), pl.exclude(first))
         frame = frame.rename(named)
     title = f"Median power at {found.n} queries"
-    return _verdict(found, "sensitivity", [Table(frame, title, digits=3)], (), [_made_with(found, "measure", "n")])
+    return verdict(found, "sensitivity", [Table(frame, title, digits=3)], (), [made_with(found, "measure", "n")])
 
 
 @reports(Agreement)
@@ -182,14 +182,14 @@ def agreement_report(found: Agreement) -> Report:
     frame = found.to_polars()
     if len(found.datasets) == 1:
         frame = frame.drop("dataset")
-    return _verdict(found, "agreement", [Table(frame, "Agreement between measures over system means", digits=3)])
+    return verdict(found, "agreement", [Table(frame, "Agreement between measures over system means", digits=3)])
 
 
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
     """Say in words how many queries are needed, with the power at numbers around it."""
     table = Table(found.to_polars(), "Power by number of queries", digits=3)
-    return _verdict(found, "plan", [table], [_plan_in_words(found)])
+    return verdict(found, "plan", [table], [_plan_in_words(found)])
 
 
 def _plan_in_words(found: Plan) -> str:
@@ -208,7 +208,7 @@ def _queries(n: float) -> str:
     return "more than ten million" if math.isinf(n) else count(n)
 
 
-def _verdict(
+def verdict(
     found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
 ) -> Report:
     """Make a report that says how the result was made, and holds all that was computed."""
@@ -216,7 +216,7 @@ def _verdict(
     return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
 
 
-def _made_with(found: Result, *without: str) -> str:
+def made_with(found: Result, *without: str) -> str:
     """Name the parameters of a result."""
     shown = {WORDS.get(name, name): value for name, value in found.parameters.items() if name not in without}
     return ", ".join(

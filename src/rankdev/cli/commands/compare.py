@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -11,6 +11,7 @@ from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import by_option, judge_segments
 from rankdev.errors import UsageError
 from rankdev.meta.corrections import CORRECTIONS
+from rankdev.meta.equivalence import Equivalence, equivalence
 from rankdev.meta.paired import TESTS
 from rankdev.meta.significance import OVER, Significance, significance
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 @figure_option
 @by_option
 @click.option("--queries", is_flag=True, help="Show the difference for every query instead, where A did worst first.")
+@click.option(
+    "--margin", type=float, help="Say instead what is the same, better or worse: the smallest difference that matters."
+)
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
 @click.option(
     "--test",
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     "--permutations", type=int, help="Sign flips or resamples per test. Default: 100000, or as many as are needed."
 )
 def command(
+    margin: float | None,
     baselines: tuple[str, ...],
     test: Any,
     correction: Any,
@@ -59,7 +64,8 @@ def command(
 ) -> None:
     """Test all pairs of systems, or all against baselines, for each measure.
 
-    Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query.
+    Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query; with
+    --margin the interval of every pair.
 
     Example: rankdev compare places.jsonl popular.run blended.run -m RDQ@5 --queries
     """
@@ -67,14 +73,21 @@ def command(
     from rankdev.reporting.plots import plot_differences
 
     scores = load_scores(**source)
-    if figure is not None and (len(scores.systems) != 2 or len(scores.measures) != 1):
+    if figure is not None and margin is None and (len(scores.systems) != 2 or len(scores.measures) != 1):
         raise UsageError("--figure shows two systems under one measure; give two runs and one -m")
+    if margin is not None and (test != "randomization" or correction not in ("holm", "none") or queries):
+        raise UsageError(
+            "--margin has an interval of its own; leave --test and --queries out, and --correction but for none"
+        )
     if queries and len(scores.systems) != 2:
         raise UsageError(f"--queries shows two systems query by query; got {len(scores.systems)} runs")
 
-    def judge(part: Scores) -> Significance | QueryDifferences:
+    def judge(part: Scores) -> Significance | QueryDifferences | Equivalence:
         if queries:
             return query_differences(part)
+        if margin is not None:
+            chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
+            return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen)
         return significance(
             part,
             baselines=baselines or None,
@@ -85,5 +98,9 @@ def command(
             seed=seed,
         )
 
-    deliver(judge_segments(scores, by, judge)[1], form, output)
+    found, report = judge_segments(scores, by, judge)
+    deliver(report, form, output)
+    if margin is not None:
+        draw(figure, found.plot)
+        return
     draw(figure, plot_differences, scores, *scores.systems, *scores.measures)

@@ -40,7 +40,7 @@ def plot_significance(found: Significance) -> Figure:
     names = [(row["measure"], f"{row['a']} − {row['b']}") for row in rows.iter_rows(named=True)]
     believed = (rows["p_adjusted"] <= found.level).fill_null(False).to_list()
     label = f"difference, {found.confidence:.0%} interval; filled: adjusted p ≤ {found.level:g}"
-    return _with_columns(rows, "difference", names, label, believed, zero=True)
+    return draw_intervals(rows, "difference", names, label, believed, zero=True)
 
 
 @draws(Doubt)
@@ -49,7 +49,7 @@ def plot_doubt(found: Doubt) -> Figure:
     """Draw each system's mean with the interval that queries and judgments leave."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
-    return _with_columns(rows, "mean", names, f"mean, {found.confidence:.0%} interval")
+    return draw_intervals(rows, "mean", names, f"mean, {found.confidence:.0%} interval")
 
 
 @draws(Strengths)
@@ -58,7 +58,7 @@ def plot_strengths(found: Strengths) -> Figure:
     """Draw each item's strength with its interval, query by query."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    return _with_columns(rows, "strength", names, f"strength, {found.confidence:.0%} interval", zero=True)
+    return draw_intervals(rows, "strength", names, f"strength, {found.confidence:.0%} interval", zero=True)
 
 
 @draws(Tiers)
@@ -68,7 +68,7 @@ def plot_tiers(found: Tiers) -> Figure:
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
     label = f"strength, {found.strengths.confidence:.0%} interval; one colour per tier"
-    return _with_columns(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
+    return draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
 
 
 @draws(WorkerQuality)
@@ -77,7 +77,7 @@ def plot_workers(found: WorkerQuality) -> Figure:
     """Draw each worker's quality with its interval."""
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
-    return _with_columns(rows, "quality", names, f"quality, {found.confidence:.0%} interval")
+    return draw_intervals(rows, "quality", names, f"quality, {found.confidence:.0%} interval")
 
 
 @draws(NextPairs)
@@ -124,9 +124,10 @@ def plot_explanation(found: Explanation) -> Figure:
     return drawn
 
 
-def _with_columns(
+def draw_intervals(
     rows: pl.DataFrame, value: str, names: Sequence[tuple[str, str]], label: str, filled: Any = None, **look: Any
 ) -> Figure:
+    """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` as for a list of lines."""
     middle, low, high = (rows[name].cast(float).fill_null(np.nan).to_numpy() for name in (value, "low", "high"))
     return _lines(names, middle, low, high, label, filled, **look)
 

@@ -1,0 +1,5 @@
+"""All claims by name: what simulates each, and how many trials the long run has."""
+
+from tests.calibration import estimates, simulations
+
+CLAIMS = {**simulations.CLAIMS, **estimates.CLAIMS}
