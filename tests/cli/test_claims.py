@@ -1,0 +1,16 @@
+"""The commands that answer how far scores can be believed, beyond compare and power."""
+
+import json
+
+
+def test_compare_with_a_margin(rankdev, folder):
+    runs = ("places.jsonl", "popular.run", "blended.run", "-m", "RDQ@5")
+    found = json.loads(rankdev("compare", *runs, "--margin", "0.5", "--format", "json").out)
+    assert [row["verdict"] for row in found["rows"]] == ["same"]
+    assert found["noninferiority"][0]["a_no_worse"]
+    assert found["parameters"] == {"margin": 0.5, "alpha": 0.05, "correction": "bonferroni"}
+    assert rankdev("compare", *runs, "--margin", "0.5", "--figure", "x.png").status == 0
+    assert (folder / "x.png").stat().st_size > 1000
+    done = rankdev("compare", *runs, "--margin", "0.5", "--test", "t")
+    assert done.status == 2
+    assert "interval of its own" in done.err
