@@ -97,7 +97,7 @@ def query_differences_report(found: QueryDifferences) -> Report:
         )
         for measure in found.measures
     ]
-    return _verdict(found, "compare", tables, [], ())
+    return verdict(found, "compare", tables, [], ())
 
 
 @reports(Power)
