@@ -20,7 +20,17 @@ RUNS = {
 }
 REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(12)}
 JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
-SEEDED = {"significance", "power", "stability", "sensitivity", "plan", "tiers", "next_pairs", "evaluate_with_doubt"}
+SEEDED = {
+    "significance",
+    "discrimination",
+    "power",
+    "stability",
+    "sensitivity",
+    "plan",
+    "tiers",
+    "next_pairs",
+    "evaluate_with_doubt",
+}
 DRAWN = {"summarise", "diagnose"}
 
 
@@ -36,6 +46,7 @@ def made():
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
         "agreement": rd.agreement(scores),
+        "discrimination": rd.discrimination(scores, seed=7),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "query_differences": rd.query_differences(scores, "good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),

@@ -14,3 +14,13 @@ def test_compare_with_a_margin(rankdev, folder):
     done = rankdev("compare", *runs, "--margin", "0.5", "--test", "t")
     assert done.status == 2
     assert "interval of its own" in done.err
+
+
+THREE = ("places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5", "-m", "AP@5")
+
+
+def test_discrimination(rankdev, folder):
+    found = json.loads(rankdev("discrimination", *THREE, "--format", "json", "--figure", "x.svg").out)
+    assert [row["pairs"] for row in found["summary"]] == [3, 3]
+    assert [row["place"] for row in found["rows"]] == [1, 2, 3] * 2
+    assert (folder / "x.svg").exists()

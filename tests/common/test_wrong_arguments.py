@@ -14,6 +14,7 @@ SCORES = rd.evaluate(REFERENCES, RUNS, ["RDQ@5"])
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CALLS = {
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
+    "discrimination": ((SCORES,), {"permutations": 99}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
     "evaluate": ((REFERENCES, RUNS, ["RDQ@5"]), {}),
     "explain": (({"a": 1}, ["a"]), {}),

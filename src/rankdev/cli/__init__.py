@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "Show position by position where one query's score was lost.",
     "compare": "Test which differences between systems can be believed.",
     "power": "Say how often n queries tell systems apart.",
+    "discrimination": "Say how many pairs of systems each measure tells apart.",
     "stability": "Say how well n queries give the order of systems.",
     "sensitivity": "Say how a measure's parameters change its power.",
     "agreement": "Say how far measures agree on the order of systems.",

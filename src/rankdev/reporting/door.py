@@ -20,8 +20,17 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORTS = ("click_weights", "equivalence", "explanation", "judges", "preferences", "scores", "verdicts")
-FIGURES = ("plots", "click_weights", "equivalence")
+REPORTS = (
+    "click_weights",
+    "discrimination",
+    "equivalence",
+    "explanation",
+    "judges",
+    "preferences",
+    "scores",
+    "verdicts",
+)
+FIGURES = ("plots", "click_weights", "discrimination", "equivalence")
 
 
 @singledispatch

@@ -1,0 +1,45 @@
+"""rankdev discrimination: how many pairs of systems does a measure tell apart?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.score_source import judging_options, load_scores
+from rankdev.meta.corrections import CORRECTIONS
+from rankdev.meta.paired import TESTS
+
+
+@click.command("discrimination", short_help="Say how many pairs of systems each measure tells apart.")
+@judging_options
+@figure_option
+@click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects.")
+@click.option("--test", type=click.Choice(list(TESTS)), default="randomization", show_default=True)
+@click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="none", show_default=True)
+@click.option("--permutations", type=int, help="Sign flips or resamples per test.")
+def command(
+    alpha: float,
+    test: str,
+    correction: str,
+    permutations: int | None,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    **source: Any,
+) -> None:
+    """Order the significance levels that all pairs of systems achieve, measure by measure.
+
+    Give REFERENCES and RUNs, or --scores. The figure shows the curves.
+
+    Example: rankdev discrimination places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5
+    """
+    from rankdev.meta.discrimination import discrimination
+    from rankdev.reporting.door import report_of
+
+    scores = load_scores(**source)
+    found = discrimination(scores, alpha=alpha, test=test, correction=correction, permutations=permutations, seed=seed)
+    deliver(report_of(found), form, output)
+    draw(figure, found.plot)
