@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -105,7 +107,7 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
         case click.ClickException():
             return 2, error.format_message()
         case RankdevError():
-            return error.exit_status, str(error)
+            return error.exit_status, as_options(str(error), _called(sys.argv[1:]))
         case UnicodeEncodeError():
             return 2, f"{error.object!r} is not text in UTF-8; write it so"
         case MemoryError():
@@ -116,6 +118,29 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
     return 70, f"this should not happen, and is a mistake in rankdev ({said}); RANKDEV_TRACEBACK=1 shows where"
 
 
+def _called(words: Sequence[str]) -> click.Command:
+    """Find the command that the words of a call name."""
+    command: click.Command = cli
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
+    return command
+
+
+def as_options(message: str, command: click.Command) -> str:
+    """Write advice as the command line has it: a parameter of Python's becomes the command's option.
+
+    >>> as_options("take resamples=500, or rule='strict'; RDQ(alpha=4) stays", _called(["refs", "preferences"]))
+    'take --resamples 500, or --rule strict; RDQ(alpha=4) stays'
+    """
+    names = {str(entry.name): max(entry.opts, key=len) for entry in command.params if isinstance(entry, click.Option)}
+
+    def option(found: re.Match[str]) -> str:
+        return f"{names[found[1]]} {found[3]}" if found[1] in names else found[0]
+
+    return re.sub(r"(?<![\w(,\[])(\w+)=(['\"]?)([\w.,-]*\w)\2", option, message)
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
     if issubclass(category, RankdevWarning):
-        remark("warning", str(message))
+        remark("warning", as_options(str(message), _called(sys.argv[1:])))

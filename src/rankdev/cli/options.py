@@ -36,7 +36,7 @@ def _announce(ctx: click.Context, param: click.Parameter, path: str | None) -> s
 
 def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
     """Add an option that names a file to write."""
-    return click.option(*names, metavar="FILE", callback=_announce, **settings)
+    return click.option(*names, metavar="FILE", type=click.Path(), callback=_announce, **settings)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from rankdev.cli.options import (
     output_options,
     score_runs,
 )
+from rankdev.cli.segments import by_option
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,11 +34,18 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         order_options,
         empty_option,
         seed_option,
+        by_option,
         click.option("--name", "names", multiple=True, help="Name a run; once for each, in order."),
-        click.option("--scores", "table", metavar="FILE", help="Scores from elsewhere: system, query, measure, value."),
+        click.option(
+            "--scores",
+            "table",
+            metavar="FILE",
+            type=click.Path(),
+            help="Scores from elsewhere: system, query, measure, value.",
+        ),
         measure_option(()),
-        click.argument("runs", nargs=-1, metavar="[RUN]..."),
-        click.argument("references", required=False),
+        click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path()),
+        click.argument("references", required=False, type=click.Path()),
     ):
         command = add(command)
     return command

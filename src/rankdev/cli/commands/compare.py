@@ -8,7 +8,7 @@ import click
 
 from rankdev.cli.options import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores
-from rankdev.cli.segments import by_option, judge_segments
+from rankdev.cli.segments import judge_segments
 from rankdev.errors import UsageError
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.equivalence import Equivalence, equivalence
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from rankdev.meta.query_differences import QueryDifferences
 
 
-@click.command("compare", short_help="Test which differences between systems can be believed.")
+@click.command(
+    "compare",
+    short_help="Test which differences between systems can be believed.",
+    epilog="Example: rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+)
 @judging_options
 @figure_option
-@by_option
 @click.option("--queries", is_flag=True, help="Show the difference for every query instead, where A did worst first.")
 @click.option(
     "--margin", type=float, help="Say instead what is the same, better or worse: the smallest difference that matters."
@@ -66,8 +69,6 @@ def command(
 
     Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query; with
     --margin the interval of every pair.
-
-    Example: rankdev compare places.jsonl popular.run blended.run -m RDQ@5 --queries
     """
     from rankdev.meta.query_differences import query_differences
     from rankdev.reporting.plots import plot_differences

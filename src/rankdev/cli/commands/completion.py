@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command("completion", short_help="Print the shell completion script.")
+@click.command("completion", short_help="Print the shell completion script.", epilog="Example: rankdev completion bash")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script, for example: rankdev completion bash >> ~/.bashrc."""

@@ -7,28 +7,30 @@ import shlex
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
 from rankdev.errors import UsageError
 
 INTRODUCTION = """\
-Ten searches for places in a harbour town. places.jsonl says which places are right for each search and in which
-order; ties share a rank. Three rankers answered: nearest, popular and blended. Every command below is real; to try
-them yourself, run `rankdev demo --save DIR` and go there."""
+Ten searches for places in a harbour town. places.jsonl says which places are
+right for each search and in which order; ties share a rank. Three rankers
+answered: nearest, popular and blended. Every command below is real; to try them
+yourself, run `rankdev demo --save DIR` and go there."""
 
 STEPS = [
     (
         "Which ranker is best?",
-        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m 'nDCG(gains=binary)@5' -m AP@5",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
     ),
     (
-        "Why does blended not get everything right for bookshops?",
-        "rankdev explain places.jsonl blended.run --query bookshops -m RDQ@5",
+        "Do they lose by what they return, or by its order?",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 --losses",
     ),
     (
-        "What does nearest lose for the hotel?",
-        "rankdev explain places.jsonl nearest.run --query hotel-astoria -m RDQ@5",
+        "Where does nearest lose for museums, and what does blended do better?",
+        "rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
     ),
     (
         "Can the differences be believed, with ten queries?",
@@ -43,16 +45,21 @@ STEPS = [
         "rankdev refs preferences judgments.csv",
     ),
     (
-        "The paper's experiment on simulated places, at a fraction of its size",
-        "rankdev study poi --quick",
+        "How much is each position looked at? Clicks tell.",
+        "rankdev weights clicks.csv",
     ),
 ]
+CLOSING = """
+Next: `rankdev study` reruns the paper's experiments, `rankdev playground` lets
+you drag items and watch RDQ, and every command explains itself with --help."""
 
 
-@click.command("demo", short_help="Walk through everything on built-in data.")
+@click.command(
+    "demo", short_help="Walk through everything on built-in data.", epilog="Example: rankdev demo --save data"
+)
 @click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
 def command(save: str | None) -> None:
-    """Score, explain and judge three rankers on built-in data, build a reference, and rerun an experiment."""
+    """Score, explain and judge three rankers on built-in data, build a reference, and learn position weights."""
     with as_file(files("rankdev").joinpath("data/demo")) as folder:
         if save is not None:
             _save(folder, Path(save))
@@ -61,15 +68,21 @@ def command(save: str | None) -> None:
         click.echo(INTRODUCTION)
         for question, line in STEPS:
             click.secho(f"\n{question}", bold=True)
-            click.secho(f"$ {line}\n", dim=True)
+            click.secho(_folded(f"$ {line}") + "\n", dim=True)
             sys.stdout.flush()
             _run(shlex.split(line)[1:])
+        click.echo(CLOSING)
 
 
 def _run(arguments: list[str]) -> None:
     from rankdev.cli import cli
 
     cli.main(arguments, prog_name="rankdev", standalone_mode=False)
+
+
+def _folded(line: str) -> str:
+    """Break a command as a shell lets one break it, to stay within 80 columns."""
+    return " \\\n".join(wrap(line, 77, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
 
 
 def _save(folder: Path, target: Path) -> None:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from rankdev.ordering import Order, Ties
 
 
-@click.command("eval", short_help="Score runs against references.")
+@click.command(
+    "eval",
+    short_help="Score runs against references.",
+    epilog="Example: rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5 --sort RDQ@5",
+)
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
@@ -54,8 +58,6 @@ def command(
 
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
     Parquet. Both may be .gz or .zst; - is standard input.
-
-    Example: rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5 --sort RDQ@5
     """
     from rankdev.reporting.door import report_of
 

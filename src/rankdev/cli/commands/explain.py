@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from rankdev.ordering import Order, Ties
 
 
-@click.command("explain", short_help="Show where one query's score was lost.")
+@click.command(
+    "explain",
+    short_help="Show where one query's score was lost.",
+    epilog="Example: rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
+)
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="A [B]", type=click.Path())
 @click.option("--query", required=True, help="The query to explain.")
@@ -34,10 +38,7 @@ def command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Show, position by position, what a run earned and lost for one query, and why; two runs side by side.
-
-    Example: rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5
-    """
+    """Show, position by position, what a run earned and lost for one query, and why; two runs side by side."""
     from rankdev.evaluation.explain import explain
     from rankdev.formats import read_references, read_run
     from rankdev.reporting.door import report_of

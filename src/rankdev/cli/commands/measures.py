@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankdev.measures import Measure
 
 
-@click.command("measures", short_help="List the measures and their parameters.")
+@click.command("measures", short_help="List the measures and their parameters.", epilog="Example: rankdev measures")
 @output_options
 def command(form: str | None, output: str | None) -> None:
     """List every measure with its parameters, their defaults and what they may be."""

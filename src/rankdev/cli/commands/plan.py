@@ -8,10 +8,15 @@ import click
 
 from rankdev.cli.options import deliver
 from rankdev.cli.score_source import judging_options, load_scores
+from rankdev.cli.segments import judge_segments
 from rankdev.errors import UsageError
 
 
-@click.command("plan", short_help="Say how many queries a comparison needs.")
+@click.command(
+    "plan",
+    short_help="Say how many queries a comparison needs.",
+    epilog="Example: rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
+)
 @judging_options
 @click.option("-a", "first", help="One system. Default: the first of two runs.")
 @click.option("-b", "second", help="The other. Default: the second.")
@@ -27,6 +32,7 @@ def command(
     seed: int,
     form: str | None,
     output: str | None,
+    by: str | None,
     **source: Any,
 ) -> None:
     """Plan a comparison from a pilot: the queries needed to detect a difference that matters.
@@ -34,7 +40,6 @@ def command(
     Give REFERENCES and RUNs, or --scores, of the pilot.
     """
     from rankdev.meta.planning import plan
-    from rankdev.reporting.door import report_of
 
     scores = load_scores(**source)
     if len(scores.measures) != 1:
@@ -43,14 +48,7 @@ def command(
         raise UsageError(
             f"plan compares two systems; give two runs, or say which with -a and -b: {', '.join(scores.systems)}"
         )
-    found = plan(
-        scores,
-        first or scores.systems[0],
-        second or scores.systems[1],
-        scores.measures[0],
-        difference=difference,
-        power=power,
-        alpha=alpha,
-        seed=seed,
-    )
-    deliver(report_of(found), form, output)
+    pair = (first or scores.systems[0], second or scores.systems[1])
+    options: dict[str, Any] = {"difference": difference, "power": power, "alpha": alpha, "seed": seed}
+    report = judge_segments(scores, by, lambda part: plan(part, *pair, scores.measures[0], **options))[1]
+    deliver(report, form, output)

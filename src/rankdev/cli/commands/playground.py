@@ -9,14 +9,16 @@ from pathlib import Path
 import click
 
 
-@click.command("playground", short_help="Open a page on which to try RDQ by hand.")
+@click.command(
+    "playground",
+    short_help="Open a page on which to try RDQ by hand.",
+    epilog="Example: rankdev playground -o playground.html",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the page here (.html) instead of opening it.")
 def command(output: str | None) -> None:
     """Open a page to drag items in and out of a ranking and a reference, and see what each position earns.
 
     The page is one file that works without a network.
-
-    Example: rankdev playground -o playground.html
     """
     from rankdev.formats.writing import writing
     from rankdev.reporting.playground import playground

@@ -8,9 +8,14 @@ import click
 
 from rankdev.cli.options import deliver, draw, figure_option, working_progress
 from rankdev.cli.score_source import judging_options, load_scores, simulation_options, whole_numbers
+from rankdev.cli.segments import judge_segments
 
 
-@click.command("power", short_help="Say how often n queries tell systems apart.")
+@click.command(
+    "power",
+    short_help="Say how often n queries tell systems apart.",
+    epilog="Example: rankdev power places.jsonl popular.run blended.run -m paper@5 --sizes 5,10 --subsamples 50",
+)
 @judging_options
 @figure_option
 @simulation_options
@@ -44,6 +49,7 @@ def command(
     form: str | None,
     output: str | None,
     figure: str | None,
+    by: str | None,
     **source: Any,
 ) -> None:
     """Simulate the randomization test on subsamples of n queries, for every pair of systems and measure.
@@ -52,28 +58,28 @@ def command(
     """
     from rankdev.meta.power import power
     from rankdev.meta.sizes import PAPER_SIZES
-    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_power
 
     scores = load_scores(**source)
     with working_progress() as progress:
-        found = power(
-            scores,
-            sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES,
-            subsamples=subsamples,
-            permutations=permutations,
-            alpha=alpha,
-            buckets=whole_numbers(buckets, "--buckets"),
-            bucket_sizes=None if at is None else [at],
-            pool=pool,
-            intervals=intervals,
-            seed=seed,
-            engine=engine,
-            threads=threads,
-            progress=progress,
-            resume=resume,
+        options: dict[str, Any] = {
+            "sizes": whole_numbers(sizes, "--sizes") or PAPER_SIZES,
+            "subsamples": subsamples,
+            "permutations": permutations,
+            "alpha": alpha,
+            "buckets": whole_numbers(buckets, "--buckets"),
+            "bucket_sizes": None if at is None else [at],
+            "pool": pool,
+            "intervals": intervals,
+            "seed": seed,
+            "engine": engine,
+            "threads": threads,
+            "progress": progress,
+        }
+        found, report = judge_segments(
+            scores, by, lambda part: power(part, resume=resume if part is scores else None, **options), n=at
         )
-    deliver(report_of(found, n=at), form, output)
+    deliver(report, form, output)
     draw(figure, plot_power, found)
     if not found.complete:
         done = f"finished at {', '.join(map(str, found.sizes))} queries"

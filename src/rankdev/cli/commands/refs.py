@@ -81,8 +81,8 @@ def command() -> None:
     """Build ordered references, and write them in the format that the output's name asks for."""
 
 
-@command.command()
-@click.argument("source", metavar="INPUT")
+@command.command(epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl")
+@click.argument("source", metavar="INPUT", type=click.Path())
 @output_option
 def grades(source: str, output: str) -> None:
     """Make one tier of each distinct positive grade.
@@ -94,8 +94,8 @@ def grades(source: str, output: str) -> None:
     _write(read_grades(source), output)
 
 
-@command.command()
-@click.argument("source", metavar="INPUT")
+@command.command(epilog="Example: rankdev refs lists blended.run -o refs.jsonl")
+@click.argument("source", metavar="INPUT", type=click.Path())
 @output_option
 def lists(source: str, output: str) -> None:
     """Take strict orders, best item first.
@@ -107,8 +107,8 @@ def lists(source: str, output: str) -> None:
     _write(read_lists(source), output)
 
 
-@command.command()
-@click.argument("sources", metavar="RANKINGS...", nargs=-1, required=True)
+@command.command(epilog="Example: rankdev refs merge nearest.run blended.run -o refs.jsonl")
+@click.argument("sources", metavar="RANKINGS...", nargs=-1, required=True, type=click.Path())
 @output_option
 @click.option(
     "--method",
@@ -138,8 +138,8 @@ def merge(sources: tuple[str, ...], output: str, method: str, unranked: str) -> 
     _write(found.references, output)
 
 
-@command.command()
-@click.argument("source", metavar="PREFS")
+@command.command(epilog="Example: rankdev refs preferences judgments.csv -o refs.jsonl")
+@click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
 @output_option
 @click.option(
@@ -214,8 +214,8 @@ def preferences(
     click.echo(summarise(found), err=True)
 
 
-@command.command("next")
-@click.argument("source", metavar="PREFS")
+@command.command("next", epilog="Example: rankdev refs next judgments.csv --budget 5")
+@click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
 @click.option("--budget", type=int, required=True, help="How many pairs to ask.")
 @click.option(
@@ -248,8 +248,8 @@ def next_(
     deliver(report_of(chosen), form, output)
 
 
-@command.command()
-@click.argument("source", metavar="PREFS")
+@command.command(epilog="Example: rankdev refs agreement judgments.csv --resamples 50")
+@click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
 @file_option("--workers", "workers_file", help="Write what is known of each worker here too.")
 @click.option("--resamples", default=1000, show_default=True, help="Bootstraps behind the interval of α.")
@@ -290,6 +290,7 @@ def _write(references: References, output: str, tables: Mapping[str, Any] = Mapp
     from rankdev.formats.references import encode_references
     from rankdev.formats.tables import encode_table
     from rankdev.formats.writing import writing
+    from rankdev.reporting.cells import counted
 
     contents = [(output, encode_references(references, output))]
     contents += [(path, encode_table(frame, path)) for path, frame in tables.items()]
@@ -300,4 +301,5 @@ def _write(references: References, output: str, tables: Mapping[str, Any] = Mapp
     tiers = int(references.tier_counts.sum())
     empty = references.empty
     remark = f"; {empty:,} of the queries {'has' if empty == 1 else 'have'} no reference item" if empty else ""
-    say(f"{len(references):,} queries, {len(references.item_ids):,} items in {tiers:,} tiers{remark}")
+    queries = counted(len(references), "query", "queries")
+    say(f"{queries}, {counted(len(references.item_ids), 'item')} in {counted(tiers, 'tier')}{remark}")

@@ -21,9 +21,13 @@ from rankdev.errors import UsageError
 PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 
 
-@click.command("sensitivity", short_help="Say how a measure's parameters change its power.")
-@click.argument("references")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.command(
+    "sensitivity",
+    short_help="Say how a measure's parameters change its power.",
+    epilog="Example: rankdev sensitivity places.jsonl popular.run blended.run --grid alpha=1,4 -n 5 --subsamples 50",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters vary.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
 @click.option("-n", default=100, show_default=True, help="Number of queries.")

@@ -8,9 +8,14 @@ import click
 
 from rankdev.cli.options import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores, whole_numbers
+from rankdev.cli.segments import judge_segments
 
 
-@click.command("stability", short_help="Say how well n queries give the order of systems.")
+@click.command(
+    "stability",
+    short_help="Say how well n queries give the order of systems.",
+    epilog="Example: rankdev stability places.jsonl nearest.run popular.run blended.run -m RDQ@5 --sizes 5,8",
+)
 @judging_options
 @figure_option
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
@@ -24,6 +29,7 @@ def command(
     form: str | None,
     output: str | None,
     figure: str | None,
+    by: str | None,
     **source: Any,
 ) -> None:
     """Compare the order of systems on n queries with their order on all, measure by measure.
@@ -32,16 +38,11 @@ def command(
     """
     from rankdev.meta.sizes import PAPER_SIZES
     from rankdev.meta.stability import stability
-    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_stability
 
     scores = load_scores(**source)
-    found = stability(
-        scores,
-        sizes=whole_numbers(sizes, "--sizes") or PAPER_SIZES,
-        subsamples=subsamples,
-        intervals=intervals,
-        seed=seed,
-    )
-    deliver(report_of(found), form, output)
+    options: dict[str, Any] = {"subsamples": subsamples, "intervals": intervals, "seed": seed}
+    chosen = whole_numbers(sizes, "--sizes") or PAPER_SIZES
+    found, report = judge_segments(scores, by, lambda part: stability(part, sizes=chosen, **options))
+    deliver(report, form, output)
     draw(figure, plot_stability, found)

@@ -20,7 +20,7 @@ def command() -> None:
     """Rerun the paper's experiments and show its published numbers beside the new ones."""
 
 
-@command.command()
+@command.command(epilog="Example: rankdev study controlled")
 @figure_option
 @output_options
 def controlled(figure: str | None, form: str | None, output: str | None) -> None:
@@ -33,7 +33,7 @@ def controlled(figure: str | None, form: str | None, output: str | None) -> None
     deliver(controlled_report(study), form, output)
 
 
-@command.command()
+@command.command(epilog="Example: rankdev study poi --quick")
 @click.option("--references", metavar="FILE", help="Your references, in any format that rankdev eval takes.")
 @click.option("--runs", metavar="DIR", help="Their runs, one file a system; names like model-setting form a grid.")
 @click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
@@ -67,7 +67,7 @@ def poi(
     deliver(poi_report(study), form, output)
 
 
-@command.command("trec-dl")
+@command.command("trec-dl", epilog="Example: rankdev study trec-dl --year 2021")
 @click.option(
     "--year", "years", multiple=True, metavar="YEAR", help="Default: the years of the files, or 2019 to 2022."
 )

@@ -9,8 +9,10 @@ from rankdev.cli.score_source import seed_option
 from rankdev.errors import DataError, UsageError
 
 
-@click.command("weights", short_help="Estimate position weights from clicks.")
-@click.argument("clicks")
+@click.command(
+    "weights", short_help="Estimate position weights from clicks.", epilog="Example: rankdev weights clicks.csv"
+)
+@click.argument("clicks", type=click.Path())
 @click.option(
     "--method",
     type=click.Choice(["harvesting", "em", "regression-em", "cascade", "rates"]),
@@ -41,8 +43,6 @@ def command(
 
     CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
     clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid.
-
-    Example: rankdev weights clicks.csv --columns clicked=was_clicked --figure weights.png
     """
     from rankdev.formats.streams import Source
     from rankdev.formats.tables import read_table
