@@ -90,7 +90,7 @@ def test_refs_preferences_takes_the_number_of_resamples(rankdev, folder):
     arguments = ("refs", "preferences", "prefs.csv", "--method", "rank-centrality", "--rule", "leader")
     done = rankdev(*arguments)
     assert done.status == 2
-    assert "resamples=240 or more" in done.err
+    assert "--resamples 240 or more" in done.err
     assert rankdev(*arguments, "--resamples", "240").status == 0
 
 

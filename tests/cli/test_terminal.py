@@ -12,10 +12,12 @@ UNSAFE = ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\ufeff")
 
 @pytest.fixture
 def evil(folder):
-    (folder / "refs.json").write_text(json.dumps({EVIL: [EVIL, "b"], "q": [EVIL, "b"], "r": ["b", EVIL]}))
+    queries = [EVIL, *(f"q{i}" for i in range(11))]
+    references = {query: ["b", EVIL] if query == "q1" else [EVIL, "b"] for query in queries}
+    (folder / "refs.json").write_text(json.dumps(references))
     for name in ("one", "two"):
         items = ["b", EVIL] if name == "one" else ["b", "c"]
-        (folder / f"{name}.json").write_text(json.dumps({EVIL: items, "q": items, "r": items}))
+        (folder / f"{name}.json").write_text(json.dumps(dict.fromkeys(queries, items)))
 
 
 RUNS = ("refs.json", "one.json", "two.json", "--name", EVIL, "--name", "other")
