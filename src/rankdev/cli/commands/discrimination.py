@@ -8,11 +8,16 @@ import click
 
 from rankdev.cli.options import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores
+from rankdev.cli.segments import judge_segments
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.paired import TESTS
 
 
-@click.command("discrimination", short_help="Say how many pairs of systems each measure tells apart.")
+@click.command(
+    "discrimination",
+    short_help="Say how many pairs of systems each measure tells apart.",
+    epilog="Example: rankdev discrimination places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
+)
 @judging_options
 @figure_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects.")
@@ -28,18 +33,17 @@ def command(
     form: str | None,
     output: str | None,
     figure: str | None,
+    by: str | None,
     **source: Any,
 ) -> None:
     """Order the significance levels that all pairs of systems achieve, measure by measure.
 
     Give REFERENCES and RUNs, or --scores. The figure shows the curves.
-
-    Example: rankdev discrimination places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5
     """
     from rankdev.meta.discrimination import discrimination
-    from rankdev.reporting.door import report_of
 
+    options: dict[str, Any] = {"alpha": alpha, "test": test, "correction": correction, "permutations": permutations}
     scores = load_scores(**source)
-    found = discrimination(scores, alpha=alpha, test=test, correction=correction, permutations=permutations, seed=seed)
-    deliver(report_of(found), form, output)
+    found, report = judge_segments(scores, by, lambda part: discrimination(part, seed=seed, **options))
+    deliver(report, form, output)
     draw(figure, found.plot)
