@@ -241,10 +241,10 @@ def test_scores_have_no_ranks() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": "scores"}, "unknown order 'scores'; choose from score, rank; did you mean score?"),
+        ({"order": "scores"}, "unknown order 'scores'; did you mean score? Expected one of score, rank"),
         (
             {"ties": "trec"},
-            "unknown ties 'trec'; choose from trec_eval, descending, ascending, given; did you mean trec_eval?",
+            "unknown ties 'trec'; did you mean trec_eval? Expected one of trec_eval, descending, ascending, given",
         ),
     ],
 )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Real
 
 from rankdev.errors import UsageError, shown, suggestion
 
 
-def check_number(name: str, value: float, low: float, high: float = math.inf) -> float:
-    """Give a parameter as a float; refuse what is not strictly between ``low`` and ``high``."""
-    if not (is_number(value) and low < value < high):
-        expected = f"a number between {low:g} and {high:g}" if math.isfinite(high) else f"more than {low:g}"
-        raise UsageError(f"{name} must be {expected}; got {shown(value)}")
+def check_number(name: str, value: float, low: float, high: float = math.inf, *, ends: bool = False) -> float:
+    """Give a parameter as a float; refuse what is not between ``low`` and ``high``, or one of these ``ends``."""
+    if not (is_number(value) and (low < value < high or (ends and value in (low, high) and math.isfinite(value)))):
+        if math.isfinite(high):
+            expected = f"from {low:g} to {high:g}" if ends else f"between {low:g} and {high:g}"
+        else:
+            expected = f"of at least {low:g}" if ends else f"above {low:g}"
+        raise UsageError(f"{name} must be a number {expected}; got {shown(value)}")
     return float(value)
 
 
@@ -28,7 +31,15 @@ def check_choice(name: str, value: str, known: Collection[str]) -> None:
     """Refuse a word that is not among the known ones, with a suggestion."""
     if not (isinstance(value, str) and value in known):
         hint = suggestion(str(value), known)
-        raise UsageError(f"unknown {name} {shown(value)}{hint}; expected one of {', '.join(known)}")
+        lead = f"{hint} Expected" if hint else "; expected"
+        raise UsageError(f"unknown {name} {shown(value)}{lead} one of {', '.join(known)}")
+
+
+def check_names(name: str, value: Iterable[str]) -> list[str]:
+    """Give a parameter as a list of names; refuse a single text, which would be read letter by letter."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"{name} must be a list of names; got {shown(value)}")
+    return list(value)
 
 
 def is_number(value: object) -> bool:

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
-from rankdev.errors import UsageError, suggestion
 
 Order = Literal["score", "rank"]
 Ties = Literal["trec_eval", "descending", "ascending", "given"]
@@ -43,11 +43,7 @@ class Ordering:
 
     def __post_init__(self) -> None:
         for name, known in (("order", get_args(Order)), ("ties", tuple(TIE_RULES))):
-            value = getattr(self, name)
-            if value not in known:
-                raise UsageError(
-                    f"unknown {name} {value!r}; choose from {', '.join(known)}{suggestion(str(value), known)}"
-                )
+            check_choice(name, getattr(self, name), known)
 
     def keys(self, values: Floats) -> Floats:
         """Sort keys of scores or ranks, the highest first."""

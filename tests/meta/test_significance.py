@@ -389,7 +389,7 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance(two, confidence=95)
     with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got 0"):
         significance(two, threads=0)
-    with pytest.raises(UsageError, match="list of texts"):
+    with pytest.raises(UsageError, match="measures must be a list of names"):
         significance(two, measures="m0")
 
 

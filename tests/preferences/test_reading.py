@@ -157,7 +157,7 @@ def test_columns_say_which_is_which():
     columns = {"query": "t", "item_a": "l", "item_b": "r", "winner": "said", "worker": "who"}
     judged = Preferences.from_table(frame.with_columns(said=pl.lit("right")), columns=columns)
     assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("ann",))
-    with pytest.raises(UsageError, match="unknown part 'itema'; did you mean item_a"):
+    with pytest.raises(UsageError, match="unknown part of columns 'itema'; did you mean item_a"):
         Preferences.from_table(frame, columns={"itema": "l"})
     with pytest.raises(UsageError, match="no column 'left' for item_a; found t, l, r, said, who"):
         Preferences.from_table(frame, columns={"item_a": "left"})

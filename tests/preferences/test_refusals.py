@@ -18,9 +18,9 @@ def test_rows_must_be_tuples(rows):
         ({"worker_prior": (-5, 1)}, r"worker_prior must be two numbers, each 1 or more; got \(-5, 1\)"),
         ({"worker_prior": (1,)}, "worker_prior must be two numbers"),
         ({"worker_prior": 2}, "worker_prior must be two numbers"),
-        ({"confidence": 2}, "confidence must lie between 0 and 1; got 2"),
-        ({"ridge": "a"}, "ridge must be a number, 0 or more; got 'a'"),
-        ({"ridge": float("nan")}, "ridge must be a number, 0 or more; got nan"),
+        ({"confidence": 2}, "confidence must be a number between 0 and 1; got 2"),
+        ({"ridge": "a"}, "ridge must be a number of at least 0; got 'a'"),
+        ({"ridge": float("nan")}, "ridge must be a number of at least 0; got nan"),
     ],
 )
 def test_strengths_refuse_what_cannot_be(options, message):
@@ -31,9 +31,9 @@ def test_strengths_refuse_what_cannot_be(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 1.5}, "budget must be a whole number of pairs, 1 or more; got 1.5"),
+        ({"budget": 1.5}, "budget must be a whole number of at least 1; got 1.5"),
         ({"budget": 1, "ridge": "a"}, "ridge must be a number"),
-        ({"budget": 1, "seed": -1}, "seed must be a whole number, 0 or more; got -1"),
+        ({"budget": 1, "seed": -1}, "seed must be a whole number of at least 0; got -1"),
     ],
 )
 def test_next_pairs_refuses_what_cannot_be(options, message):

@@ -101,7 +101,7 @@ def test_long_lists_are_sampled():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"budget": 0}, UsageError, "budget must be a whole number of pairs, 1 or more"),
+        ({"budget": 0}, UsageError, "budget must be a whole number of at least 1"),
         ({"budget": 1, "strategy": "informaton"}, UsageError, "did you mean information"),
         ({"budget": 1, "strategy": "grade-prior"}, UsageError, "needs grades"),
         ({"budget": 1, "strategy": "grade-prior", "grades": {"q": {"x": 1}}}, DataError, "'y' has no grade"),

@@ -256,7 +256,7 @@ def test_real_judgments_give_the_order_supplied_with_them():
         ({"method": "bradley-tery"}, "unknown method 'bradley-tery'; did you mean bradley-terry"),
         ({"ties": "third"}, "unknown ties"),
         ({"disconnected": "ignore"}, "unknown disconnected"),
-        ({"ridge": -1}, "ridge must be a number, 0 or more"),
+        ({"ridge": -1}, "ridge must be a number of at least 0"),
         ({"method": "crowd-bt"}, "no worker column"),
         ({"method": "rank-centrality", "ties": "davidson"}, "belongs to method='bradley-terry'"),
     ],

@@ -221,10 +221,10 @@ def test_the_summary_names_bad_workers_and_repeated_rows():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0}, "alpha must lie between 0 and 1"),
+        ({"alpha": 0}, "alpha must be a number between 0 and 1"),
         ({"rule": "leaders"}, "unknown rule 'leaders'; did you mean leader"),
-        ({"max_depth": 0}, "max_depth must be 1 or more"),
-        ({"method": "rank-centrality", "resamples": 0}, "resamples must be 1 or more"),
+        ({"max_depth": 0}, "max_depth must be a whole number of at least 1"),
+        ({"method": "rank-centrality", "resamples": 0}, "resamples must be a whole number of at least 1"),
     ],
 )
 def test_wrong_calls(options, message):

@@ -95,11 +95,11 @@ def test_saved_data_come_back(tmp_path):
         ({"queries": 0}, "queries must be a whole number of at least 1; got 0"),
         ({"queries": 10, "nose": 1}, "simulate() has no parameter 'nose'"),
         ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ({"recall": 1.1}, "recall must be from 0 to 1; got 1.1"),
-        ({"noise": -1}, "noise must be at least 0; got -1"),
+        ({"recall": 1.1}, "recall must be a number from 0 to 1; got 1.1"),
+        ({"noise": -1}, "noise must be a number of at least 0; got -1"),
         ({"buckets": [(3, 1, 1)]}, "buckets must be"),
         ({"models": {}}, "at least one model"),
-        ({"distractors": -1}, "distractors must be at least 0"),
+        ({"distractors": -1}, "distractors must be a whole number of at least 0"),
     ],
 )
 def test_wrong_parameters_are_named(keywords, message):

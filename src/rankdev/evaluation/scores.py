@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_names
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, suggestion
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -182,9 +182,9 @@ class Scores(Result):
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
         """Keep some systems and measures, by name and once each, and some queries, by index or mask."""
-        names = self.systems if systems is None else _name_list(systems, "systems")
+        names = self.systems if systems is None else check_names("systems", systems)
         rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
-        texts = self.measures if measures is None else _name_list(measures, "measures")
+        texts = self.measures if measures is None else check_names("measures", measures)
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
         return Scores(
@@ -235,13 +235,6 @@ class Scores(Result):
             return known.index(name)
         except ValueError:
             raise UsageError(f"unknown {what} {name!r}{suggestion(name, known)}") from None
-
-
-def _name_list(names: Any, what: str) -> Sequence[str]:
-    """Refuse what is no list of names."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise UsageError(f"{what} must be a list of names; got {shown(names)}")
-    return list(names)
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown
 from rankdev.evaluation.matching import Matcher
@@ -85,8 +86,7 @@ def evaluate_all(
     refuse_lost_threads()
     systems = _systems(runs)
     depth = deepest(wanted)
-    if empty not in get_args(Empty):
-        raise UsageError(f"unknown empty {empty!r}; choose from {', '.join(get_args(Empty))}")
+    check_choice("empty", empty, get_args(Empty))
 
     def watch_stop(*told: float | str) -> None:
         if stopped.is_set():

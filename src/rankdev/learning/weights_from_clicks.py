@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError
 from rankdev.learning.cascade import Cascade
 from rankdev.learning.click_log import ClickLog, sums
 from rankdev.learning.fit import model_fits
@@ -100,8 +101,7 @@ def weights_from_clicks(
     ``harvesting`` and ``em`` tell them apart by items that were shown at several positions, and refuse a log in which
     positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
     """
-    if method not in METHODS:
-        raise UsageError(f"unknown method {method!r}{suggestion(str(method), METHODS)}: {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
     if not counted.clicks:
         raise DataError("the log has no clicks; weights need some")

@@ -28,8 +28,6 @@ class Panel:
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     """Take ``Scores`` or a plain table with the columns system, query, measure, value."""
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
-    if isinstance(measures, str):
-        raise UsageError(f"measures must be a list of texts; got {measures!r}")
     chosen = found if measures is None else found.select(measures=measures)
     if not chosen.measures:
         raise UsageError("measures is an empty list; name at least one, or leave it out for all")

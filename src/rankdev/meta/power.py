@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.arguments import check_number, check_whole
+from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning, UsageError, suggestion
+from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import Panel, as_scores, panels
 from rankdev.meta.families import Family
@@ -78,8 +78,7 @@ def power(
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
     intervals = check_whole("intervals", intervals, 0)
-    if pool not in POOLS:
-        raise UsageError(f"unknown pool {pool!r}{suggestion(str(pool), POOLS)}; expected one of {', '.join(POOLS)}")
+    check_choice("pool", pool, POOLS)
     threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses what is no p_value

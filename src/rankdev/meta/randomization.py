@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Floats, Words
-from rankdev.errors import UsageError
 from rankdev.meta.families import Family, Indices
 from rankdev.meta.flips import Sampling, count_extremes, lag_order, open_engine, spread
 from rankdev.meta.flips.exact_sums import slack
@@ -34,8 +34,7 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     >>> most_extremes(1000, 0.05, "plus-one"), most_extremes(1000, 0.05, "paper")  # 50/1001 and 50/1000
     (49, 50)
     """
-    if p_value not in ("plus-one", "paper"):
-        raise UsageError(f"unknown p_value {p_value!r}; expected plus-one or paper")
+    check_choice("p_value", p_value, get_args(PValue))
     plus = 1 if p_value == "plus-one" else 0
     return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
 

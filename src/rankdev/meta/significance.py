@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rankdev.arguments import check_number, check_whole
-from rankdev.errors import RankdevWarning, UsageError, suggestion
+from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.errors import RankdevWarning
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores
 from rankdev.meta.corrections import CORRECTIONS
@@ -22,7 +22,6 @@ from rankdev.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
-P_VALUES = ("plus-one", "paper")
 OVER = ("measure", "all")
 
 
@@ -95,9 +94,9 @@ def significance(
         ("test", test, TESTS),
         ("correction", correction, CORRECTIONS),
         ("correction_over", correction_over, OVER),
-        ("p_value", p_value, P_VALUES),
+        ("p_value", p_value, get_args(PValue)),
     ):
-        _check(what, word, tuple(known))
+        check_choice(what, word, known)
     scores = as_scores(scores, measures)
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second)
@@ -149,8 +148,3 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
         joined = np.concatenate([column[name] for column in columns])
         table[name] = joined.astype(np.int64) if name in ("wins", "ties", "losses") else joined
     return table
-
-
-def _check(what: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise UsageError(f"unknown {what} {word!r}{suggestion(str(word), known)}; expected one of {', '.join(known)}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
 from rankdev.preferences.models import Options
@@ -97,11 +98,8 @@ def judge_agreement(
     judged = as_preferences(preferences)
     if not len(judged):
         raise DataError("no comparisons: agreement needs at least one")
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie between 0 and 1; got {confidence}")
-    for name, number in (("resamples", resamples), ("simulations", simulations)):
-        if not isinstance(number, int) or number < 1:
-            raise UsageError(f"{name} must be a whole number, 1 or more; got {number!r}")
+    confidence = check_number("confidence", confidence, 0, 1)
+    resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
     rng = generator(seed)
     counts = _answers(judged)
     units = counts[counts.sum(axis=1) >= 2]

@@ -8,7 +8,8 @@ from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.arguments import check_choice
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.outcomes import Values, read_outcomes
 from rankdev.preferences.presets import (
     NAMES,
@@ -146,8 +147,7 @@ def _id(value: object, name: str, row: int) -> str:
 def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     """Say which column plays which part: as the user says, as the kind of file says, or by its name."""
     for role, name in columns.items():
-        if role not in ROLES:
-            raise UsageError(f"columns: unknown part {role!r}{suggestion(str(role), ROLES)}: {', '.join(ROLES)}")
+        check_choice("part of columns", role, ROLES)
         if name is not None and name not in frame.columns:
             raise UsageError(f"columns: there is no column {name!r} for {role}; found {listed(frame.columns)}")
     plain: dict[str, str] = {}

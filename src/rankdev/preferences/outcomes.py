@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.arguments import check_choice
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.presets import SAYS_WHO, plain_name
 from rankdev.tabular import number_column
 
@@ -41,8 +42,8 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
         return _by_lead(table, numbers if values == "graded" else -numbers)
     if isinstance(values, Mapping):
         return _by_lead(table, _translated(table["o"], values, outcome.name))
-    if values is not None and values not in READINGS:
-        raise UsageError(f"unknown values {values!r}{suggestion(str(values), READINGS)}: {', '.join(READINGS)}")
+    if values is not None:
+        check_choice("values", values, READINGS)
     return _by_lead(table, _lead(table, outcome.name, values))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_number
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.coding import encode
@@ -232,8 +233,7 @@ class Preferences(Tabular):
         """
         import polars as pl
 
-        if not 0 < weight < np.inf:
-            raise UsageError(f"weight must be a number above 0; got {weight!r}")
+        weight = check_number("weight", weight, 0)
         more, items = frame_of_grades(grades, weight, workers=self.worker is not None)
         own = self.to_polars().drop("first", strict=False)
         frame = pl.concat([own, more], how="diagonal").with_columns(pl.col("weight").fill_null(1.0))

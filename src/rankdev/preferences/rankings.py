@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_choice, check_number
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.errors import DataError, shown
 from rankdev.preferences.kemeny import kemeny_order
 from rankdev.preferences.plackett_luce import plackett_luce
 from rankdev.references.reference import Reference
@@ -79,11 +80,9 @@ def merge_rankings(
     >>> merge_rankings([["x", "y"], ["y", "x"]], "borda").tiers
     {'all': [['x', 'y']]}
     """
-    for name, value, known in (("method", method, METHODS), ("unranked", unranked, UNRANKED)):
-        if value not in known:
-            raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    if not (isinstance(ridge, int | float) and 0 < ridge < np.inf):
-        raise UsageError(f"ridge must be a number above 0; got {shown(ridge)}")
+    check_choice("method", method, METHODS)
+    check_choice("unranked", unranked, UNRANKED)
+    ridge = check_number("ridge", ridge, 0)
     merged: dict[str, Tiers] = {}
     scores, agreement, open_ = {}, {}, []
     for query, lists in _by_query(rankings).items():

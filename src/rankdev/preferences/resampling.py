@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankdev.arguments import check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import UsageError, shown
 
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
     from rankdev.preferences.strengths import Strengths
 
 
-def check_draws(resamples: object, seed: object) -> None:
-    """Refuse a number of resamples or a seed that cannot be."""
-    if not isinstance(resamples, Integral) or resamples < 1:
-        raise UsageError(f"resamples must be 1 or more; got {shown(resamples)}")
-    if not isinstance(seed, Integral) or seed < 0:
-        raise UsageError(f"seed must be a whole number, 0 or more; got {shown(seed)}")
-
-
 def generator(seed: int) -> np.random.Generator:
     """Give the random numbers of a seed."""
-    check_draws(1, seed)
-    return np.random.Generator(np.random.Philox(int(seed)))
+    return np.random.Generator(np.random.Philox(check_whole("seed", seed, 0)))
 
 
 def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Iterator[Floats]:
@@ -38,11 +28,10 @@ def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Ite
     judgments stand or fall together), else one for each judgment. Unlike drawing with replacement this
     never drops a comparison that connects two groups.
     """
-    check_draws(resamples, seed)
     rng = generator(seed)
     base = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
     clusters = len(preferences) if preferences.worker is None else len(preferences.workers)
-    for _ in range(resamples):
+    for _ in range(check_whole("resamples", resamples, 1)):
         weight = rng.standard_exponential(clusters)
         yield base * (weight if preferences.worker is None else weight[preferences.worker])
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.errors import DataError, UsageError
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.deciding import Decision, Scorer
 from rankdev.preferences.models import Options
 from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.resampling import generator
-from rankdev.preferences.strengths import check_ridge, fit_model
+from rankdev.preferences.strengths import fit_model
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def next_pairs(
     [('q', 'y', 'z')]
     """
     judged = as_preferences(preferences)
-    _check(budget, strategy, grades, scores)
-    check_ridge(ridge)
+    budget, ridge = check_whole("budget", budget, 1), check_number("ridge", ridge, 0, ends=True)
+    _check(strategy, grades, scores)
     if scores is not None and strategy == "decide":
         return NextPairs(list(Decision(judged, scores, seed=seed).batch(budget)), budget, strategy, seed)
     fit = fit_model(judged, "bradley-terry", Options(ridge, "half"))
@@ -228,12 +228,8 @@ def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, 
     return np.array([float(known[item]) for item in items])
 
 
-def _check(budget: int, strategy: str, grades: object, scores: object) -> None:
-    if not isinstance(budget, Integral) or budget < 1:
-        raise UsageError(f"budget must be a whole number of pairs, 1 or more; got {shown(budget)}")
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise UsageError(f"unknown strategy {strategy!r}{suggestion(str(strategy), STRATEGIES)}: {known}")
+def _check(strategy: str, grades: object, scores: object) -> None:
+    check_choice("strategy", strategy, STRATEGIES)
     if strategy == "grade-prior" and grades is None:
         raise UsageError("strategy 'grade-prior' needs grades={query: {item: grade}}")
     if strategy == "decide" and scores is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_choice, check_number, is_number
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs
@@ -215,14 +215,10 @@ def _name_group(group: list[str]) -> str:
 
 
 def _check(preferences: Preferences, method: str, ridge: float, ties: str, disconnected: str) -> None:
-    for name, value, known in (
-        ("method", method, METHODS),
-        ("ties", ties, TIES),
-        ("disconnected", disconnected, DISCONNECTED),
-    ):
-        if value not in known:
-            raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    check_ridge(ridge)
+    check_choice("method", method, METHODS)
+    check_choice("ties", ties, TIES)
+    check_choice("disconnected", disconnected, DISCONNECTED)
+    check_number("ridge", ridge, 0, ends=True)
     if ties != "auto" and ties not in MODELS[method].ties:
         able = ", ".join(name for name, model in MODELS.items() if ties in model.ties)
         raise UsageError(f"ties={ties!r} belongs to method={able!r}; {method} knows {', '.join(MODELS[method].ties)}")
@@ -234,8 +230,7 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
 
 
 def _check_position(preferences: Preferences, method: str, ridge: float, position: str) -> None:
-    if position not in POSITION:
-        raise UsageError(f"unknown position {position!r}{suggestion(str(position), POSITION)}: {', '.join(POSITION)}")
+    check_choice("position", position, POSITION)
     if position == "correct":
         check_order(preferences)
         if not MODELS[method].corrects_position or ridge == 0:
@@ -243,22 +238,11 @@ def _check_position(preferences: Preferences, method: str, ridge: float, positio
             raise UsageError(f"position='correct' belongs to method={able!r} with a ridge above 0")
 
 
-def check_ridge(ridge: Any) -> None:
-    """Refuse a ridge that is no number, or below 0."""
-    if not (_is_number(ridge) and 0 <= ridge < np.inf):
-        raise UsageError(f"ridge must be a number, 0 or more; got {shown(ridge)}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real)
-
-
 def _check_levels(worker_prior: Any, confidence: Any) -> None:
     numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
-    if len(numbers) != 2 or not all(_is_number(x) and 1 <= x < np.inf for x in numbers):
+    if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
         raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
-    if not (_is_number(confidence) and 0 < confidence < 1):
-        raise UsageError(f"confidence must lie between 0 and 1; got {shown(confidence)}")
+    check_number("confidence", confidence, 0, 1)
 
 
 def _check_maximum_exists(preferences: Preferences) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.errors import UsageError, suggestion
+from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.preferences.models import MODELS
-from rankdev.preferences.resampling import check_draws
 from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
 from rankdev.preferences.separation import Close
 from rankdev.results import Result
@@ -87,8 +85,11 @@ def tiers(
     >>> tiers(strengths(Preferences.from_rows(rows))).tiers
     {'q': [['x'], ['y', 'z']]}
     """
-    _check(alpha, rule, max_depth, refit)
-    check_draws(resamples, seed)
+    check_choice("rule", rule, RULES)
+    check_choice("refit", refit, ("auto", "always", "never"))
+    alpha = check_number("alpha", alpha, 0, 1)
+    max_depth = None if max_depth is None else check_whole("max_depth", max_depth, 1)
+    resamples, seed = check_whole("resamples", resamples, 1), check_whole("seed", seed, 0)
     chosen = _rule(fit, rule)
     result = Tiers(fit, {}, alpha, chosen, max_depth, resamples, seed, refit)
     tests = result.close if RULES[chosen].tested else [None] * len(fit.preferences.queries)
@@ -112,13 +113,3 @@ def _tests(fit: Strengths, alpha: float, rule: str, resamples: int, seed: int, r
         longest = int(np.diff(fit.pairs.starts).max(initial=0))
         alpha, refit = alpha / max(1, longest * (longest - 1) // 2), "always"
     return MODELS[fit.method].separation(fit, alpha, resamples, seed, refit)
-
-
-def _check(alpha: float, rule: str, max_depth: int | None, refit: str) -> None:
-    if not (isinstance(alpha, Real) and 0 < alpha < 1):
-        raise UsageError(f"alpha must lie between 0 and 1; got {alpha!r}")
-    for name, value, known in (("rule", rule, tuple(RULES)), ("refit", refit, ("auto", "always", "never"))):
-        if value not in known:
-            raise UsageError(f"unknown {name} {value!r}{suggestion(str(value), known)}: {', '.join(known)}")
-    if max_depth is not None and not (isinstance(max_depth, Integral) and max_depth >= 1):
-        raise UsageError(f"max_depth must be 1 or more; got {max_depth!r}")

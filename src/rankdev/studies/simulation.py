@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import UsageError
 from rankdev.references.references import References
@@ -53,11 +54,8 @@ class Shape:
 
     def __post_init__(self) -> None:
         for name, high in (("recall", 1), ("ties", 1), ("shared", 1), ("noise", np.inf), ("difficulty", np.inf)):
-            value = getattr(self, name)
-            if not 0 <= value <= high:
-                raise UsageError(f"{name} must be {'at least 0' if high == np.inf else 'from 0 to 1'}; got {value!r}")
-        if self.distractors < 0:
-            raise UsageError(f"distractors must be at least 0; got {self.distractors!r}")
+            check_number(name, getattr(self, name), 0, high, ends=True)
+        check_whole("distractors", self.distractors, 0)
         if not self.buckets or any(not 1 <= low <= high or weight < 0 for low, high, weight in self.buckets):
             raise UsageError(f"buckets must be (from, to, weight) with 1 ≤ from ≤ to; got {self.buckets!r}")
         if not self.models or not self.settings:
@@ -105,10 +103,7 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
     >>> list(made.runs)[:3]
     ['v72-mp3', 'v72-mp4', 'v72-mp5']
     """
-    if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
-        raise UsageError(f"queries must be a whole number of at least 1; got {queries!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed must be a whole number of at least 0; got {seed!r}")
+    queries, seed = check_whole("queries", queries, 1), check_whole("seed", seed, 0)
     known = Shape.__dataclass_fields__
     unknown = [name for name in shape if name not in known]
     if unknown:

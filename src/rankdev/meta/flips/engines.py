@@ -11,8 +11,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Floats, Words
-from rankdev.errors import MissingExtraError, UsageError, suggestion
+from rankdev.errors import MissingExtraError
 from rankdev.meta.flips.exact_sums import scale_for
 from rankdev.meta.flips.pairs import Sampling
 
@@ -38,8 +39,7 @@ class Engine(Protocol):
 
 def open_engine(name: str, values: Floats, work: float) -> Engine:
     """Give the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
-    if name not in ENGINES:
-        raise UsageError(f"unknown engine {name!r}{suggestion(name, ENGINES)}; expected one of {', '.join(ENGINES)}")
+    check_choice("engine", name, ENGINES)
     if name == "auto":
         name = "numba" if work > SMALL and find_spec("numba") else "numpy"
     if name == "numba":

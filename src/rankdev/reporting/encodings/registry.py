@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankdev.arguments import check_choice
 from rankdev.errors import UsageError
 from rankdev.formats.streams import plain_suffix
 
@@ -51,8 +52,7 @@ def as_text(report: Report) -> bytes:
 def choose_format(form: str | None, output: str | None) -> Format:
     """Take the format that was asked for, or the one that the output's ending says; a table where nothing does."""
     if form is not None:
-        if form not in FORMATS:
-            raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
+        check_choice("format", form, FORMATS)
         return FORMATS[form]
     suffix = "" if output is None else plain_suffix(output)
     for known in FORMATS.values():

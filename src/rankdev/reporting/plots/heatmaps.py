@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import check_choice
 from rankdev.arrays import Bools, Floats
 from rankdev.errors import UsageError, printable
 from rankdev.meta.agreement import Agreement
@@ -54,8 +55,7 @@ def plot_agreement(
     rows, columns = (agreement.measures[1:], agreement.measures[:-1]) if everything else (rows, columns)
     chosen = [list(names or agreement.measures) for names in (rows, columns)]
     for name in (*chosen[0], *chosen[1]):
-        if name not in agreement.measures:
-            raise UsageError(f"unknown measure {name!r}; the agreement is about {', '.join(agreement.measures)}")
+        check_choice("measure", name, agreement.measures)
     down, across = ([agreement.measures.index(name) for name in names] for names in chosen)
     count = len(agreement.datasets)
     width = PAGE if count > 1 or len(across) > 3 else COLUMN
