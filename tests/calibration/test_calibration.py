@@ -13,6 +13,9 @@ SHORT = {
     "power": 8,
     "stability": 25,
     "equivalence": 400,
+    "ties": 30,
+    "tastes": 20,
+    "one tier": 40,
 }
 
 
