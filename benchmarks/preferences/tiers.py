@@ -1,4 +1,4 @@
-"""How many pair relations each tier rule gets right, by truth: `python -m benchmarks.preferences.tiers [SEED] [TRIALS]`."""
+"""How many pair relations each tier rule gets right: `python -m benchmarks.preferences.tiers [SEED] [TRIALS]`."""
 
 from __future__ import annotations
 
