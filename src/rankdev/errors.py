@@ -1,7 +1,6 @@
 """The errors and warnings a user can meet. Each message says where, what was expected and what to do."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 from reprlib import Repr
 from unicodedata import category
@@ -55,14 +54,33 @@ class RankdevWarning(UserWarning):
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Give ``; did you mean X?`` for the known word nearest to ``word``, or nothing.
+    """Give ``; did you mean X?`` for the known word nearest to ``word``, or nothing where none is near.
 
-    >>> suggestion("RPB", ["RBP", "RDQ"])
-    '; did you mean RBP?'
+    >>> suggestion("RPB", ["RBP", "RDQ"]), suggestion("BPM", ["RBP", "RDQ"])
+    ('; did you mean RBP?', '')
     """
-    names = {name.lower(): name for name in islice(known, 1000)}
-    close = get_close_matches(str(word).lower(), names, n=1, cutoff=0.5)
-    return f"; did you mean {names[close[0]]}?" if close else ""
+    word = str(word)
+    names: dict[str, str] = {}
+    for name in islice(known, 1000):
+        names.setdefault(name.lower(), name)
+    slips = {name: _slips(word.lower()[:100], name[:100]) for name in names}
+    nearest = min(slips, key=slips.__getitem__, default="")
+    allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1
+    return f"; did you mean {names[nearest]}?" if nearest and slips[nearest] <= allowed else ""
+
+
+def _slips(a: str, b: str) -> int:
+    """Count the letters to insert, leave out, replace or swap with a neighbour to make one word of another."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        above, row = row, [i + 1]
+        for j, y in enumerate(b):
+            row.append(min(above[j + 1] + 1, row[j] + 1, above[j] + (x != y)))
+            if i and j and x == b[j - 1] and a[i - 1] == y:
+                row[j + 1] = min(row[j + 1], before[j - 1] + 1)
+        before = above
+    return row[-1]
 
 
 def shown(value: object) -> str:

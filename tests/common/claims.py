@@ -1,9 +1,11 @@
 """Which measures are tried, and which laws of the definitions page each claims.
 
 Every measure here also keeps the laws that all claim: text → measure → text, order inside a tier, items below the
-cutoff, a missing query. ``grades`` marks those that need graded references.
+cutoff, a missing query. ``grades`` marks those that need graded references, ``judged`` those that need to know which
+items were judged worthless.
 
 unit        a score in [0, 1]
+count       a whole number
 correlation a score in [−1, 1], not available (NaN) unless run and reference hold the same items
 ideal       an ideal ranking scores 1
 only-ideal  no other ranking does
@@ -51,6 +53,57 @@ CLAIMS = {
     "Compat(p=0.9,depth=1000)": "unit ideal stranger better",
     "Compat(p=0.8,depth=3)@5": "unit ideal stranger better",
     "Compat(p=0.8,depth=30)@5": "unit stranger better",
+    "RDQ(judged_only=True)@5": "judged unit ideal",
+    "RDQ(penalty=m1,judged_only=True)": "judged unit ideal",
+    "nDCG(judged_only=True)@5": "grades judged unit ideal",
+    "nDCG(gains=binary,judged_only=True)": "judged unit ideal",
+    "nDCG(gains={1:0.5,2:10,3:2})@5": "grades unit stranger",
+    "nDCG(gains={0.5:0,4:100},dcg=exp-log2)": "grades unit stranger",
+    "RBP(p=0.5,gains=graded,max_grade=4)@5": "grades unit stranger better",
+    "RBP(p=0.9,gains=graded,max_grade=5,rel=2)": "grades unit stranger better",
+    "RBP(p=0.9,judged_only=True)@5": "judged unit",
+    "AP(judged_only=True)": "judged unit ideal",
+    "AP(rel=2,judged_only=True)@5": "grades judged unit",
+    "P(judged_only=True)@3": "judged unit",
+    "nERR@5": "grades unit ideal stranger",
+    "nERR(max_grade=5)": "grades unit ideal stranger",
+    "Success@1": "unit ideal stranger better",
+    "Success(rel=2)@3": "grades unit stranger better",
+    "Rprec": "unit ideal stranger better",
+    "Rprec(rel=2)": "grades unit stranger better",
+    "IPrec@0": "unit ideal stranger better",
+    "IPrec@0.1": "unit ideal stranger better",
+    "IPrec(rel=2)@0.55": "grades unit stranger better",
+    "IPrec@1": "unit ideal stranger better",
+    "SetP": "unit stranger better",
+    "SetP(relative=True)": "unit ideal stranger better",
+    "SetP(rel=2,judged_only=True)": "grades judged unit",
+    "SetR": "unit ideal stranger better",
+    "SetR(rel=2)": "grades unit stranger better",
+    "SetF": "unit stranger better",
+    "SetF(beta=2)": "unit stranger better",
+    "SetF(beta=0.5,rel=2)": "grades unit stranger better",
+    "SetAP": "unit stranger better",
+    "NumRet": "count",
+    "NumRet(rel=2)": "grades count",
+    "NumRel": "count",
+    "NumRel(rel=2)": "grades count",
+    "NumQ": "count",
+    "Judged@3": "judged unit",
+    "Judged": "judged unit",
+    "Bpref": "judged unit ideal",
+    "Bpref(rel=2)": "grades judged unit",
+    "infAP": "judged unit",
+    "infAP(rel=2)": "grades judged unit",
+    "RBO(p=0.9)": "unit",
+    "RBO(p=0.5,ties=w)@5": "unit",
+    "RBO(p=0.8,ties=b)@5": "unit",
+    "RBO(p=0.95,ties=b)": "unit",
+    "RBA(p=0.9)": "unit stranger better",
+    "RBA(p=0.6)@5": "unit stranger better",
+    "TauAP@5": "correlation",
+    "TauAP": "correlation",
+    "TauAP(ties=b)": "correlation",
     "Tau@5": "correlation",
     "Tau": "correlation",
     "Rho@5": "correlation",

@@ -52,7 +52,7 @@ def references(draw, empty=False):
 
 
 def query(reference, run):
-    return Query(dict(reference), list(run), reference.grades)
+    return Query(dict(reference), list(run), reference.grades, dict(reference.worthless or {}))
 
 
 @contextmanager

@@ -5,7 +5,8 @@ import pytest
 
 import rankdev as rd
 from rankdev import MeasureError
-from rankdev.measures import RDQ, Compat
+from rankdev.measures import RDQ, Compat, compat
+from rankdev.measures.correlation import count_better_above
 
 
 def test_numpy_numbers_are_numbers():
@@ -44,3 +45,22 @@ def test_the_grades_of_err_may_be_high():
     assert rd.score(reference, ["d2", "d1"], "ERR(max_grade=2000)") == pytest.approx(1 / 2 + 1 / 2 / 2)
     with pytest.raises(MeasureError, match=r"grade 2000 is above max_grade=4; say ERR\(max_grade=2000\)"):
         rd.score(reference, ["d2", "d1"], "ERR@5")
+
+
+def test_long_lists_are_compared_by_merging():
+    """As the pairwise count does, whatever the path."""
+    rng = np.random.default_rng(3)
+    query = np.repeat([0, 2, 5], [300, 65, 700])
+    position = np.concatenate([np.arange(300), np.arange(65), np.arange(700)])
+    rank = rng.integers(1, 40, len(query))
+    expected = [sum((query[:i] == query[i]) & (rank[:i] < rank[i])) for i in range(len(query))]
+    assert count_better_above(query, position, rank).tolist() == expected
+
+
+def test_a_very_deep_compatibility_is_bounded():
+    """The sum to a billion, term by term where that is possible, else by its integral."""
+    assert rd.score(["a", "b"], ["a", "b"], "Compat(p=0.9999999)@1000000000") == 1
+    depth = compat.SUMMED * 3
+    p = 0.999999
+    terms = p ** np.arange(depth) / np.arange(1, depth + 1)
+    assert compat._weights_from(p, depth, 2)[0] == pytest.approx(terms.sum(), rel=1e-13)

@@ -46,6 +46,20 @@ def test_the_texts_of_the_design(text):
         ("RDQ()@5", "RDQ@5"),
         ("RDQ(weights=[1, .5], tail=1e-1)@5", "RDQ(weights=[1,0.5],tail=0.1)@5"),
         ("Compat(depth=1000.0,p=.9)", "Compat(p=0.9,depth=1000)"),
+        ("nDCG(gains={0:0, 2:10, 1:1})@10", "nDCG(gains={2:10})@10"),
+        ("AP(judged_only=True,rel=2)", "AP(rel=2,judged_only=True)"),
+        ("AP(judged_only=False)", "AP"),
+        ("IPrec(recall=.1)", "IPrec@0.1"),
+        ("nDCG(cutoff=10)", "nDCG@10"),
+        ("MAP@5", "AP@5"),
+        ("MRR@10", "RR@10"),
+        ("NDCG", "nDCG"),
+        ("ndcg@10", "nDCG@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("P.5", "P@5"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("SetRelP(rel=2)", "SetP(relative=True,rel=2)"),
+        ("num_rel_ret", "NumRet(rel=1)"),
     ],
 )
 def test_one_measure_has_one_label(written, label):
@@ -69,12 +83,25 @@ def test_paper_stands_for_thirteen_configurations():
     ("text", "message"),
     [
         ("RPB@5", "unknown measure 'RPB'; did you mean RBP?"),
-        ("ndcg@5", "unknown measure 'ndcg'; did you mean nDCG?"),
-        ("MAP@5", "unknown measure 'MAP'; did you mean AP?"),
+        ("Ndcg@5", "unknown measure 'Ndcg'; did you mean nDCG?"),
+        ("recal@5", "unknown measure 'recal'; did you mean Recall?"),
+        ("Bpreff", "unknown measure 'Bpreff'; did you mean Bpref?"),
+        ("BPM@5", "unknown measure 'BPM'; known are "),
+        ("Bpref@5", "Bpref has no cutoff; write Bpref without @5"),
+        ("IPrec", "IPrec needs a recall, such as IPrec@0.1"),
+        ("IPrec@2", "recall is 2.0; expected a number from 0 to 1"),
+        ("IPrec(recall=0.1)@0.1", "the recall is given twice"),
+        ("Success", "Success needs a cutoff, such as Success@10"),
+        ("AP(judged_only=1)", "judged_only is 1.0; expected True or False"),
+        ("nDCG(gains={1:x})@5", "gains is {1:x}; expected a gain for each grade"),
+        ("nDCG(gains={1:-2})@5", "the gain of grade 1 is -2; gains are finite and at least 0"),
+        ("nDCG(gains={0:1})@5", "grade 0 gains 1; items of grade 0 or below are worthless here"),
+        ("nDCG(gains=[1,2])@5", "gains is (1.0, 2.0); choose from native"),
+        ("RBP(max_grade=4)@5", "max_grade belongs to gains=graded"),
         ("Zzzzzz", "unknown measure 'Zzzzzz'; known are "),
         (
             "RDQ(alhpa=4)@5",
-            "unknown parameter 'alhpa'; RDQ has penalty, alpha, lam, weights, tail; did you mean alpha?",
+            "unknown parameter 'alhpa'; RDQ has penalty, alpha, lam, weights, tail, judged_only; did you mean alpha?",
         ),
         ("Tau(p=1)@5", "Tau: unknown parameter 'p'; Tau has no parameters"),
         ("RDQ(alpha=4,alpha=5)@5", "alpha is given twice"),
@@ -89,7 +116,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("RDQ(alpha=0)@5", "alpha is 0.0; expected a number above 0"),
         ("RDQ(alpha=nan)@5", "alpha is nan; expected a number above 0"),
         ("RDQ(alpha=many)@5", "alpha is 'many'; expected a number above 0"),
-        ("RDQ(lam=-1)@5", "lam is -1.0; expected a number of at least 0"),
+        ("RDQ(lam=-1)@5", "lam is -1.0; expected a number from 0 to 1e100"),
         ("RDQ(penalty=m3)@5", "penalty is 'm3'; choose from m1, m2; did you mean m"),
         ("RDQ(weights=carrousel)@5", "unknown weights 'carrousel'; choose from vertical, stepped, carousel, uniform"),
         ("RDQ(weights=5)@5", "weights is 5.0; expected the name of a preset or a list of numbers"),
@@ -118,6 +145,17 @@ def test_bad_texts_say_what_was_expected(text, message):
 def test_nothing_asked_for():
     with pytest.raises(MeasureError, match="no measure was asked for"):
         parse_all([])
+
+
+def test_commas_part_measures_outside_of_parentheses():
+    assert [str(measure) for measure in parse_all("nDCG@10, AP,RDQ(alpha=4,weights=[1,0.5],tail=0.1)@5")] == [
+        "nDCG@10",
+        "AP",
+        "RDQ(alpha=4,weights=[1,0.5],tail=0.1)@5",
+    ]
+    assert len(parse_all(["paper@5,AP@5", "map"])) == 14
+    with pytest.raises(MeasureError, match="cannot read the measure ''"):
+        parse_all("AP,")
 
 
 @pytest.mark.parametrize("bad", [None, 5, ["RDQ@5"]])

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
+from rankdev.measures import parse_all
 from tests.common import draws
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -81,8 +82,73 @@ def test_gdeval(several):
         assert dict(zip(scores.queries, scores.values[0, :, m], strict=True)) == pytest.approx(expected, abs=5.1e-6)
 
 
+OBJECTS = [
+    ir_measures.nDCG @ 5,
+    ir_measures.NDCG,
+    ir_measures.nDCG(gains={0: 0, 1: 3, 2: 1, 5: 100}) @ 5,
+    ir_measures.nDCG(judged_only=True) @ 3,
+    ir_measures.MAP @ 5,
+    ir_measures.AP(rel=2, judged_only=True),
+    ir_measures.MRR,
+    ir_measures.RR @ 2,
+    ir_measures.RR(rel=3),
+    ir_measures.P(rel=2) @ 5,
+    ir_measures.Precision @ 3,
+    ir_measures.Recall @ 5,
+    ir_measures.R(judged_only=True) @ 3,
+    ir_measures.Rprec,
+    ir_measures.RPrec(rel=2, judged_only=True),
+    ir_measures.Bpref,
+    ir_measures.BPref(rel=2),
+    ir_measures.infAP,
+    ir_measures.Judged @ 3,
+    ir_measures.Judged @ 50,
+    ir_measures.Success @ 2,
+    ir_measures.Success(rel=2) @ 5,
+    ir_measures.IPrec @ 0.1,
+    ir_measures.IPrec(rel=2) @ 0.5,
+    ir_measures.SetP,
+    ir_measures.SetRelP,
+    ir_measures.SetP(rel=2, judged_only=True),
+    ir_measures.SetR(rel=2),
+    ir_measures.SetF,
+    ir_measures.SetF(beta=2.0, rel=2),
+    ir_measures.SetAP,
+    ir_measures.NumRet,
+    ir_measures.NumRelRet,
+    ir_measures.NumRel,
+    ir_measures.NumQ,
+    ir_measures.RBP(p=0.5, rel=1),
+]
+
+
+@st.composite
+def judged_cases(draw):
+    """Whole grades from −1 on (at least one above it) and scores, no two equal."""
+    pool = [f"d{i}" for i in range(12)]
+    grades = draw(st.dictionaries(st.sampled_from(pool), st.integers(-1, 5), min_size=1))
+    items = draw(st.lists(st.sampled_from(pool), min_size=1, unique=True))
+    judged = {**grades, items[0]: max(0, grades.get(items[0], 0))}  # pytrec_eval does not survive without
+    return {"1": judged}, {"1": {item: float(100 - i) for i, item in enumerate(draw(st.permutations(items)))}}
+
+
+@draws.quick
+@given(judged_cases())
+def test_measures_of_ir_measures_are_understood_as_they_are(case):
+    """Each alone: there NumRet counts judged items only where another measure asks for judged_only."""
+    qrels, run = case
+    scores = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, OBJECTS)
+    expected = {measure: next(ir_measures.iter_calc([measure], qrels, run)).value for measure in OBJECTS}
+    got = {measure: scores.of(str(measure)).item() for measure in OBJECTS}
+    assert got == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_measure_of_ir_measures_alone():
+    assert parse_all(ir_measures.nDCG(dcg="exp-log2") @ 10) == [rd.parse("nDCG(dcg=exp-log2)@10")]
+
+
 def test_the_same_text_is_known_to_both():
-    for text in ("nDCG@10", "AP@5", "P@5", "R@100", "RR@10", "ERR@10", "RBP(p=0.9)@5"):
+    for text in ("nDCG@10", "AP@5", "P@5", "R@100", "RR@10", "ERR@10", "RBP(p=0.9)@5", "IPrec@0.1", "Bpref"):
         assert str(ir_measures.parse_measure(text)) == str(rd.parse(text))
 
 

@@ -120,9 +120,27 @@ empty_option = click.option(
 )
 
 
+def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
+    from rankdev.measures import load_file
+
+    for path in paths:
+        load_file(path)
+
+
+import_option = click.option(
+    "--import",
+    multiple=True,
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_import_measures,
+    help="A Python file with measures of your own; again for more.",
+)
+
+
 def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
-    """Add -m."""
-    return click.option(
+    """Add -m and --import."""
+    option = click.option(
         "-m",
         "--measure",
         "measures",
@@ -131,9 +149,10 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
         show_default=True,
         metavar="TEXT",
         shell_complete=_complete_measure,
-        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; again for more.",
+        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; more with commas, or again.",
         **kwargs,
     )
+    return lambda command: option(import_option(command))
 
 
 def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
@@ -242,5 +261,7 @@ def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
 def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from rankdev.measures import PAPER, REGISTRY
 
-    known = [*(f"{name}@10" for name in REGISTRY), *(f"{text}@10" for text in PAPER), "paper@5", "paper@10"]
+    ends = {"cutoff": "@10", "recall": "@0.1"}
+    names = [f"{name}{ends.get(kind.at or '', '')}" for name, kind in REGISTRY.items()]
+    known = [*names, *(f"{text}@10" for text in PAPER), "paper@5", "paper@10"]
     return sorted({text for text in known if text.startswith(incomplete)})

@@ -73,9 +73,14 @@ class MatchedRun:
         offsets, rows = _part(references.offsets, begin, end)
         grades = None if references.grades is None else references.grades[rows]
         if references.worthless is None:
-            return Ideals(offsets, references.ranks[rows], grades)
+            return Ideals(offsets, references.ranks[rows], grades, highest_grade=self._highest_grade)
         poor_offsets, poor = _part(references.worthless.offsets, begin, end)
-        return Ideals(offsets, references.ranks[rows], grades, poor_offsets, references.worthless.grades[poor])
+        poor_grades = references.worthless.grades[poor]
+        return Ideals(offsets, references.ranks[rows], grades, poor_offsets, poor_grades, self._highest_grade)
+
+    @cached_property
+    def _highest_grade(self) -> float:
+        return 0.0 if self.references.grades is None else float(self.references.grades.max(initial=0.0))
 
     @property
     def _worthless_grades(self) -> Floats:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
+from inspect import getdoc
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankdev.errors import MeasureError, suggestion
+from rankdev.errors import MeasureError, shown, suggestion
 
 if TYPE_CHECKING:
     from rankdev.arrays import Floats
@@ -44,6 +46,7 @@ class Number:
 POSITIVE = Number("a number above 0", 0, open=True)
 NON_NEGATIVE = Number("a number of at least 0", 0)
 SHARE = Number("a number between 0 and 1", 0, 1, open=True)
+UNIT = Number("a number from 0 to 1", 0, 1)
 COUNT = Number("a whole number from 1 to a billion", 1, 10**9, whole=True)
 
 
@@ -53,33 +56,45 @@ def parameter(
     *,
     number: Number | None = None,
     choices: tuple[str, ...] = (),
+    convert: Callable[[Any], Any] | None = None,
     written: bool = False,
 ) -> Any:
-    """Declare a parameter of a measure: its default, its meaning, what it may be, whether a text always has it."""
-    rule = {"help": help, "number": number, "choices": choices, "written": written}
+    """Declare a parameter of a measure: its default, its meaning, what it may be, whether a text always has it.
+
+    ``convert`` reads a value that is neither a number nor one of the choices, and returns None for what it cannot.
+    """
+    rule = {"help": help, "number": number, "choices": choices, "convert": convert, "written": written}
     return field(default=default, metadata=rule)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure(ABC):
-    """A measure with its parameters; ``str(measure)`` is the text that stands for it."""
+    """A measure with its parameters; ``str(measure)`` is the text that stands for it.
+
+    A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``. ``at`` names the
+    parameter that is written behind the @; None for measures that have none.
+    """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
+    summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    at: ClassVar[str | None] = "cutoff"
 
     cutoff: int | None = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        REGISTRY[cls.name] = cls
+        if not abstract:
+            _register(cls)
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:
+            if self.at != "cutoff":
+                raise MeasureError(f"{self.name} has no cutoff; got {self.cutoff!r}")
             if COUNT.read(self.cutoff) is None or not isinstance(self.cutoff, Integral):
                 raise MeasureError(f"{self.name}: the cutoff is {self.cutoff!r}; expected {COUNT.text}")
             object.__setattr__(self, "cutoff", int(self.cutoff))
-        for entry in self.parameters():
+        for entry in _parameters(type(self)):
             value = getattr(self, entry.name)
             object.__setattr__(self, entry.name, _checked(self.name, entry, value))
 
@@ -89,8 +104,13 @@ class Measure(ABC):
 
     @classmethod
     def parameters(cls) -> list[Field[Any]]:
-        """Give the parameters in the order in which they are written."""
-        return [entry for entry in fields(cls) if entry.name != "cutoff"]
+        """Give the parameters between the parentheses in the order in which they are written, its own first."""
+        return [entry for entry in _parameters(cls) if entry.name != cls.at]
+
+    @classmethod
+    def meaning(cls) -> str:
+        """Say in a line what it is."""
+        return cls.summary or (getdoc(cls) or "").partition("\n")[0]
 
     @property
     def reach(self) -> int | None:
@@ -103,16 +123,43 @@ class Measure(ABC):
         return write(self)
 
 
+def _register(kind: type[Measure]) -> None:
+    name = getattr(kind, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        got = "" if name is None else f"; got {name!r}"
+        raise MeasureError(f"the measure {kind.__name__} needs a name, such as name = {kind.__name__!r}{got}")
+    known = REGISTRY.get(name)
+    if known and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        where = f"{known.__module__}.{known.__qualname__}"
+        raise MeasureError(f"the name {name!r} of the measure {kind.__name__} is taken by {where}; choose another")
+    REGISTRY[name] = kind
+
+
+def _parameters(kind: type[Measure]) -> list[Field[Any]]:
+    if "__dataclass_fields__" not in vars(kind):
+        raise MeasureError(f"{kind.name}: put @dataclass(frozen=True, kw_only=True) above class {kind.__name__}")
+    entries = [entry for entry in fields(kind) if entry.name != "cutoff"]
+    return sorted(entries, key=lambda entry: entry.name not in vars(kind).get("__annotations__", {}))
+
+
 def _checked(name: str, entry: Field[Any], value: Any) -> Any:
     """Give a parameter's value as it is kept, so that equal measures are equal: 4 becomes 4.0."""
-    choices, number = entry.metadata["choices"], entry.metadata["number"]
-    if choices and value not in choices:
-        raise MeasureError(
-            f"{name}: {entry.name} is {value!r}; choose from {', '.join(choices)}{suggestion(str(value), choices)}"
-        )
-    if number is None or (value is None and entry.default is None):
+    rule = {"choices": (), "number": None, "convert": None, **entry.metadata}
+    if isinstance(entry.default, bool):
+        if not isinstance(value, bool):
+            raise MeasureError(f"{name}: {entry.name} is {shown(value)}; expected True or False")
         return value
-    read = number.read(value)
+    if rule["convert"] and not isinstance(value, str):
+        converted = rule["convert"](value)
+        if converted is not None:
+            return converted
+    if rule["choices"] and value not in rule["choices"]:
+        choices = ", ".join(rule["choices"])
+        near = suggestion(str(value), rule["choices"])
+        raise MeasureError(f"{name}: {entry.name} is {value!r}; choose from {choices}{near}")
+    if rule["number"] is None or (value is None and entry.default is None):
+        return value
+    read = rule["number"].read(value)
     if read is None:
-        raise MeasureError(f"{name}: {entry.name} is {value!r}; expected {number.text}")
+        raise MeasureError(f"{name}: {entry.name} is {value!r}; expected {rule['number'].text}")
     return read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ class Ideals:
 
     It may own none: all that was judged there is worthless. In the same way query ``i`` owns ``worthless_grades`` (0 or
     less) by ``worthless_offsets``, one for each item judged worthless; both are None where nobody said which items are.
+    ``highest_grade`` is that of all references, of which these may be a part.
     """
 
     offsets: Ints
@@ -29,6 +30,7 @@ class Ideals:
     grades: Floats | None = None
     worthless_offsets: Ints | None = None
     worthless_grades: Floats | None = None
+    highest_grade: float = 0.0
 
     @cached_property
     def sizes(self) -> Ints:
@@ -42,13 +44,18 @@ class Ideals:
 
     @cached_property
     def worthless_sizes(self) -> Ints:
-        """Number of items judged worthless, or an error that says how to name them."""
+        """Number of items judged worthless."""
+        self.check_judged()
+        assert self.worthless_offsets is not None
+        return np.diff(self.worthless_offsets)
+
+    def check_judged(self) -> None:
+        """Refuse references that do not say which items were judged worthless."""
         if self.worthless_offsets is None:
             raise MeasureError(
                 "the references do not say which items were judged worthless; give grades (0 for such items), or"
                 " worthless={query: [item, …]} with lists, tiers or ranks"
             )
-        return np.diff(self.worthless_offsets)
 
     def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
         """Lay per-item values out as [query, position]; positions past the reference hold anything."""
@@ -107,6 +114,26 @@ class Match:
             table[self.worthless_query[within], self.worthless_position[within]] = True
         return table
 
+    @cached_property
+    def judged_only(self) -> Match:
+        """The same without the items that nobody judged, pooled or not: those below move up."""
+        self.ideals.check_judged()
+        kept = self.worthless_grade >= 0
+        query = np.concatenate([self.query, self.worthless_query[kept]])
+        order = np.lexsort((np.concatenate([self.position, self.worthless_position[kept]]), query))
+        lengths = np.bincount(query, minlength=self.queries)
+        position = np.empty_like(query)
+        position[order] = np.arange(len(query)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        hits = len(self.query)
+        return replace(
+            self,
+            position=position[:hits],
+            lengths=lengths,
+            worthless_query=query[hits:],
+            worthless_position=position[hits:],
+            worthless_grade=self.worthless_grade[kept],
+        )
+
     def ranks(self, cutoff: int | None) -> Ints:
         """Ranks γ at [query, position]; 0 where nothing earns credit."""
         depth = self.depth(cutoff)
@@ -122,6 +149,11 @@ class Match:
     def grades(self, cutoff: int | None) -> Floats:
         """Native grades at [query, position]; 0 where there is none."""
         return self.dense(self.native_grades[self.place], cutoff, 0.0)
+
+    @property
+    def highest_grade(self) -> float:
+        """The highest grade of all references, not just of these."""
+        return max(self.ideals.highest_grade, float(self.native_grades.max(initial=0.0)))
 
     @property
     def native_grades(self) -> Floats:
@@ -190,3 +222,8 @@ class Match:
 def total(table: npt.NDArray[np.generic]) -> Floats:
     """Sum each row from left to right, in the order in which an ideal list is summed, so that 1 is exactly 1."""
     return np.cumsum(table, axis=1, dtype=np.float64)[:, -1]
+
+
+def scaled(values: Floats, largest: Floats | float) -> Floats:
+    """Divide by the power of two nearest below ``largest``: exact, and no sum of such values overflows."""
+    return np.asarray(np.ldexp(values, 1 - np.frexp(largest)[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from rankdev.arrays import Floats
 from rankdev.measures.base import Measure, parameter
-from rankdev.measures.match import Match, total
+from rankdev.measures.gains import GainMap, exponential_shares
+from rankdev.measures.match import Match, scaled, total
+from rankdev.measures.relevance import JUDGED_ONLY, considered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,29 +23,39 @@ class NDCG(Measure):
     summary: ClassVar[str] = "normalised discounted cumulative gain"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
 
-    gains: str = parameter(
-        "native", "grades: native, or made from ranks", choices=("native", "binary", "inverse", "linear")
+    gains: str | Mapping[float, float] = parameter(
+        "native",
+        "grades: native, made from ranks, or a map {grade:gain,…}",
+        choices=("native", "binary", "inverse", "linear"),
+        convert=lambda value: GainMap(value) if isinstance(value, Mapping) else None,
     )
     dcg: str = parameter("log2", "gain: the grade g (log2) or 2^g − 1 (exp-log2)", choices=("log2", "exp-log2"))
+    judged_only: bool = parameter(False, JUDGED_ONLY)
+
+    @property
+    def reach(self) -> int | None:
+        """Positions of the run that can matter."""
+        return None if self.judged_only else self.cutoff
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
+        match = considered(match, self.judged_only)
         grades = self._item_grades(match)
         sizes = match.ideals.sizes
         longest = max(1, int(sizes.max(initial=0)))
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
-        best = np.where(np.arange(depth) < sizes[:, None], match.ideals.spread(grades, depth), 0.0)
+        ideal_list = match.ideals.spread(self._best_first(grades, match), depth)
+        best = np.where(np.arange(depth) < sizes[:, None], ideal_list, 0.0)
         got = match.dense(grades[match.place], self.cutoff, 0.0)
-        if self.dcg == "exp-log2":
-            # 2^g − 1 of a high grade is past the largest float; a common factor of a query's gains cancels out
-            highest = np.floor(best[:, :1])
-            got, best = (np.exp2(table - highest) - np.exp2(-highest) for table in (got, best))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            scores = total(got / _discount(got.shape[1])) / total(best / _discount(depth))
-        return np.where(sizes > 0, scores, 0.0)
+        gain = exponential_shares if self.dcg == "exp-log2" else scaled
+        got, best = (gain(table, best[:, :1]) for table in (got, best))
+        ideal = total(best / _discount(depth))
+        return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
 
     def _item_grades(self, match: Match) -> Floats:
         ideals = match.ideals
+        if isinstance(self.gains, GainMap):
+            return self.gains.of(match.native_grades)
         if self.gains == "native":
             return match.native_grades
         if self.gains == "binary":
@@ -50,6 +63,13 @@ class NDCG(Measure):
         if self.gains == "inverse":
             return 1.0 / ideals.ranks
         return (np.repeat(ideals.tiers, ideals.sizes) - ideals.ranks + 1).astype(np.float64)
+
+    def _best_first(self, grades: Floats, match: Match) -> Floats:
+        """Sort each query's grades; only a map can give a better item less."""
+        if not isinstance(self.gains, GainMap):
+            return grades
+        owner = np.repeat(np.arange(match.queries), match.ideals.sizes)
+        return grades[np.lexsort((-grades, owner))]
 
 
 def _discount(depth: int) -> Floats:

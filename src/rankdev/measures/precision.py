@@ -1,4 +1,4 @@
-"""Measures that ask only whether an item is relevant: P, R, RR, AP and RBP."""
+"""Precision and recall down a list: P, R, Rprec, IPrec, Success, RR and AP."""
 
 from __future__ import annotations
 
@@ -7,96 +7,123 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Floats
 from rankdev.errors import MeasureError
-from rankdev.measures.base import POSITIVE, SHARE, Measure, parameter
+from rankdev.measures.base import UNIT, parameter
 from rankdev.measures.match import Match, total
-
-REL = "the lowest grade that counts as relevant; without it, every reference item"
+from rankdev.measures.relevance import JudgedRelevance
 
 
 @dataclass(frozen=True, kw_only=True)
-class P(Measure):
+class P(JudgedRelevance):
     """P@k = relevant items in the first k ÷ k."""
 
     name: ClassVar[str] = "P"
     summary: ClassVar[str] = "precision: share of the first k that is relevant"
 
-    rel: float | None = parameter(None, REL, number=POSITIVE)
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cutoff is None:
-            raise MeasureError("P needs a cutoff, such as P@10")
+        self.needs_cutoff()
 
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return np.asarray(match.hits(self.cutoff, self.rel).sum(axis=1) / self.cutoff)
+        return np.asarray(self.hits(match).sum(axis=1) / self.cutoff)
 
 
 @dataclass(frozen=True, kw_only=True)
-class R(Measure):
+class R(JudgedRelevance):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "R"
     summary: ClassVar[str] = "recall: share of the relevant items in the first k"
 
-    rel: float | None = parameter(None, REL, number=POSITIVE)
-
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return _over(match.hits(self.cutoff, self.rel).sum(axis=1), match.relevant(self.rel))
+        return self.share_of_relevant(self.hits(match).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RR(Measure):
+class Rprec(JudgedRelevance):
+    """Rprec = relevant items in the first R ÷ R, R the number of relevant items."""
+
+    name: ClassVar[str] = "Rprec"
+    summary: ClassVar[str] = "precision at the number of relevant items"
+    source: ClassVar[str] = "Buckley and Voorhees 2005"
+    at: ClassVar[str | None] = None
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        hits = self.hits(match)
+        within = np.arange(hits.shape[1]) < match.relevant(self.rel)[:, None]
+        return self.share_of_relevant((hits & within).sum(axis=1), match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPrec(JudgedRelevance):
+    """IPrec@r = the highest precision at any position from which on the recall is at least r."""
+
+    name: ClassVar[str] = "IPrec"
+    summary: ClassVar[str] = "interpolated precision at recall r: IPrec@0.1"
+    source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
+    at: ClassVar[str | None] = "recall"
+
+    recall: float | None = parameter(None, "recall from which on precision counts", number=UNIT)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.recall is None:
+            raise MeasureError("IPrec needs a recall, such as IPrec@0.1")
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        found = np.cumsum(self.hits(match), axis=1)
+        # trec_eval asks for ⌊r · R + 0.9⌋ relevant items, and looks no further down than the list goes
+        needed = np.floor((self.recall or 0.0) * match.relevant(self.rel) + 0.9)
+        position = np.arange(1, found.shape[1] + 1)
+        counts = (found >= needed[:, None]) & (position <= match.lengths[:, None])
+        return np.asarray(np.where(counts, found / position, 0.0).max(axis=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Success(JudgedRelevance):
+    """Success@k = 1 where a relevant item is in the first k, else 0."""
+
+    name: ClassVar[str] = "Success"
+    summary: ClassVar[str] = "whether a relevant item is in the first k"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.needs_cutoff()
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return np.asarray(self.hits(match).any(axis=1), np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RR(JudgedRelevance):
     """RR@k = 1 ÷ the position of the first relevant item in the first k."""
 
     name: ClassVar[str] = "RR"
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
+    source: ClassVar[str] = "Kantor and Voorhees 2000"
 
-    rel: float | None = parameter(None, REL, number=POSITIVE)
-
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        hits = match.hits(self.cutoff, self.rel)
+        hits = self.hits(match)
         return np.where(hits.any(axis=1), 1.0 / (hits.argmax(axis=1) + 1), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AP(Measure):
+class AP(JudgedRelevance):
     """AP@k = Σ precision at each relevant item in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "AP"
     summary: ClassVar[str] = "average precision"
     source: ClassVar[str] = "Buckley and Voorhees 2000"
 
-    rel: float | None = parameter(None, REL, number=POSITIVE)
-
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        hits = match.hits(self.cutoff, self.rel)
+        hits = self.hits(match)
         precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
-        return _over(total(np.where(hits, precision, 0.0)), match.relevant(self.rel))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RBP(Measure):
-    """RBP(p)@k = (1 − p) Σ p^(i − 1) over relevant items; not normalised."""
-
-    name: ClassVar[str] = "RBP"
-    summary: ClassVar[str] = "rank-biased precision"
-    source: ClassVar[str] = "Moffat and Zobel 2008"
-
-    p: float = parameter(0.8, "persistence", number=SHARE, written=True)
-    rel: float | None = parameter(None, REL, number=POSITIVE)
-
-    def score(self, match: Match) -> Floats:
-        """Score every query."""
-        hits = match.hits(self.cutoff, self.rel)
-        return (1 - self.p) * total(np.where(hits, self.p ** np.arange(hits.shape[1]), 0.0))
-
-
-def _over(part: Floats, whole: Ints) -> Floats:
-    """Divide; 0 where a query has no item of the grade asked for, as trec_eval does."""
-    return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
+        return self.share_of_relevant(total(np.where(hits, precision, 0.0)), match)

@@ -8,9 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev.arrays import Floats, Ints
-from rankdev.measures.base import NON_NEGATIVE, POSITIVE, Measure, parameter
+from rankdev.measures.base import POSITIVE, Measure, Number, parameter
 from rankdev.measures.match import Match, total
+from rankdev.measures.relevance import JUDGED_ONLY, considered
 from rankdev.measures.weights import PositionWeights, position_weights
+
+LAMBDA = Number("a number from 0 to 1e100", 0, 1e100)  # beyond, its product with a rank could overflow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +26,10 @@ class RDQ(Measure):
 
     penalty: str = parameter("m2", "credit: m2 by distance, m1 by ratio", choices=("m1", "m2"))
     alpha: float = parameter(1.0, "tolerance to displacement (m2)", number=POSITIVE)
-    lam: float = parameter(0.2, "extra tolerance for lower ranks (m2)", number=NON_NEGATIVE)
+    lam: float = parameter(0.2, "extra tolerance for lower ranks (m2)", number=LAMBDA)
     weights: str | tuple[float, ...] = parameter("vertical", "a preset, or a list")
     tail: float | None = parameter(None, "weight past a list of weights", number=POSITIVE)
+    judged_only: bool = parameter(False, JUDGED_ONLY)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,26 +40,34 @@ class RDQ(Measure):
             chosen.check_reach(self.cutoff)
 
     @property
+    def reach(self) -> int | None:
+        """Positions of the run that can matter."""
+        return None if self.judged_only else self.cutoff
+
+    @property
     def position_weights(self) -> PositionWeights:
         """Position weights μ."""
         return position_weights(self.weights, self.tail)
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
+        match = considered(match, self.judged_only)
         ranks = match.ranks(self.cutoff)
         depth = ranks.shape[1]
         sizes = match.ideals.sizes
         credit = self.credit(match.ideals.ideal_ranks(depth), ranks, np.maximum(sizes, 1)[:, None])
         credit = np.where(ranks > 0, credit, 0.0)
         counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
-        weights = self.position_weights.first(max(depth, int(counted.max())))
+        weights = self.position_weights.relative(max(depth, int(counted.max())))
         best = np.cumsum(weights)[counted - 1]
-        return np.minimum(1.0, total(weights[:depth] * credit) / best)
+        return np.where(sizes > 0, np.minimum(1.0, total(weights[:depth] * credit) / best), 0.0)
 
     def credit(self, ideal: Ints, rank: Ints, size: Ints) -> Floats:
         """Credit ρ of an item of ``rank`` at a position that belongs to ``ideal``; 1 is none lost."""
         rank = np.maximum(rank, 1)
         if self.penalty == "m1":
             return np.minimum(1.0, ideal / rank)
-        tolerance = np.sqrt(size) * self.alpha * (1 + self.lam * (rank - 1))
-        return np.asarray(np.exp(-np.abs(ideal - rank) / tolerance))
+        with np.errstate(over="ignore"):
+            tolerance = np.sqrt(size) * self.alpha * (1 + self.lam * (rank - 1))
+        with np.errstate(over="ignore"):  # a distance of very many tolerances leaves no credit
+            return np.asarray(np.exp(-np.abs(ideal - rank) / tolerance))

@@ -8,9 +8,11 @@ from typing import Any
 
 from rankdev.errors import MeasureError, shown, suggestion
 from rankdev.measures.base import COUNT, REGISTRY, Measure
+from rankdev.measures.names import ALIASES, translated
+from rankdev.measures.plugins import load_installed
 
-_MEASURE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s]+))?\s*", re.DOTALL)
-_PARAMETER = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>\[[^\]]*\]|[^,\[\]]+?)\s*(?:,|$)")
+_MEASURE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>[^@\s]+))?\s*", re.DOTALL)
+_PARAMETER = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>\[[^\]]*\]|\{[^}]*\}|[^,\[\]{}]+?)\s*(?:,|$)")
 
 PAPER = (
     "RDQ",
@@ -29,38 +31,48 @@ PAPER = (
 )
 
 
-def parse(text: str | Measure) -> Measure:
-    """Turn text into a measure.
+def parse(text: Any) -> Measure:
+    """Turn text into a measure; names of trec_eval and measures of ir_measures are understood too.
 
     >>> parse("RDQ(lam=0.2, alpha=4)@5")
-    RDQ(cutoff=5, penalty='m2', alpha=4.0, lam=0.2, weights='vertical', tail=None)
-    >>> str(parse("RDQ(lam=0.2, alpha=4)@5"))
-    'RDQ(alpha=4)@5'
+    RDQ(cutoff=5, penalty='m2', alpha=4.0, lam=0.2, weights='vertical', tail=None, judged_only=False)
+    >>> str(parse("RDQ(lam=0.2, alpha=4)@5")), str(parse("ndcg_cut_10"))
+    ('RDQ(alpha=4)@5', 'nDCG@10')
     """
     if isinstance(text, Measure):
         return text
-    found = _MEASURE.fullmatch(text) if isinstance(text, str) else None
+    text = _text(text)
+    found = _MEASURE.fullmatch(translated(text)) if isinstance(text, str) else None
     if not found:
         raise MeasureError(f"cannot read the measure {text!r}; expected Name(parameter=value, …)@cutoff, such as RDQ@5")
-    name = found["name"]
-    if name not in REGISTRY:
-        known = f"; known are {', '.join(REGISTRY)}"
-        raise MeasureError(f"unknown measure {name!r}{suggestion(name, REGISTRY) or known}")
-    kind = REGISTRY[name]
-    parameters = _read_parameters(kind, found["parameters"] or "")
-    return kind(cutoff=_read_cutoff(name, found["cutoff"]), **parameters)
+    name, fixed = found["name"], {}
+    if name in ALIASES:
+        alias = _MEASURE.fullmatch(ALIASES[name])
+        assert alias is not None
+        name = alias["name"]
+        fixed = _read_parameters(REGISTRY[name], alias["parameters"] or "")
+    kind = _kind(name)
+    parameters = {**fixed, **_read_parameters(kind, found["parameters"] or "")}
+    if found["at"] is not None:
+        if kind.at is None:
+            raise MeasureError(f"{name} has no cutoff; write {name} without @{found['at']}")
+        if kind.at in parameters:
+            raise MeasureError(f"{name}: the {kind.at} is given twice; keep one")
+        parameters[kind.at] = _read_at(kind, found["at"])
+    return kind(**parameters)
 
 
-def parse_all(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Turn texts into measures, each once; ``paper@5`` stands for the paper's 13 configurations."""
-    if not isinstance(texts, str | Measure | Iterable):
+def parse_all(texts: Any) -> list[Measure]:
+    """Turn texts into measures, each once; ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations."""
+    alone = isinstance(_text(texts), str | Measure)
+    if not alone and not isinstance(texts, Iterable):
         raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
-    entries = [texts] if isinstance(texts, str | Measure) else list(texts)
     measures: dict[Measure, None] = {}
-    for entry in entries:
-        paper = re.fullmatch(r"\s*paper\s*(@.*)?", entry) if isinstance(entry, str) else None
-        for text in [f"{name}{paper[1] or ''}" for name in PAPER] if paper else [entry]:
-            measures[parse(text)] = None
+    for entry in [texts] if alone else list(texts):
+        for part in _split(entry) if isinstance(entry, str) else [entry]:
+            paper = re.fullmatch(r"\s*paper\s*(@.*)?", part) if isinstance(part, str) else None
+            for text in [f"{name}{paper[1] or ''}" for name in PAPER] if paper else [part]:
+                measures[parse(text)] = None
     if not measures:
         raise MeasureError("no measure was asked for; name at least one, such as RDQ@5")
     return list(measures)
@@ -71,11 +83,36 @@ def write(measure: Measure) -> str:
     given = [
         f"{entry.name}={_write_value(getattr(measure, entry.name))}"
         for entry in measure.parameters()
-        if entry.metadata["written"] or getattr(measure, entry.name) != entry.default
+        if entry.metadata.get("written") or getattr(measure, entry.name) != entry.default
     ]
     parameters = f"({','.join(given)})" if given else ""
-    cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
-    return f"{measure.name}{parameters}{cutoff}"
+    at = None if measure.at is None else getattr(measure, measure.at)
+    return f"{measure.name}{parameters}{'' if at is None else f'@{_write_value(at)}'}"
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas outside of parentheses and brackets."""
+    depth, begin, parts = 0, 0, []
+    for i, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth <= 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return [*parts, text[begin:]]
+
+
+def _text(value: Any) -> Any:
+    """Give the text of a measure object of ir_measures, which writes itself as we read it; else the value."""
+    return str(value) if hasattr(value, "SUPPORTED_PARAMS") else value
+
+
+def _kind(name: str) -> type[Measure]:
+    if name not in REGISTRY:
+        load_installed()
+    if name not in REGISTRY:
+        known = f"; known are {', '.join(REGISTRY)}"
+        raise MeasureError(f"unknown measure {name!r}{suggestion(name, [*REGISTRY, *ALIASES]) or known}")
+    return REGISTRY[name]
 
 
 def _read_parameters(kind: type[Measure], text: str) -> dict[str, Any]:
@@ -87,33 +124,41 @@ def _read_parameters(kind: type[Measure], text: str) -> dict[str, Any]:
         if not found:
             raise MeasureError(f"{kind.name}: cannot read {text[end:].strip()!r}; expected parameter=value, …")
         name = found["name"]
-        if name not in known:
+        if name not in known and name != kind.at:
             names = f"{kind.name} has {', '.join(known) or 'no parameters'}"
             raise MeasureError(f"{kind.name}: unknown parameter {name!r}; {names}{suggestion(name, known)}")
         if name in values:
             raise MeasureError(f"{kind.name}: {name} is given twice; keep one")
-        values[name] = _read_value(kind.name, name, found["value"])
+        value = found["value"]
+        values[name] = _read_at(kind, value) if name == kind.at else _read_value(kind.name, name, value)
         end = found.end()
     return values
 
 
 def _read_value(measure: str, name: str, text: str) -> Any:
-    if text.startswith("["):
-        try:
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        if text.startswith("["):
             return tuple(float(part) for part in text[1:-1].split(",") if part.strip())
-        except ValueError:
-            raise MeasureError(f"{measure}: {name} is {text}; expected a list of numbers") from None
+        if text.startswith("{"):
+            pairs = [part.split(":") for part in text[1:-1].split(",") if part.strip()]
+            return {float(grade): float(gain) for grade, gain in pairs}
+    except ValueError:
+        expected = "a list of numbers" if text.startswith("[") else "a gain for each grade, such as {1:1,2:10}"
+        raise MeasureError(f"{measure}: {name} is {text}; expected {expected}") from None
     try:
         return float(text)
     except ValueError:
         return text.strip("'\"")
 
 
-def _read_cutoff(name: str, text: str | None) -> int | None:
-    if text is None:
-        return None
+def _read_at(kind: type[Measure], text: str) -> Any:
+    """Read what stands behind the @: a cutoff, or what the measure has instead."""
+    if kind.at != "cutoff":
+        return _read_value(kind.name, str(kind.at), text)
     if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise MeasureError(f"{name}: the cutoff is {shown(text)}; expected {COUNT.text}")
+        raise MeasureError(f"{kind.name}: the cutoff is {shown(text)}; expected {COUNT.text}")
     return int(text)
 
 

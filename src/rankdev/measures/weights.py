@@ -11,6 +11,7 @@ import numpy as np
 
 from rankdev.arrays import Floats
 from rankdev.errors import MeasureError, suggestion
+from rankdev.measures.match import scaled
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class PositionWeights:
         self.check_reach(count)
         tail = np.full(max(0, count - len(self.head)), self.tail, dtype=np.float64)
         return np.concatenate([np.array(self.head[:count], dtype=np.float64), tail])
+
+    def relative(self, count: int) -> Floats:
+        """Give the first ``count`` weights in a unit of their own, a power of two, so that no sum of them overflows."""
+        return scaled(self.first(count), self.head[0])
 
 
 PRESETS = {

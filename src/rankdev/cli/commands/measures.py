@@ -6,27 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, output_options
+from rankdev.cli.options import deliver, import_option, output_options
 
 if TYPE_CHECKING:
     from rankdev.measures import Measure
 
 
 @click.command("measures", short_help="List the measures and their parameters.", epilog="Example: rankdev measures")
+@import_option
 @output_options
 def command(form: str | None, output: str | None) -> None:
     """List every measure with its parameters, their defaults and what they may be."""
     import polars as pl
 
-    from rankdev.measures import REGISTRY
+    from rankdev.measures import REGISTRY, load_installed
     from rankdev.reporting.report import Report
 
+    load_installed()
     table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
     deliver(Report.of_table(table, prose=("meaning",)), form, output)
 
 
 def _rows(kind: type[Measure]) -> list[dict[str, str]]:
-    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": kind.summary}
+    source = f" ({kind.source})" if kind.source else ""
+    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": f"{kind.meaning()}{source}"}
     return [first, *({"measure": "", **_row(entry)} for entry in kind.parameters())]
 
 
@@ -34,7 +37,7 @@ def _row(entry: Any) -> dict[str, str]:
     default = (
         "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
     )
-    number, choices = entry.metadata["number"], entry.metadata["choices"]
-    allowed = ", ".join(choices) if choices else number.text if number else ""
-    meaning = f"{entry.metadata['help']} ({allowed})" if allowed else entry.metadata["help"]
+    rule = {"help": "", "number": None, "choices": (), **entry.metadata}
+    allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
+    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
     return {"parameter": entry.name, "default": str(default), "meaning": meaning}

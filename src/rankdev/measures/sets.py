@@ -1,0 +1,75 @@
+"""Measures of all that was returned, whatever its order: SetP, SetR, SetF and SetAP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankdev.arrays import Floats
+from rankdev.measures.base import NON_NEGATIVE, parameter
+from rankdev.measures.match import Match
+from rankdev.measures.relevance import JudgedRelevance, Relevance, ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetP(JudgedRelevance):
+    """SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant)."""
+
+    name: ClassVar[str] = "SetP"
+    summary: ClassVar[str] = "precision of all that was returned"
+    at: ClassVar[str | None] = None
+
+    relative: bool = parameter(False, "divide by what a list of this length could reach")
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        most = np.minimum(match.lengths, match.relevant(self.rel)) if self.relative else match.lengths
+        return ratio(self.hits(match).sum(axis=1), most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetR(Relevance):
+    """SetR = relevant items returned ÷ relevant items."""
+
+    name: ClassVar[str] = "SetR"
+    summary: ClassVar[str] = "recall of all that was returned"
+    at: ClassVar[str | None] = None
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        return self.share_of_relevant(self.hits(match).sum(axis=1), match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetF(JudgedRelevance):
+    """SetF = (β + 1) · SetP · SetR ÷ (SetR + β · SetP); trec_eval's β, which is not squared."""
+
+    name: ClassVar[str] = "SetF"
+    summary: ClassVar[str] = "harmonic mean of SetP and SetR"
+    source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
+    at: ClassVar[str | None] = None
+
+    beta: float = parameter(1.0, "weight of recall beside precision", number=NON_NEGATIVE)
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        # (β + 1)·h/n·h/R ÷ (h/R + β·h/n) = h ÷ ((n + β·R) / (β + 1)), a mean of n and R that cannot overflow
+        share = 1 / (self.beta + 1)
+        most = share * match.lengths + (1 - share) * match.relevant(self.rel)
+        return ratio(self.hits(match).sum(axis=1), most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAP(JudgedRelevance):
+    """SetAP = SetP · SetR."""
+
+    name: ClassVar[str] = "SetAP"
+    summary: ClassVar[str] = "average precision of all that was returned, unordered"
+    at: ClassVar[str | None] = None
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        found = self.hits(match).sum(axis=1)
+        return ratio(found, match.lengths) * self.share_of_relevant(found, match)

@@ -1,0 +1,90 @@
+"""Measures that others wrote: classes, files and installed packages, and what is said where they are wrong."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import rankdev as rd
+from rankdev import MeasureError, UsageError
+from rankdev.measures import REGISTRY, Measure, load_file, load_installed, plugins
+
+FOUND = '''
+from dataclasses import dataclass
+from rankdev.measures import Measure
+
+@dataclass(frozen=True, kw_only=True)
+class Found(Measure):
+    """Number of reference items in the first k."""
+    name = "Found"
+    def score(self, match):
+        return match.hits(self.cutoff).sum(axis=1)
+'''
+
+
+@pytest.fixture(autouse=True)
+def same_registry():
+    known = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(known)
+
+
+def written(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file(tmp_path):
+    path = written(tmp_path, FOUND)
+    load_file(path)
+    load_file(path)  # again is no clash
+    assert rd.score(["d1", "d2"], ["d2", "x", "d1"], "Found@2") == 1
+    assert str(rd.parse("Found@2")) == "Found@2"
+
+
+def test_an_installed_package(tmp_path, monkeypatch):
+    (tmp_path / "found_measures.py").write_text(FOUND, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = EntryPoint("found", "found_measures", plugins.GROUP)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == plugins.GROUP else [])
+    load_installed.cache_clear()
+    assert rd.parse("Found@3").cutoff == 3
+    load_installed.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            FOUND.replace('    name = "Found"\n', ""),
+            ":6: the measure Found needs a name, such as name = 'Found'",
+        ),
+        (FOUND.replace('"Found"', '"AP"'), "mine.py:6: the name 'AP' of the measure Found is taken by rankdev"),
+        (FOUND.replace('"Found"', '"a b"'), "needs a name, such as name = 'Found'; got 'a b'"),
+        ("x = 1 / 0\n", "mine.py:1: ZeroDivisionError"),
+        ("def f(:\n", "mine.py:1: SyntaxError"),
+        ("x = 1\n", "mine.py: defines no measure"),
+    ],
+)
+def test_files_that_are_wrong(tmp_path, text, message):
+    with pytest.raises(MeasureError) as caught:
+        load_file(written(tmp_path, text))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="there is no such file"):
+        load_file(tmp_path / "none.py")
+
+
+def test_a_forgotten_decorator():
+    class Plain(Measure):
+        name = "Plain"
+
+        def score(self, match):
+            return match.lengths
+
+    with pytest.raises(MeasureError, match=r"Plain: put @dataclass\(frozen=True, kw_only=True\) above class Plain"):
+        rd.parse("Plain@5")
