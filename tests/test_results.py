@@ -21,6 +21,7 @@ RUNS = {
 REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(12)}
 JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
 SEEDED = {
+    "agreement_with_people",
     "significance",
     "discrimination",
     "power",
@@ -48,6 +49,12 @@ def made():
         "agreement": rd.agreement(scores),
         "discrimination": rd.discrimination(scores, seed=7),
         "equivalence": rd.equivalence(scores, margin=0.1),
+        "agreement_with_people": rd.agreement_with_people(
+            scores,
+            [{"query": f"q{i}", "a": "good", "b": ODD, "winner": "good"} for i in range(6)],
+            resamples=20,
+            seed=7,
+        ),
         "query_differences": rd.query_differences(scores, "good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),

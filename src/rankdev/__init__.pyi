@@ -25,6 +25,8 @@ from rankdev.learning.weights_from_clicks import weights_from_clicks as weights_
 from rankdev.measures import parse as parse
 from rankdev.meta.agreement import Agreement as Agreement
 from rankdev.meta.agreement import agreement as agreement
+from rankdev.meta.agreement_with_people import PeopleAgreement as PeopleAgreement
+from rankdev.meta.agreement_with_people import agreement_with_people as agreement_with_people
 from rankdev.meta.discrimination import Discrimination as Discrimination
 from rankdev.meta.discrimination import discrimination as discrimination
 from rankdev.meta.equivalence import Equivalence as Equivalence

@@ -92,3 +92,16 @@ def test_two_runs_side_by_side(rankdev):
     scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "nDCG(gains=binary)@5")
     assert found["summary"][0]["score"] == pytest.approx(scores.values[0, scores.queries.index("museums"), 0])
     assert "one run, or two" in rankdev("explain", "places.jsonl", *["nearest.run"] * 3, "--query", "museums").err
+
+
+def test_agreement_with_people_from_files(rankdev, folder):
+    (folder / "said.csv").write_text("query,a,b,winner\nmuseums,nearest,blended,blended\nsauna,nearest,blended,tie\n")
+    call = ("agreement", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--people", "said.csv")
+    found = json.loads(rankdev(*call, "--format", "json").out)
+    assert [(row["measure"], row["agreement"]) for row in found["rows"]] == [("RDQ@5", 1.0)]
+    (folder / "said.csv").write_text("query,a,b,winner\nmuseums,nearest,blended,neither of them\n")
+    done = rankdev(*call)
+    assert (done.status, done.err) == (
+        1,
+        "rankdev: said.csv:2: verdicts: row 0 has winner 'neither of them'; expected 'nearest', 'blended' or tie\n",
+    )

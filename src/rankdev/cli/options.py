@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.terminal import remark, unsaid
-from rankdev.errors import MissingExtraError, UsageError, shown
+from rankdev.errors import FileFormatError, MissingExtraError, UsageError, shown
 from rankdev.files_in_use import announce_output
 from rankdev.ordering import TIE_RULES
 from rankdev.progress import Progress
@@ -22,6 +22,7 @@ from rankdev.progress import Progress
 if TYPE_CHECKING:
     from rankdev.evaluation.losses import Losses
     from rankdev.evaluation.scores import Scores
+    from rankdev.formats.parts import Table as NamedTable
     from rankdev.reporting.report import Report
 
 PROGRESS_BYTES = 50_000_000
@@ -199,6 +200,17 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     records = chosen.name == "json" and not report.command  # scores are a list of records, which has no place for them
     for line in () if chosen.holds_remarks and not records else report.remarks:
         remark("note", line)
+
+
+def read_named_table(path: str, columns: str) -> NamedTable:
+    """Read a table from a file; refuse what has no named columns."""
+    from rankdev.formats.streams import Source
+    from rankdev.formats.tables import read_table
+
+    with Source(path) as source:
+        if source.kind in ("trec", "json"):
+            raise FileFormatError(source.name, f"expected a table (CSV, TSV, JSONL or Parquet) with {columns}")
+        return read_table(source, source.kind)
 
 
 @contextmanager

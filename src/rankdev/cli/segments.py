@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rankdev.cli.options import read_named_table
 from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.results import Result
 
@@ -52,14 +53,9 @@ def judge_segments(
 
 
 def _read(path: str) -> dict[str, set[str]]:
-    from rankdev.formats.streams import Source
-    from rankdev.formats.tables import read_table
     from rankdev.tabular import text_column
 
-    with Source(path) as source:
-        if source.kind in ("trec", "json"):
-            raise FileFormatError(source.name, "expected a table (CSV, TSV, JSONL, Parquet) with query and segment")
-        table = read_table(source, source.kind)
+    table = read_named_table(path, "query and segment")
     try:
         queries, names = (text_column(table.frame, name, "segments") for name in ("query", "segment"))
     except DataError as error:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORTS = (
+    "agreement_with_people",
     "click_weights",
     "discrimination",
     "equivalence",
@@ -30,7 +31,7 @@ REPORTS = (
     "scores",
     "verdicts",
 )
-FIGURES = ("plots", "click_weights", "discrimination", "equivalence")
+FIGURES = ("plots", "agreement_with_people", "click_weights", "discrimination", "equivalence")
 
 
 @singledispatch

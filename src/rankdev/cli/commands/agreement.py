@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.options import deliver, draw, figure_option, read_named_table
 from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import judge_segments
+from rankdev.errors import DataError
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+    from rankdev.results import Result
 
 
 @click.command(
@@ -18,14 +24,41 @@ from rankdev.cli.segments import judge_segments
 )
 @judging_options
 @figure_option
-def command(seed: int, form: str | None, output: str | None, figure: str | None, by: str | None, **source: Any) -> None:
+@click.option(
+    "--people",
+    metavar="FILE",
+    type=click.Path(),
+    help="Agreement with people instead: their verdicts, a table with query, a, b, winner and perhaps judge.",
+)
+def command(
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    by: str | None,
+    people: str | None,
+    **source: Any,
+) -> None:
     """Give Kendall's τ and Pearson's r between measures over the systems' means.
 
-    Give REFERENCES and RUNs, or --scores, and at least two measures.
+    Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, say how often each measure
+    prefers the list that people prefer.
     """
     from rankdev.meta.agreement import agreement
-    from rankdev.reporting.plots import plot_agreement
+    from rankdev.meta.agreement_with_people import agreement_with_people
 
-    found, report = judge_segments(load_scores(**source), by, agreement)
+    scores = load_scores(**source)
+    if people is None:
+        judge: Callable[[Scores], Result] = agreement
+    else:
+        verdicts = read_named_table(people, "query, a, b, winner")
+
+        def judge(part: Scores) -> Result:
+            try:
+                return agreement_with_people(part, verdicts.frame, seed=seed)
+            except DataError as error:
+                verdicts.fail(error)
+
+    found, report = judge_segments(scores, by, judge)
     deliver(report, form, output)
-    draw(figure, plot_agreement, found)
+    draw(figure, found.plot)

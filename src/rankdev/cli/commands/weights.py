@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, output_options
+from rankdev.cli.options import deliver, draw, figure_option, output_options, read_named_table
 from rankdev.cli.score_source import seed_option
 from rankdev.errors import DataError, UsageError
 
@@ -44,16 +44,11 @@ def command(
     CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
     clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid.
     """
-    from rankdev.formats.streams import Source
-    from rankdev.formats.tables import read_table
     from rankdev.learning.weights_from_clicks import weights_from_clicks
     from rankdev.reporting.click_weights import plot_click_weights
     from rankdev.reporting.door import report_of
 
-    with Source(clicks) as source:
-        if source.kind in ("trec", "json"):
-            raise UsageError(f"{clicks}: expected a table with the columns item, position, clicked")
-        table = read_table(source, source.kind)
+    table = read_named_table(clicks, "item, position, clicked")
     try:
         found = weights_from_clicks(
             table.frame,

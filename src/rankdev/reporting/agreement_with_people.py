@@ -1,0 +1,59 @@
+"""How far measures agree with people, as a report and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankdev.meta.agreement_with_people import PeopleAgreement
+from rankdev.reporting.cells import counted, interval, number
+from rankdev.reporting.door import draws, reports
+from rankdev.reporting.plots.intervals import draw_intervals
+from rankdev.reporting.plots.style import styled
+from rankdev.reporting.report import Report, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@reports(PeopleAgreement)
+def people_agreement_report(found: PeopleAgreement) -> Report:
+    """Show each measure's agreement, best first, and which measure clearly agrees more than which."""
+    rows = found.to_polars()
+    spread = f"{found.confidence:.0%} interval"
+    best_first = rows.sort("agreement", descending=True, maintain_order=True)
+    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"]), return_dtype=pl.String)
+    frame = best_first.select("measure", "agreement", ends.alias(spread))
+    said = counted(len(found.preferred), "verdict with a preference", "verdicts with a preference")
+    title = f"How often a measure prefers what people prefer: {said}, {counted(found.queries, 'query', 'queries')}"
+    sides = found.between()
+    clear = sides.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    notes = [
+        f"{row['a'] if row['difference'] > 0 else row['b']} agrees more than"
+        f" {row['b'] if row['difference'] > 0 else row['a']}, by {number(abs(row['difference']), 3)}"
+        for row in clear.head(10).iter_rows(named=True)
+    ]
+    if not notes and sides.height:
+        notes = ["no measure clearly agrees more than another"]
+    ceiling = [] if found.ceiling is None else [f"one judge predicts another in {number(found.ceiling, 3)}"]
+    closing = [*notes, *ceiling, f"{counted(found.ties, 'verdict')} without a preference; 0.5 is chance"]
+    return Report(
+        rows,
+        [Table(frame, title, digits=3, right=(spread,))],
+        closing=closing,
+        remarks=found.remarks,
+        command="agreement",
+        parameters=found.parameters,
+        summary=rows,
+        more={"between": sides, "by_size": found.by_size()},
+    )
+
+
+@draws(PeopleAgreement)
+@styled
+def plot_people_agreement(found: PeopleAgreement) -> Figure:
+    """Draw each measure's agreement with its interval."""
+    rows = found.to_polars()
+    label = f"share of people's verdicts predicted, {found.confidence:.0%} interval; 0.5 is chance"
+    return draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)

@@ -1,0 +1,102 @@
+"""Agreement with people: shares by hand, ties as ties, judges as the ceiling, intervals that hold."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankdev as rd
+
+
+def scores_of(apart):
+    """Two systems x and y whose differences x − y are ``apart[query, measure]``."""
+    values = np.stack([0.5 + apart / 2, 0.5 - apart / 2])
+    names = tuple(f"M{m}" for m in range(apart.shape[1]))
+    return rd.Scores(("x", "y"), tuple(f"q{i}" for i in range(len(apart))), names, values)
+
+
+def said(winners, **more):
+    return [
+        {"query": f"q{i}", "a": "x", "b": "y", "winner": w, **{k: v[i] for k, v in more.items()}}
+        for i, w in enumerate(winners)
+    ]
+
+
+def test_agreement_by_hand():
+    scores = scores_of(np.array([[0.2, -0.1], [0.1, 0.0], [-0.3, 0.2], [0.4, 0.1]]))
+    found = rd.agreement_with_people(scores, said(["x", "y", "y", "tie"]))
+    # M0: right, wrong, right; M1: wrong, no difference, wrong
+    assert found.agreement.tolist() == pytest.approx([2 / 3, 0.5 / 3])
+    assert found.ties == 1
+    assert found.to_polars().columns == ["measure", "agreement", "low", "high", "verdicts"]
+    assert found.to_polars()["verdicts"].to_list() == [3, 3]
+    assert found.between().row(0)[:3] == ("M0", "M1", pytest.approx(0.5))
+
+
+def test_sides_may_be_named_in_either_order_and_by_letter():
+    scores = scores_of(np.array([[0.2], [0.2], [0.2]]))
+    turned = [
+        {"query": "q0", "a": "y", "b": "x", "winner": "x"},
+        {"query": "q1", "a": "y", "b": "x", "winner": "b"},
+        {"query": "q2", "a": "x", "b": "y", "winner": "a"},
+    ]
+    assert rd.agreement_with_people(scores, turned).agreement.tolist() == [1.0]
+    assert rd.agreement_with_people(scores, pl.DataFrame(turned)).agreement.tolist() == [1.0]
+
+
+def test_agreement_by_size_of_the_difference():
+    scores = scores_of(np.array([[0.01], [-0.02], [0.3], [0.4], [0.8], [0.9]]))
+    found = rd.agreement_with_people(scores, said(["y", "y", "x", "y", "x", "x"])).by_size()
+    assert found["agreement"].to_list() == [0.5, 0.5, 1.0]
+    assert found["to"].to_list() == pytest.approx([0.02, 0.4, 0.9])
+
+
+def test_judges_are_each_others_ceiling():
+    scores = scores_of(np.array([[0.2], [0.2]]))
+    votes = [("q0", "x", "j1"), ("q0", "x", "j2"), ("q0", "y", "j3"), ("q1", "x", "j1"), ("q1", "tie", "j2")]
+    table = [{"query": q, "a": "x", "b": "y", "winner": w, "judge": j} for q, w, j in votes]
+    # q0: six ordered pairs, two of which agree; q1: the judge with a preference meets a tie, a half
+    assert rd.agreement_with_people(scores, table).ceiling == pytest.approx((2 + 0.5) / 7)
+    assert rd.agreement_with_people(scores, said(["x", "x"])).ceiling is None
+
+
+@pytest.mark.parametrize("queries", [40, 150])
+def test_intervals_hold_the_true_agreement_and_its_difference(queries):
+    """Measures that see people's taste through noise: their true agreement is known from many queries."""
+
+    def draw(rng, n):
+        taste = rng.normal(size=n)
+        apart = np.stack([taste + rng.normal(size=n), taste + 2 * rng.normal(size=n)], axis=1) / 20
+        return scores_of(np.clip(apart, -0.5, 0.5)), said(np.where(taste > 0, "x", "y"))
+
+    truth = rd.agreement_with_people(*draw(np.random.default_rng(99), 40_000), resamples=20).agreement
+    held, apart = [], []
+    for seed in range(60):
+        found = rd.agreement_with_people(*draw(np.random.default_rng([queries, seed]), queries), resamples=200)
+        table, sides = found.to_polars(), found.between().row(0, named=True)
+        held += ((table["low"].to_numpy() <= truth) & (truth <= table["high"].to_numpy())).tolist()
+        apart.append(sides["low"] <= truth[0] - truth[1] <= sides["high"])
+    assert np.mean(held) >= 0.87
+    assert np.mean(apart) >= 0.85
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"winner": "z"}, "row 0 has winner 'z'; expected 'x', 'y' or tie"),
+        ({"a": "xx"}, "row 0 names system 'xx', which was not scored; did you mean x"),
+        ({"winner": "tie"}, "no verdict prefers"),
+        ({"query": ""}, "row 0 has no query"),
+    ],
+)
+def test_wrong_verdicts_are_refused(change, message):
+    scores = scores_of(np.array([[0.2]]))
+    with pytest.raises(rd.DataError, match=message):
+        rd.agreement_with_people(scores, [{**said(["x"])[0], **change}])
+
+
+def test_what_was_not_scored_is_said():
+    scores = scores_of(np.full((40, 1), 0.2))
+    found = rd.agreement_with_people(scores, said(["x"] * 45))
+    assert found.remarks == ("5 of 45 verdicts are on queries that were not scored",)
+    few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
+    assert any("verdicts on 1 queries are few" in line for line in few.remarks)
