@@ -31,8 +31,9 @@ SEEDED = {
     "tiers",
     "next_pairs",
     "evaluate_with_doubt",
+    "collect",
 }
-DRAWN = {"summarise", "diagnose"}
+DRAWN = {"summarise", "diagnose", "collect"}
 
 
 def made():
@@ -61,6 +62,7 @@ def made():
         "strengths": fit,
         "tiers": rd.tiers(fit, seed=7),
         "next_pairs": rd.next_pairs(judged, 2, seed=7),
+        "collect": rd.collect(lambda query, a, b: a, {ODD: ["a", ODD, "c"]}, budget=2, seed=7),
         "summarise": rd.summarise(rd.tiers(fit)),
         "diagnose": judged.diagnostics(),
         "workers": rd.strengths(judged, "crowd-bt").workers,

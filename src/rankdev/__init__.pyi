@@ -20,6 +20,9 @@ from rankdev.formats import read_run as read_run
 from rankdev.formats import write_references as write_references
 from rankdev.formats import write_run as write_run
 from rankdev.formats.preferences import read_preferences as read_preferences
+from rankdev.judging import Collected as Collected
+from rankdev.judging import JudgeError as JudgeError
+from rankdev.judging import collect as collect
 from rankdev.learning.weights_from_clicks import ClickWeights as ClickWeights
 from rankdev.learning.weights_from_clicks import weights_from_clicks as weights_from_clicks
 from rankdev.measures import parse as parse

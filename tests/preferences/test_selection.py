@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
-from rankdev.preferences.selection import STRATEGIES, information
+from rankdev.preferences.candidates import information
+from rankdev.preferences.selection import STRATEGIES
 
 from .simulate import every_pair
 

@@ -40,6 +40,7 @@ class _Query:
         half = rng.standard_normal((DRAWS // 2, len(wins)))
         self.noise = np.concatenate([half, -half])  # the same for every refit, so that choices change little
         self.i, self.j = np.triu_indices(len(wins), 1)
+        self.closed = np.zeros(len(self.i), bool)
         self.strength = np.zeros(len(wins))
         self.learn()
 
@@ -64,7 +65,8 @@ class _Query:
         off = self.chance - self.chance.mean(axis=0)
         apart = self.scores[:, best] - self.scores[:, other]
         noise = self.chance.mean(axis=0) * (1 - self.chance.mean(axis=0))
-        return np.asarray((off.T @ (apart - apart.mean()) / DRAWS) ** 2 / np.maximum(noise, 1e-12))
+        value = (off.T @ (apart - apart.mean()) / DRAWS) ** 2 / np.maximum(noise, 1e-12)
+        return np.where(self.closed, -1.0, value)
 
     def expect(self, k: int) -> None:
         """Reckon with an answer to pair k before it is given: take off what it will explain."""
@@ -113,30 +115,39 @@ class Decision:
         """Say which system leads, by how much, and with what probability it is better than the next."""
         from scipy.special import ndtr
 
-        totals = np.sum([query.scores.mean(axis=0) for query in self._queries], axis=0)
-        best, other = (int(k) for k in np.argsort(-totals, kind="stable")[:2])
-        variance = sum(float((query.scores[:, best] - query.scores[:, other]).var()) for query in self._queries)
-        apart = float(totals[best] - totals[other])
+        best, other, apart, variance = self._lead()
         sure = float(ndtr(apart / np.sqrt(variance))) if variance > 0 else (1.0 if apart > 0 else 0.5)
         return Verdict(best, other, apart / len(self._queries), sure)
 
-    def ask(self) -> tuple[str, str, str]:
-        """Name the query and the pair whose answer is expected to tell most about the two leading systems."""
-        number, k, _ = self._best()
-        return self._named(number, k)
+    def ask(self) -> tuple[str, str, str] | None:
+        """Name the query and the pair whose answer is expected to tell most about the two leading systems.
 
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False) -> None:
-        """Take an answer."""
-        if query not in self.preferences.queries:
-            raise UsageError(f"no query {shown(query)} among those to decide on")
-        number = self.preferences.queries.index(query)
-        start, stop = self.preferences.starts[number : number + 2]
-        items = self.preferences.items[start:stop]
-        if winner == loser or not {winner, loser} <= set(items):
-            raise UsageError(f"query {query!r}: expected two of its items; got {shown(winner)} and {shown(loser)}")
-        i, j = items.index(winner), items.index(loser)
-        self._queries[number].wins[i, j] += 0.5 if tie else 1.0
-        self._queries[number].wins[j, i] += 0.5 if tie else 0.0
+        None where all pairs are closed.
+        """
+        number, k, value = self._best()
+        return self._named(number, k) if value >= 0 else None
+
+    def left(self, sure: float) -> float:
+        """Estimate how many answers make the verdict sure, did each tell as much as the next; may be infinite."""
+        from scipy.special import ndtri
+
+        _, _, apart, variance = self._lead()
+        excess = variance - (apart / float(ndtri(sure))) ** 2
+        value = self._best()[2]
+        return 0.0 if excess <= 0 else excess / value if value > 0 else np.inf
+
+    def close(self, query: str, a: str, b: str, *, closed: bool = True) -> None:
+        """Never ask a pair again; ``closed=False`` opens it."""
+        number, i, j = self._places(query, a, b)
+        mine = self._queries[number]
+        mine.closed[(mine.i == min(i, j)) & (mine.j == max(i, j))] = closed
+        self._values[number] = None
+
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1.0) -> None:
+        """Take an answer; ``times=-1`` takes it back."""
+        number, i, j = self._places(query, winner, loser)
+        self._queries[number].wins[i, j] += 0.5 * times if tie else times
+        self._queries[number].wins[j, i] += 0.5 * times if tie else 0.0
         self._queries[number].learn()
         self._values[number] = None
 
@@ -147,6 +158,24 @@ class Decision:
             yield *self._named(number, k), value
             self._queries[number].expect(k)
             self._values[number] = None
+
+    def _lead(self) -> tuple[int, int, float, float]:
+        """The two leading systems, the expected difference of their totals, and its variance."""
+        totals = np.sum([query.scores.mean(axis=0) for query in self._queries], axis=0)
+        best, other = (int(k) for k in np.argsort(-totals, kind="stable")[:2])
+        variance = sum(float((query.scores[:, best] - query.scores[:, other]).var()) for query in self._queries)
+        apart = float(totals[best] - totals[other])
+        return best, other, apart, variance
+
+    def _places(self, query: str, a: str, b: str) -> tuple[int, int, int]:
+        if query not in self.preferences.queries:
+            raise UsageError(f"no query {shown(query)} among those to decide on")
+        number = self.preferences.queries.index(query)
+        start, stop = self.preferences.starts[number : number + 2]
+        items = self.preferences.items[start:stop]
+        if a == b or not {a, b} <= set(items):
+            raise UsageError(f"query {query!r}: expected two of its items; got {shown(a)} and {shown(b)}")
+        return number, items.index(a), items.index(b)
 
     def _named(self, number: int, k: int) -> tuple[str, str, str]:
         query, start = self._queries[number], self.preferences.starts[number]

@@ -13,6 +13,7 @@ from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.build import as_preferences
+from rankdev.preferences.candidates import CANDIDATES, Candidates
 from rankdev.preferences.deciding import Decision, Scorer
 from rankdev.preferences.models import Options
 from rankdev.preferences.preferences import Preferences
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy", "decide")
-CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
-AT_A_TIME = 64  # pairs looked at again in one go
-CELLS = 4_000_000  # numbers held at once while all pairs are weighed
-NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,75 +52,6 @@ class NextPairs(Result):
 
         schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
         return pl.DataFrame(self.rows, schema=schema, orient="row")
-
-
-class _Query:
-    """The candidate pairs of one query, their worth, and what is known about its strengths.
-
-    Asking a pair never makes another one worth more, so a worth once computed is a bound: only the pairs whose
-    bound is highest are looked at again (lazy greedy choice).
-    """
-
-    def __init__(
-        self,
-        strengths: Floats,
-        factor: Floats,
-        strategy: str,
-        rng: np.random.Generator,
-        asked: Ints,
-        grades: Floats | None,
-    ) -> None:
-        self.strengths, self.factor = strengths, factor
-        self.i, self.j = _candidates(len(strengths), rng)
-        self.asked = asked[self.i * len(strengths) + self.j] if len(asked) else np.zeros(len(self.i), int)
-        noise = rng.random(len(self.i))
-        place = np.empty(len(strengths))
-        place[np.argsort(-strengths, kind="stable")] = np.arange(1, len(strengths) + 1)
-        self.top = 1 / np.sqrt(place[self.i] * place[self.j]) if strategy == "top-heavy" else np.ones(len(self.i))
-        self.fixed: Floats | None = None
-        if strategy == "random":
-            self.fixed = noise
-        elif strategy == "grade-prior" and grades is not None:
-            # within a grade before across, higher grades before lower
-            a, b = grades[self.i], grades[self.j]
-            self.fixed = np.empty(len(a))
-            self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
-        self.bound = np.concatenate(
-            [np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // max(1, factor.shape[1])))]
-        )
-
-    def worth(self, k: Any) -> Floats:
-        """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
-        return self.gains(k) * self.top[k] if self.fixed is None else self.fixed[k] - self.asked[k]
-
-    def gains(self, k: Any) -> Floats:
-        """Expected information of pairs' answers, in bits, were the strengths as uncertain as fitted."""
-        i, j = self.i[k], self.j[k]
-        between = self.factor[i] - self.factor[j]
-        return information(self.strengths[i] - self.strengths[j], (between**2).sum(axis=1))
-
-    def best(self) -> tuple[float, int]:
-        """Give the worth of the pair that is wanted most, and the pair."""
-        while True:
-            top = np.sort(np.argpartition(-self.bound, min(AT_A_TIME, len(self.bound)) - 1)[:AT_A_TIME])
-            self.bound[top] = self.worth(top)
-            first = int(top[np.argmax(self.bound[top])])
-            if self.bound[first] >= self.bound.max():
-                return float(self.bound[first]), first
-
-    def ask(self, k: int) -> None:
-        """Reckon with an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
-        self.asked[k] += 1
-        v = self.factor[self.i[k]] - self.factor[self.j[k]]
-        d = self.strengths[self.i[k]] - self.strengths[self.j[k]]
-        size, h = v @ v, 0.25 / np.cosh(d / 2) ** 2
-        if size > 0:
-            shrink = (1 - 1 / np.sqrt(1 + h * size)) / size
-            self.factor = self.factor - shrink * np.outer(self.factor @ v, v)
-
-
-def _chunks(n: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + max(1, size)) for start in range(0, n, max(1, size)))
 
 
 def next_pairs(
@@ -163,7 +91,7 @@ def next_pairs(
     for number, query in enumerate(judged.queries):
         block = slice(starts[number], starts[number + 1])
         graded = _grades(judged, query, block, grades) if grades is not None else None
-        queries.append(_Query(fit.values[block], factors[number], strategy, rng, asked[number], graded))
+        queries.append(Candidates(fit.values[block], factors[number], strategy, rng, asked[number], graded))
     rows = [
         (judged.queries[q], judged.items[starts[q] + a], judged.items[starts[q] + b], gain)
         for q, a, b, gain in _pick(queries, budget)
@@ -171,20 +99,7 @@ def next_pairs(
     return NextPairs(rows, budget, strategy, seed)
 
 
-def information(mean: Floats, variance: Floats) -> Floats:
-    """Mutual information, in bits, between an answer and a strength difference N(mean, variance)."""
-    d = mean[:, None] + np.sqrt(variance)[:, None] * NODES
-    chance = 0.5 + 0.5 * np.tanh(d / 2)
-    weights = NODE_WEIGHTS / NODE_WEIGHTS.sum()
-    return np.maximum(_entropy(chance @ weights) - _entropy(chance) @ weights, 0.0)
-
-
-def _entropy(p: Floats) -> Floats:
-    p = np.clip(p, 1e-12, 1 - 1e-12)
-    return np.asarray(-(p * np.log2(p) + (1 - p) * np.log2(1 - p)))
-
-
-def _pick(queries: list[_Query], budget: int) -> Iterator[tuple[int, int, int, float]]:
+def _pick(queries: list[Candidates], budget: int) -> Iterator[tuple[int, int, int, float]]:
     best = [query.best() if len(query.i) else (-np.inf, 0) for query in queries]
     if all(worth == -np.inf for worth, _ in best):
         raise DataError("no pairs to ask: no query has two items")
@@ -194,15 +109,6 @@ def _pick(queries: list[_Query], budget: int) -> Iterator[tuple[int, int, int, f
         yield q, int(query.i[k]), int(query.j[k]), float(query.gains(np.array([k]))[0])
         query.ask(k)
         best[q] = query.best()
-
-
-def _candidates(n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    if n * (n - 1) // 2 <= CANDIDATES:
-        return np.triu_indices(n, 1)
-    a = rng.integers(n, size=CANDIDATES)
-    b = (a + 1 + rng.integers(n - 1, size=CANDIDATES)) % n
-    pairs = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)]), axis=1)
-    return pairs[0], pairs[1]
 
 
 def _asked(judged: Preferences) -> list[Ints]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from rankdev.judging import Collected
 from rankdev.preferences import JudgeAgreement, PositionBias
+from rankdev.reporting.cells import counted
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table
 
@@ -31,3 +33,16 @@ def position_report(found: PositionBias) -> Report:
 def swapped_note(found: PositionBias) -> str:
     """Say how many pairs were judged in both orders, and how often the order decided."""
     return f"{found.swapped:,} pairs were judged in both orders; in {found.changed:,} the answer changed with the order"
+
+
+@reports(Collected)
+def collected_report(found: Collected) -> Report:
+    """Say what was asked, why it ended and what came out; a row per query."""
+    lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
+    if found.verdict is not None:
+        better = found.verdict
+        lines.append(
+            f"{better.system} is better than {better.other} with probability {better.probability:.3f};"
+            f" {better.measure} differs by {better.difference:.4f}."
+        )
+    return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)

@@ -1,0 +1,153 @@
+"""How many judgments are needed: `python -m benchmarks.preferences.judgments_needed docs/images/judgments-needed.png`.
+
+30 queries of 12 items with normal strengths (standard deviation 1.5); answers by Bradley and Terry's model. First, two
+systems of a known difference: judgments until one is better with probability .95. Then eight systems: how well their
+order is known after so many judgments, beside grades of all items.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from rankdev.judging.pool import Pool
+from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule
+from rankdev.judging.system_scores import SystemScores
+
+QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
+NAMES = [f"d{k}" for k in range(ITEMS)]
+POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
+STRATEGIES = {"random": "random", "information": "order", "top-heavy": "top", "decide": "decide"}
+COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
+MOST, REPEATS = 1500, 100
+STEPS = np.arange(50, MOST + 1, 50)
+
+
+def world(noises: list[float], seed: int) -> tuple[np.ndarray, SystemScores, np.ndarray, np.random.Generator]:
+    """True strengths, systems that rank by them with more or less noise, and the systems' true mean scores."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(size=(QUERIES, ITEMS)) * SPREAD
+    runs = {
+        f"s{number}": {
+            query: [NAMES[k] for k in np.argsort(-(row + noise * rng.normal(size=ITEMS)))]
+            for query, row in zip(POOL.items, strength, strict=True)
+        }
+        for number, noise in enumerate(noises)
+    }
+    scores = SystemScores.of(POOL.items, runs, MEASURE)
+    return strength, scores, means(scores, strength), rng
+
+
+def means(scores: SystemScores, values: np.ndarray) -> np.ndarray:
+    """Mean score of each system if items are ordered by some values."""
+    orders = np.argsort(-values, axis=1, kind="stable")
+    return np.mean([scores(query, orders[q : q + 1])[0] for q, query in enumerate(POOL.items)], axis=0)
+
+
+def chooser(strategy: str, scores: SystemScores, seed: int) -> Any:
+    if strategy == "decide":
+        return DecisionSeeker(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
+    rule = Rule(sure=1 - 1e-9, indifference=1e-6, top=5 if strategy == "top-heavy" else None)  # never stops
+    repeats = 1 if strategy == "random" else REPEATS
+    return OrderSeeker(POOL, rule, repeats=repeats, seed=seed, strategy=strategy)
+
+
+def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: float) -> tuple[str, str, str]:
+    query, a, b = ask.ask()
+    row = strength[list(POOL.items).index(query)]
+    chance = 1 / (1 + np.exp(row[NAMES.index(b)] - row[NAMES.index(a)]))
+    won = rng.random() < (0.5 if rng.random() < lapses else chance)
+    return (query, a, b) if won else (query, b, a)
+
+
+def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) -> tuple[int, bool, float]:
+    """Judgments until the verdict is sure, whether it is right, and the true difference."""
+    strength, scores, truth, rng = world(noises, seed)
+    verdicts = DecisionSeeker(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
+    ask = verdicts if strategy == "decide" else chooser(strategy, scores, seed)
+    count = 0
+    while verdicts.unsettled() and count < MOST:
+        answer = answered(ask, strength, rng, lapses)
+        for seeker in {id(ask): ask, id(verdicts): verdicts}.values():
+            seeker.tell(*answer)
+        count += 1
+    right = verdicts.verdict().best == int(np.argmax(truth))
+    return count, right, abs(float(truth[0] - truth[1]))
+
+
+def decisions(worlds: int) -> None:
+    for noises, lapses in (([0.3, 2.5], 0.0), ([0.8, 1.8], 0.0), ([0.8, 1.3], 0.0), ([0.8, 1.8], 0.2)):
+        line = []
+        for strategy in ("random", "information", "decide"):
+            found = [until_decided(strategy, noises, seed, lapses) for seed in range(worlds)]
+            counts = [count for count, _, _ in found]
+            open_ = sum(count == MOST for count in counts)
+            wrong = sum(not right for count, right, _ in found if count < MOST)
+            difference = np.mean([d for _, _, d in found])
+            line.append(f"{strategy} {np.median(counts):.0f} ({open_} undecided at {MOST}, {wrong} wrong)")
+        print(f"mean difference {difference:.3f}, lapses {lapses:.0%}: " + "; ".join(line), flush=True)
+
+
+def curve(strategy: str, seed: int) -> list[tuple[float, bool, float]]:
+    """After each step: τ of the order of systems, whether the best is found, and τ of the order of items."""
+    noises = np.linspace(0.6, 2.4, 8).tolist()
+    strength, scores, truth, rng = world(noises, seed)
+    ask, learn = chooser(strategy, scores, seed), OrderSeeker(POOL, Rule(), repeats=REPEATS, seed=seed)
+    found = []
+    for count in range(1, MOST + 1):
+        answer = answered(ask, strength, rng, 0.0)
+        ask.tell(*answer)
+        if strategy != "decide":
+            learn = ask
+        else:
+            learn.tell(*answer)
+        if count in STEPS:
+            fitted = np.array([state.strength for state in learn.queries.values()])
+            own = means(scores, fitted)
+            items = np.mean([np.nan_to_num(kendalltau(*rows).statistic) for rows in zip(fitted, strength, strict=True)])
+            found.append((kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth)), items))
+    return found
+
+
+def graded(seed: int) -> tuple[float, bool]:
+    """The same by grades of four levels, given with noise to all items, ties broken in favour of no system."""
+    noises = np.linspace(0.6, 2.4, 8).tolist()
+    strength, scores, truth, rng = world(noises, seed)
+    grades = np.digitize(strength + rng.normal(size=strength.shape) * 0.75, [-1.5, 0.0, 1.5])
+    own = np.mean([means(scores, grades + 1e-3 * rng.normal(size=grades.shape)) for _ in range(50)], axis=0)
+    return kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth))
+
+
+def main() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+    decisions(worlds)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for strategy in STRATEGIES:
+        mean = np.mean([curve(strategy, 100 + seed) for seed in range(worlds)], axis=0)
+        for axis, column in zip(axes, mean.T, strict=False):
+            axis.plot(STEPS, column, label=strategy, color=COLOURS[strategy], lw=1.8)
+        at = {count: mean[list(STEPS).index(count)].round(2).tolist() for count in (150, 300, 600, 1500)}
+        print(f"{strategy}: τ of systems, best found, τ of items: {at}", flush=True)
+    tau, best = np.mean([graded(100 + seed) for seed in range(worlds)], axis=0)
+    print(f"grades: {QUERIES * ITEMS} grades, τ of systems {tau:.2f}, best found {best:.2f}")
+    for axis, value, title in zip(axes, (tau, best), ("order of eight systems", "best system found"), strict=True):
+        axis.plot([QUERIES * ITEMS], [value], "k*", ms=11, label="grades of all items")
+        axis.set(title=title, xlabel="judgments, 30 queries of 12 items", ylim=(None, 1.02))
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("Kendall τ with the truth")
+    axes[1].set_ylabel("share of worlds")
+    axes[0].legend(frameon=False, loc="lower right")
+    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "judgments-needed.png", dpi=130)
+
+
+if __name__ == "__main__":
+    main()

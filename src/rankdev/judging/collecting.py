@@ -1,0 +1,272 @@
+"""The loop: choose a pair, ask the judge, learn, until the budget is spent or the goal is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.judging.answers import Answer, AnswerFile
+from rankdev.judging.pool import Pair, Pool
+from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule, Seeker
+from rankdev.judging.system_scores import SystemScores
+from rankdev.measures import Measure
+from rankdev.preferences import Preferences, references_from_preferences
+from rankdev.results import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankdev.references.references import References
+
+GOALS = ("order", "top", "decide")
+
+
+@dataclass(frozen=True)
+class Better:
+    """The system that leads, the next, the expected difference of their means, and the probability that it leads."""
+
+    system: str
+    other: str
+    measure: str
+    difference: float
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Collected(Result):
+    """What a judge was asked and answered, and why the loop stopped; ``verdict`` where the goal was a decision."""
+
+    pool: Pool = field(repr=False)
+    answers: tuple[Answer, ...] = field(repr=False)
+    stopped: str
+    goal: str
+    budget: int | None
+    repeats: int
+    sure: float
+    seed: int
+    unsettled: tuple[str, ...] = field(default=(), repr=False)
+    verdict: Better | None = None
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("goal", "budget", "repeats", "sure", "seed")
+
+    @property
+    def asked(self) -> int:
+        """How many questions were asked, those of an earlier call with the same file included."""
+        return len(self.answers)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """The answers; with what the grades say, where the loop started from grades."""
+        records = [answer.record() for answer in self.answers]
+        if not records:
+            return self.pool.start()
+        judged = Preferences.from_rows(records, items=self.pool.items)
+        return judged if self.pool.grades is None else judged.with_grades(self.pool.grades)
+
+    @cached_property
+    def references(self) -> References:
+        """References made of the preferences; items that no answer connects with the others are left out."""
+        judged = self.preferences
+        compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
+        if not compared:
+            raise DataError("no references yet: nothing was asked")
+        return references_from_preferences(judged.select(compared), disconnected="largest", seed=self.seed)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per question, in the order asked: query, first, second (as shown), winner (null: equal)."""
+        import polars as pl
+
+        rows = [
+            (a.query, a.first, a.loser if a.first == a.winner else a.winner, None if a.tie else a.winner)
+            for a in self.answers
+        ]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
+
+    def summary(self) -> pl.DataFrame:
+        """One row per query: query, items, asked, settled."""
+        import polars as pl
+
+        asked = [answer.query for answer in self.answers]
+        rows = [(q, len(items), asked.count(q), q not in self.unsettled) for q, items in self.pool.items.items()]
+        names = {"query": pl.String, "items": pl.Int64, "asked": pl.Int64, "settled": pl.Boolean}
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+
+class JudgeError(DataError):
+    """A judge that failed, or gave an answer that is none; ``collected`` has all answers before."""
+
+    def __init__(self, message: str, collected: Collected | None = None) -> None:
+        super().__init__(message)
+        self.collected = collected
+
+
+def collect(
+    judge: Callable[[Any, Any, Any], Any],
+    items: Any,
+    *,
+    budget: int | None = None,
+    goal: str = "order",
+    top: int = 5,
+    runs: Any = None,
+    measure: str | Measure | None = None,
+    repeats: int = 1,
+    sure: float = 0.95,
+    indifference: float = 0.1,
+    file: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+) -> Collected:
+    """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
+
+    ``judge(query, a, b)`` gives a, b, or None for equally good. ``items`` are ``{query: [item, …]}``, or grades
+    ``{query: {item: grade}}`` to start from. The pair is chosen whose answer is expected to tell most: about the order
+    (``goal="order"``), about the first ``top`` places (``"top"``), or about which of the systems in ``runs`` is better
+    by ``measure`` (``"decide"``). Which of the two is shown first is random; a pair is asked ``repeats`` times at most,
+    each time the other way round.
+
+    The loop stops where the budget is spent, where no pair is left, or where the goal is reached. An order is settled
+    where each item is better than the next with probability ``sure``, or where the two are equal: the better one wins
+    with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
+    probability ``sure``.
+
+    With ``file`` every answer is on the disk before the next question; call again with the same file to go on.
+
+    >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
+    >>> found.asked, found.stopped
+    (13, 'order settled')
+    >>> dict(found.references["q"])
+    {'a': 1, 'b': 2, 'c': 3}
+    """
+    _check(judge, budget, goal, repeats)
+    pool = Pool.of(items)
+    rule = Rule(check_number("sure", sure, 0.5, 1), check_number("indifference", indifference, 0, 0.5))
+    seeker: Seeker
+    systems = None
+    if goal == "decide":
+        if measure is None:
+            raise UsageError("goal 'decide' needs runs={system: run} of two or more systems, and a measure")
+        systems = SystemScores.of(pool.items, runs, measure)
+        seeker = DecisionSeeker(pool, systems, rule.sure, repeats=repeats, seed=seed)
+    else:
+        if runs is not None or measure is not None:
+            raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
+        places = check_whole("top", top, 1) if goal == "top" else None
+        seeker = OrderSeeker(pool, Rule(rule.sure, rule.indifference, places), repeats=repeats, seed=seed)
+    answers = AnswerFile(file, pool) if file is not None else None
+    loop = _Loop(judge, pool, seeker, answers, seed)
+
+    def result(stopped: str) -> Collected:
+        verdict = _verdict(seeker, systems)
+        unsettled = tuple(seeker.unsettled())
+        parts = (pool, tuple(loop.answers), stopped, goal, budget, repeats, rule.sure, seed, unsettled, verdict)
+        return Collected(*parts, _remarks(pool, loop.answers))
+
+    reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
+    try:
+        while budget is None or len(loop.answers) < budget:
+            if not seeker.unsettled():
+                return result(reached)
+            pair = seeker.ask()
+            if pair is None:
+                return result("no pair left to ask")
+            try:
+                loop.put(pair)
+            except _NoAnswerError as error:
+                raise JudgeError(str(error), result("the judge gave no answer")) from error.__cause__
+        return result("budget spent" if seeker.unsettled() else reached)
+    finally:
+        if answers is not None:
+            answers.close()
+
+
+class _NoAnswerError(Exception):
+    """The judge failed, or said something else than it was asked."""
+
+
+class _Loop:
+    """Puts questions to the judge; the order of presentation depends on the seed and the number of the question."""
+
+    def __init__(
+        self, judge: Callable[[Any, Any, Any], Any], pool: Pool, seeker: Seeker, file: AnswerFile | None, seed: int
+    ) -> None:
+        self.judge, self.pool, self.seeker, self.file, self.seed = judge, pool, seeker, file, seed
+        self.answers: list[Answer] = []
+        self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
+        for answer in file.before if file else ():
+            self._learn(answer)
+
+    def put(self, pair: Pair) -> None:
+        """Ask one question, keep the answer, and learn from it."""
+        query, first, second = self._presented(*pair)
+        given = self.pool.given
+        asked = given[query, first], given[query, second]
+        try:
+            said = self.judge(given[query,], *asked)
+        except Exception as error:
+            kept = self._kept()
+            raise _NoAnswerError(
+                f"query {query!r}, {first!r} or {second!r}: the judge failed ({type(error).__name__}: {error}); {kept}"
+            ) from error
+        if not (said is None or (isinstance(said, str | Integral) and not isinstance(said, bool) and said in asked)):
+            raise _NoAnswerError(
+                f"query {query!r}: the judge said {shown(said)}; expected {shown(asked[0])}, {shown(asked[1])} or None"
+                f" for equally good; {self._kept()}"
+            )
+        winner, loser = (second, first) if said is not None and said == asked[1] else (first, second)
+        answer = Answer(query, winner, loser, said is None, first)
+        if self.file is not None:
+            self.file.add(answer)
+        self._learn(answer)
+
+    def _presented(self, query: str, a: str, b: str) -> Pair:
+        before = self.shown.get((query, frozenset((a, b))))
+        turned = before == a if before else np.random.default_rng((self.seed, len(self.answers))).random() < 0.5
+        return (query, b, a) if turned else (query, a, b)
+
+    def _learn(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
+        self.seeker.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
+
+    def _kept(self) -> str:
+        count = len(self.answers)
+        where = "the error's collected" if self.file is None else str(self.file.path)
+        return f"{count:,} answers before are in {where}" if count else "nothing was answered before"
+
+
+def _verdict(seeker: Seeker, systems: SystemScores | None) -> Better | None:
+    if systems is None or not isinstance(seeker, DecisionSeeker):
+        return None
+    found = seeker.verdict()
+    names = systems.systems
+    return Better(names[found.best], names[found.other], str(systems.measure), found.difference, found.probability)
+
+
+def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
+    """Say which items no answer connects with the others."""
+    records = [answer.record() for answer in answers]
+    if pool.grades is not None or not records:
+        return ()
+    judged = Preferences.from_rows(records, items=pool.items)
+    kept = judged.select({answer.query for answer in answers}).largest_groups()
+    lost = len(judged.items) - len(kept.items)
+    if not lost:
+        return ()
+    return (f"{lost:,} of {len(judged.items):,} items were not compared with the others; references leave them out.",)
+
+
+def _check(judge: object, budget: int | None, goal: str, repeats: int) -> None:
+    if not callable(judge):
+        raise UsageError(f"judge must be a function of a query and two items; got {shown(judge)}")
+    check_choice("goal", goal, GOALS)
+    check_whole("repeats", repeats, 1)
+    if budget is not None:
+        check_whole("budget", budget, 1)

@@ -1,0 +1,127 @@
+"""The pairs of one query that could be asked, and what each answer is expected to teach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rankdev.arrays import Floats, Ints
+
+CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
+AT_A_TIME = 64  # pairs looked at again in one go
+CELLS = 4_000_000  # numbers held at once while all pairs are weighed
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+
+
+class Candidates:
+    """The candidate pairs of one query, their worth, and what is known about its strengths.
+
+    Asking a pair never makes another one worth more, so a worth once computed is a bound: only the pairs whose
+    bound is highest are looked at again (lazy greedy choice).
+    """
+
+    def __init__(
+        self,
+        strengths: Floats,
+        factor: Floats,
+        strategy: str,
+        rng: np.random.Generator,
+        asked: Ints,
+        grades: Floats | None,
+    ) -> None:
+        self.strengths, self.factor = strengths, factor
+        self.i, self.j = _candidates(len(strengths), rng)
+        self.asked = asked[self.i * len(strengths) + self.j] if len(asked) else np.zeros(len(self.i), int)
+        noise = rng.random(len(self.i))
+        place = np.empty(len(strengths))
+        place[np.argsort(-strengths, kind="stable")] = np.arange(1, len(strengths) + 1)
+        self.top = 1 / np.sqrt(place[self.i] * place[self.j]) if strategy == "top-heavy" else np.ones(len(self.i))
+        self.fixed: Floats | None = None
+        if strategy == "random":
+            self.fixed = noise
+        elif strategy == "grade-prior" and grades is not None:
+            # within a grade before across, higher grades before lower
+            a, b = grades[self.i], grades[self.j]
+            self.fixed = np.empty(len(a))
+            self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
+        self.bound = np.concatenate(
+            [np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // max(1, factor.shape[1])))]
+        )
+
+    def worth(self, k: Any) -> Floats:
+        """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
+        return self.gains(k) * self.top[k] if self.fixed is None else self.fixed[k] - self.asked[k]
+
+    def gains(self, k: Any) -> Floats:
+        """Expected information of pairs' answers, in bits, were the strengths as uncertain as fitted."""
+        i, j = self.i[k], self.j[k]
+        between = self.factor[i] - self.factor[j]
+        return information(self.strengths[i] - self.strengths[j], (between**2).sum(axis=1))
+
+    def best(self) -> tuple[float, int]:
+        """Give the worth of the pair that is wanted most, and the pair; minus infinity where none is open."""
+        while len(self.bound) and self.bound.max() > -np.inf:
+            top = np.sort(np.argpartition(-self.bound, min(AT_A_TIME, len(self.bound)) - 1)[:AT_A_TIME])
+            top = top[self.bound[top] > -np.inf]
+            self.bound[top] = self.worth(top)
+            first = int(top[np.argmax(self.bound[top])])
+            if self.bound[first] >= self.bound.max():
+                return float(self.bound[first]), first
+        return -np.inf, 0
+
+    def find(self, i: Ints, j: Ints) -> Ints:
+        """Number the pairs of items i < j among the candidates; those that are not among them are left out."""
+        codes, wanted = self.i * len(self.strengths) + self.j, i * len(self.strengths) + j
+        found = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        return found[codes[found] == wanted]
+
+    def close(self, pairs: Ints) -> None:
+        """Never choose some pairs."""
+        self.bound[pairs] = -np.inf
+
+    @contextmanager
+    def without(self, pairs: Ints) -> Iterator[None]:
+        """Leave some pairs out of one choice."""
+        kept = self.bound[pairs]
+        self.close(pairs)
+        yield
+        self.bound[pairs] = kept
+
+    def ask(self, k: int) -> None:
+        """Reckon with an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
+        self.asked[k] += 1
+        v = self.factor[self.i[k]] - self.factor[self.j[k]]
+        d = self.strengths[self.i[k]] - self.strengths[self.j[k]]
+        size, h = v @ v, 0.25 / np.cosh(d / 2) ** 2
+        if size > 0:
+            shrink = (1 - 1 / np.sqrt(1 + h * size)) / size
+            self.factor = self.factor - shrink * np.outer(self.factor @ v, v)
+
+
+def information(mean: Floats, variance: Floats) -> Floats:
+    """Mutual information, in bits, between an answer and a strength difference N(mean, variance)."""
+    d = mean[:, None] + np.sqrt(variance)[:, None] * NODES
+    chance = 0.5 + 0.5 * np.tanh(d / 2)
+    weights = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+    return np.maximum(_entropy(chance @ weights) - _entropy(chance) @ weights, 0.0)
+
+
+def _entropy(p: Floats) -> Floats:
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.asarray(-(p * np.log2(p) + (1 - p) * np.log2(1 - p)))
+
+
+def _chunks(n: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + max(1, size)) for start in range(0, n, max(1, size)))
+
+
+def _candidates(n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    if n * (n - 1) // 2 <= CANDIDATES:
+        return np.triu_indices(n, 1)
+    a = rng.integers(n, size=CANDIDATES)
+    b = (a + 1 + rng.integers(n - 1, size=CANDIDATES)) % n
+    pairs = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)]), axis=1)
+    return pairs[0], pairs[1]

@@ -1,0 +1,301 @@
+"""The loop asks few questions, keeps every answer, and stops by rule."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.judging.pool import Pool
+from rankdev.judging.seeking import OrderSeeker, Rule
+from rankdev.judging.system_scores import SystemScores
+from rankdev.preferences.models import Options
+from rankdev.preferences.strengths import fit_model
+
+LETTERS = list("hcafbgde")
+
+
+def alphabetical(query, a, b):
+    return min(a, b)
+
+
+def noisy(strength, seed):
+    """A judge by Bradley and Terry's model."""
+    rng = np.random.default_rng(seed)
+
+    def judge(query, a, b):
+        return a if rng.random() < 1 / (1 + np.exp(strength[query][b] - strength[query][a])) else b
+
+    return judge
+
+
+def drawn(queries, items, seed, spread=1.5):
+    rng = np.random.default_rng(seed)
+    return {f"q{q}": {f"d{k}": float(x) for k, x in enumerate(rng.normal(size=items) * spread)} for q in range(queries)}
+
+
+def test_a_consistent_judge_gives_the_order():
+    found = rd.collect(alphabetical, {"q": LETTERS})
+    fit = rd.strengths(found.preferences, "consistent")
+    assert fit.ordered_items()["q"] == sorted(LETTERS)
+    assert found.asked == len(found.preferences) <= 28
+    assert found.stopped in ("order settled", "no pair left to ask")
+
+
+def test_the_budget_is_kept_and_no_pair_is_asked_twice():
+    found = rd.collect(alphabetical, {"q": LETTERS, "r": LETTERS[:3]}, budget=12)
+    assert (found.asked, found.stopped) == (12, "budget spent")
+    pairs = Counter(
+        (query, *sorted(pair)) for query, *pair in found.to_polars().select("query", "first", "second").rows()
+    )
+    assert max(pairs.values()) == 1
+
+
+def test_repeats_are_limited_and_turned_round():
+    found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, indifference=0.001)
+    assert found.stopped == "no pair left to ask"
+    shown = found.to_polars().select("first", "second").rows()
+    assert sorted(shown) == sorted((a, b) for a in "xyz" for b in "xyz" if a != b)
+    assert found.preferences.tie.all()
+
+
+def test_sides_are_random_but_seeded():
+    first = [rd.collect(alphabetical, {"q": LETTERS}, seed=seed).to_polars()["first"].to_list() for seed in (0, 0, 1)]
+    assert first[0] == first[1] != first[2]
+    order = rd.collect(alphabetical, {f"q{k}": LETTERS for k in range(20)}, budget=200).preferences.winner_first
+    assert 0.35 < order.mean() < 0.65
+
+
+def test_equal_items_settle_by_indifference():
+    rng = np.random.default_rng(0)
+    found = rd.collect(lambda query, a, b: (a, b)[rng.integers(2)], {"q": ["x", "y"]}, repeats=10_000)
+    assert found.stopped == "order settled"
+    assert 50 < found.asked < 1000
+
+
+def test_what_is_settled_is_settled_rightly():
+    truth = drawn(30, 3, 1)
+    found = rd.collect(noisy(truth, 2), {q: list(items) for q, items in truth.items()}, repeats=1000, sure=0.95)
+    assert found.stopped == "order settled"
+    fit = fit_model(found.preferences, "bradley-terry", Options(0.1, "half")).ordered_items()
+    wrong = [
+        (query, a, b)
+        for query, order in fit.items()
+        for a, b in pairwise(order)
+        if truth[query][b] - truth[query][a] > Rule().margin
+    ]
+    assert len(wrong) <= 0.1 * 30 * 2
+
+
+def test_the_top_needs_fewer_answers_than_the_order():
+    truth = drawn(3, 8, 3)
+    items = {q: list(entries) for q, entries in truth.items()}
+    asked = {
+        goal: rd.collect(noisy(truth, 4), items, goal=goal, top=2, repeats=50, indifference=0.2).asked
+        for goal in ("order", "top")
+    }
+    assert asked["top"] < 0.8 * asked["order"]
+
+
+def test_grades_are_a_start():
+    grades = {"q": {"x": 2, "y": 2, "z": 0}}
+    found = rd.collect(alphabetical, grades, budget=1)
+    assert set(found.to_polars().select("first", "second").row(0)) == {"x", "y"}
+    assert found.references["q"]["z"] > found.references["q"]["x"]
+    assert rd.collect(alphabetical, rd.References.from_grades({"q": {"x": 2, "y": 1}}), budget=1).asked == 1
+
+
+def test_the_judge_sees_the_ids_it_was_given():
+    seen = []
+    rd.collect(lambda query, a, b: seen.append((query, a, b)) or max(a, b), {1: [10, 9, 8]}, budget=3)
+    assert all(isinstance(value, int) for row in seen for value in row)
+
+
+@pytest.mark.parametrize("said", ["z", 1, True, ("x", "y"), "tie", np.array(["x"]), np.array(["v"])])
+def test_anything_else_is_refused_and_the_answers_are_kept(said):
+    answers = iter(["x", said])
+    with pytest.raises(rd.JudgeError, match=r"query 'q': the judge said .* expected '.', '.' or None") as caught:
+        rd.collect(lambda query, a, b: next(answers), {"q": ["x", "y", "v"]})
+    assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
+
+
+def test_a_failing_judge_names_the_question():
+    def judge(query, a, b):
+        raise TimeoutError("no answer in 30 s")
+
+    with pytest.raises(
+        rd.JudgeError, match=r"query 'q', '.' or '.': the judge failed \(TimeoutError: no answer"
+    ) as caught:
+        rd.collect(judge, {"q": ["x", "y"]})
+    assert isinstance(caught.value.__cause__, TimeoutError)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"items": {}}, "items must be"),
+        ({"items": ["x"]}, "items must be"),
+        ({"items": {"q": "xyz"}}, "expected a list of items"),
+        ({"items": {"q": ["x", "x"]}}, "item 'x' appears twice"),
+        ({"items": {"q": ["x"]}}, "no query has two items"),
+        ({"items": {"q": {"x": 1, "y": 0}, "r": ["x", "y"]}}, "query 'r' has no grades"),
+        ({"judge": 3}, "judge must be a function"),
+        ({"goal": "ordr"}, "unknown goal 'ordr'; did you mean order"),
+        ({"goal": "decide"}, "needs runs"),
+        ({"goal": "decide", "measure": "RDQ@5", "runs": {"a": {"q": ["x"]}}}, "two or more systems"),
+        (
+            {"goal": "decide", "measure": "RDQ@5", "runs": {"a": {"q": ["x"]}, "b": {"r": ["x"]}}},
+            "system 'b': the run has",
+        ),
+        ({"measure": "RDQ@5"}, "belong to goal='decide'"),
+        ({"budget": 0}, "budget must be"),
+        ({"repeats": 1.5}, "repeats must be"),
+        ({"sure": 1}, "sure must be"),
+        ({"indifference": 0.6}, "indifference must be"),
+        ({"goal": "top", "top": 0}, "top must be"),
+    ],
+)
+def test_wrong_arguments_are_named(change, message):
+    given = {"judge": alphabetical, "items": {"q": ["x", "y"]}, **change}
+    with pytest.raises(rd.RankdevError, match=message):
+        rd.collect(given.pop("judge"), given.pop("items"), **given)
+
+
+@pytest.mark.parametrize("goal", ["order", "top", "decide"])
+def test_going_on_from_a_file_gives_what_one_call_gives(goal, tmp_path):
+    truth = drawn(4, 6, 5)
+    items = {q: list(entries) for q, entries in truth.items()}
+    runs = {"a": {q: sorted(names) for q, names in items.items()}, "b": {q: names[::-1] for q, names in items.items()}}
+    more = {"runs": runs, "measure": "RDQ@5", "sure": 0.999} if goal == "decide" else {}
+
+    def judge(query, a, b):
+        return a if truth[query][a] > truth[query][b] else b
+
+    whole = rd.collect(judge, items, budget=20, goal=goal, seed=3, **more)
+    path = tmp_path / "answers.jsonl"
+    for budget in (7, 20):
+        found = rd.collect(judge, items, budget=budget, goal=goal, seed=3, file=path, **more)
+    assert found.to_polars().equals(whole.to_polars())
+    assert found.verdict == whole.verdict
+    read = rd.read_preferences(path)
+    assert read.to_polars().equals(found.preferences.to_polars())
+    assert read.winner_first is not None
+
+
+KILLED = """
+import os, signal, sys
+import rankdev as rd
+asked = []
+def judge(query, a, b):
+    if len(asked) == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+    asked.append(min(a, b))
+    print(query, min(a, b), max(a, b), flush=True)
+    return min(a, b)
+rd.collect(judge, {"q": list("hcafbgde")}, file=sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_process_loses_nothing(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [f"{row['query']} {row['winner']} {row['loser']}" for row in kept] == done.stdout.splitlines()
+    assert len(kept) == 9
+
+
+def test_a_torn_last_line_is_taken_off(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    rd.collect(alphabetical, {"q": LETTERS}, budget=5, file=path)
+    whole = path.read_bytes()
+    for cut in (1, 5, 20):
+        path.write_bytes(whole + whole[:cut])
+        assert rd.collect(alphabetical, {"q": LETTERS}, budget=5, file=path).asked == 5
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "content", ["query,item\n", '{"query": "q", "winner": "zz", "loser": "a", "tie": false, "first": "a"}\n', "notes"]
+)
+def test_another_file_is_not_touched(content, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(content)
+    with pytest.raises(rd.DataError, match=r"answers.jsonl:1: "):
+        rd.collect(alphabetical, {"q": LETTERS}, file=path)
+    assert path.read_text() == content
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(rd.DataError, match="No such file"):
+        rd.collect(alphabetical, {"q": LETTERS}, file=tmp_path / "none" / "answers.jsonl")
+    with pytest.raises(rd.DataError, match="directory"):
+        rd.collect(alphabetical, {"q": LETTERS}, file=os.fspath(tmp_path))
+
+
+def test_the_loop_knows_what_a_fit_of_all_judgments_knows():
+    truth = drawn(3, 7, 6)
+    items = {q: list(entries) for q, entries in truth.items()}
+    found = rd.collect(noisy(truth, 7), items, budget=40)
+    seeker = OrderSeeker(Pool.of(items), Rule(), repeats=1, seed=0)
+    for answer in found.answers:
+        seeker.tell(answer.query, answer.winner, answer.loser)
+    fit = fit_model(found.preferences, "bradley-terry", Options(0.1, "half"))
+    own = np.concatenate([state.strength for state in seeker.queries.values()])
+    assert own - np.repeat([s.strength.mean() for s in seeker.queries.values()], 7) == pytest.approx(
+        fit.values, abs=1e-6
+    )
+    last = found.answers[-1]
+    before = seeker.ask()
+    seeker.tell(last.query, last.loser, last.winner)
+    seeker.tell(last.query, last.loser, last.winner, times=-1)
+    assert seeker.ask() == before
+
+
+@pytest.mark.parametrize("measure", ["RDQ@3", "RDQ(penalty=m1)@5", "AP@4", "Compat(p=0.8)@5", "nDCG(gains=inverse)@5"])
+def test_scores_of_orders_are_those_of_evaluate(measure):
+    rng = np.random.default_rng(8)
+    items = [f"d{k}" for k in range(6)]
+    runs = {
+        "a": {"q": ["x", "d3", "d1", "y", "d0"]},
+        "b": {"q": [*items, "z"]},
+        "nothing": {"q": ["y"], "other": ["d1"]},
+    }
+    orders = np.array([rng.permutation(6) for _ in range(20)])
+    found = SystemScores.of({"q": items}, runs, measure)("q", orders)
+    for order, row in zip(orders, found, strict=True):
+        references = {"q": [items[k] for k in order]}
+        scores = rd.evaluate(references, runs, measure)
+        assert row == pytest.approx(scores.means[:, 0], abs=1e-12)
+
+
+def test_a_measure_of_grades_cannot_be_decided_by():
+    with pytest.raises(rd.MeasureError, match="no grades"):
+        rd.collect(
+            alphabetical,
+            {"q": ["x", "y"]},
+            goal="decide",
+            measure="nDCG@5",
+            runs={"a": {"q": ["x"]}, "b": {"q": ["y"]}},
+        )
+
+
+def test_a_decision_needs_fewer_answers_and_names_the_better_system():
+    truth = drawn(10, 8, 9)
+    items = {q: list(entries) for q, entries in truth.items()}
+    best = {q: sorted(entries, key=entries.get, reverse=True) for q, entries in truth.items()}
+    swapped = {q: [*order[2:], *order[:2]] for q, order in best.items()}
+    runs = {"worse": swapped, "better": best}
+    found = rd.collect(noisy(truth, 10), items, goal="decide", runs=runs, measure="RDQ@5")
+    assert found.stopped == "decision reached"
+    assert (found.verdict.system, found.verdict.other) == ("better", "worse")
+    assert found.verdict.probability >= 0.95
+    assert found.asked < rd.collect(noisy(truth, 10), items).asked
+    assert "better is better than worse with probability" in str(found)
