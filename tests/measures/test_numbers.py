@@ -64,3 +64,20 @@ def test_a_very_deep_compatibility_is_bounded():
     p = 0.999999
     terms = p ** np.arange(depth) / np.arange(1, depth + 1)
     assert compat._weights_from(p, depth, 2)[0] == pytest.approx(terms.sum(), rel=1e-13)
+
+
+def test_explanations_and_losses_of_extreme_weights_add_up():
+    plain, huge = ({"k": 2, "weights": [weight, weight]} for weight in (1, 1e308))
+    expected, got = (rd.explain(["a", "b"], ["b", "a"], **options) for options in (plain, huge))
+    assert [entry.earned for entry in got.positions] == [entry.earned for entry in expected.positions]
+    lost = rd.losses({"q": ["a", "b"]}, {"s": {"q": ["b", "x"]}}, "RDQ(weights=[1e308,1e308])@2").to_polars()
+    assert sum(lost.row(0)[1:4]) == pytest.approx(1)
+
+
+def test_what_was_judged_only_is_not_explained_by_what_was_returned():
+    for refuse in (
+        lambda text: rd.explain(["a"], ["a"], measure=text),
+        lambda text: rd.losses({"q": ["a"]}, {"s": {"q": ["a"]}}, text),
+    ):
+        with pytest.raises(rd.UsageError, match="judged_only"):
+            refuse("RDQ(judged_only=True)@5")

@@ -128,6 +128,8 @@ def explain(
     if measure is not None and (k is not None or parameters):
         raise UsageError("give either a measure or k and RDQ's parameters, not both")
     chosen = _rdq(k, parameters) if measure is None else parse(measure)
+    if getattr(chosen, "judged_only", False):
+        raise UsageError(f"{chosen} scores other positions than those shown; explain it without judged_only")
     known = Reference.of(reference)
     if not known:
         raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
@@ -170,7 +172,8 @@ def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Exp
     weights = measure.position_weights.first(depth)
     tiers = np.arange(1, int(match.ideals.tiers[0]) + 1)
     credits = measure.credit(ideal[:, None], tiers, match.ideals.sizes[:, None])
-    shares = weights / np.cumsum(weights)[counted - 1]
+    relative = measure.position_weights.relative(depth)
+    shares = relative / np.cumsum(relative)[counted - 1]
     credit = np.zeros(depth)
     for i, item in _first_hits(reference, returned):
         credit[i] = credits[i, reference[item] - 1]

@@ -65,6 +65,8 @@ def losses(
     chosen = parse(measure)
     if not isinstance(chosen, RDQ):
         raise UsageError(f"only RDQ's losses can be told apart; got {chosen}")
+    if chosen.judged_only:
+        raise UsageError(f"the losses of {chosen} are not those of the lists as returned; leave judged_only out")
     both = (chosen, BestOrder(chosen))
     scores = evaluate_all(references, runs, both, order=order, ties=ties, empty=empty, progress=progress)
     return Losses(str(chosen), scores, scores.remarks)
@@ -90,7 +92,7 @@ class BestOrder:
         depth = match.depth(self.measure.cutoff)
         sizes = match.ideals.sizes
         counted = sizes if self.measure.cutoff is None else np.minimum(sizes, self.measure.cutoff)
-        weights = self.measure.position_weights.first(max(depth, int(counted.max(initial=1))))
+        weights = self.measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
         filled = np.cumsum(weights)
         ideal = match.ideals.ideal_ranks(depth)
         inside = match.position < depth
