@@ -49,6 +49,8 @@ def made():
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
         "agreement": rd.agreement(scores),
         "discrimination": rd.discrimination(scores, seed=7),
+        "collections": rd.significance({"x": scores, "y": scores.select(queries=slice(0, 7))}),
+        "variance": rd.variance(scores, measures=["RDQ@3"]),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
             scores,
@@ -80,7 +82,19 @@ def results():
 
 
 NAMES = sorted(
-    {*SEEDED, *DRAWN, "evaluate", "agreement", "equivalence", "query_differences", "explain", "strengths", "workers"},
+    {
+        *SEEDED,
+        *DRAWN,
+        "evaluate",
+        "agreement",
+        "equivalence",
+        "variance",
+        "collections",
+        "query_differences",
+        "explain",
+        "strengths",
+        "workers",
+    },
 )
 
 

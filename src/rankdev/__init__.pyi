@@ -26,6 +26,7 @@ from rankdev.judging import collect as collect
 from rankdev.learning.weights_from_clicks import ClickWeights as ClickWeights
 from rankdev.learning.weights_from_clicks import weights_from_clicks as weights_from_clicks
 from rankdev.measures import parse as parse
+from rankdev.meta.across_collections import AcrossCollections as AcrossCollections
 from rankdev.meta.agreement import Agreement as Agreement
 from rankdev.meta.agreement import agreement as agreement
 from rankdev.meta.agreement_with_people import PeopleAgreement as PeopleAgreement
@@ -48,6 +49,8 @@ from rankdev.meta.significance import Significance as Significance
 from rankdev.meta.significance import significance as significance
 from rankdev.meta.stability import Stability as Stability
 from rankdev.meta.stability import stability as stability
+from rankdev.meta.variance import Variance as Variance
+from rankdev.meta.variance import variance as variance
 from rankdev.preferences import Diagnostics as Diagnostics
 from rankdev.preferences import JudgeAgreement as JudgeAgreement
 from rankdev.preferences import MergedRankings as MergedRankings

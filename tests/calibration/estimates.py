@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rankdev.meta.across_collections import combine
 from rankdev.meta.equivalence import interval
 from rankdev.meta.families import Family
+from rankdev.meta.variance import components
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
 
@@ -33,6 +35,57 @@ def margins(trials: int) -> Iterator[Finding]:
             yield Finding("false `better` or `worse`", f"{kind}, n = {n}", wrong, trials, goal, True)
 
 
+def reliabilities(trials: int) -> Iterator[Finding]:
+    """Eρ² and the queries it needs, where systems and queries are drawn; several collections of unequal sizes too."""
+    for sizes in ((50,), (20, 40, 60)):
+        for kind in ("normal", "exponential"):
+            rng = np.random.default_rng([sum(sizes), 9, len(kind)])
+            noise = (0.05 * (len(sizes) > 1) + np.mean(1 / np.array(sizes))) / len(sizes)
+            truth, needed = 0.2 / (0.2 + noise), np.ceil(0.95 / 0.05 / 0.2)
+            held = np.zeros(2)
+            for _ in range(trials):
+                ability = np.sqrt(0.2) * rng.normal(0, 1, (10, 1))
+                tables = [
+                    ability
+                    + np.sqrt(0.05) * (len(sizes) > 1) * rng.normal(0, 1, (10, 1))
+                    + KINDS[kind](rng, (10, n))
+                    + rng.normal(0, 1, n)
+                    for n in sizes
+                ]
+                found = components(tables)
+                held[0] += found.ends[0] <= truth <= found.ends[1]
+                low, high = found.needed_ends(0.95)
+                held[1] += low <= needed <= high
+            setting = f"{kind}, 10 systems, {' + '.join(map(str, sizes))} queries"
+            yield Finding("`variance`, Eρ²", setting, held[0] / trials, trials, 0.93)
+            if len(sizes) == 1:
+                yield Finding("`variance`, queries needed", setting, held[1] / trials, trials, 0.93)
+
+
+def collections(trials: int) -> Iterator[Finding]:
+    """Mean difference over collections of unequal sizes that truly differ (or don't), and a new collection's own."""
+    sizes = np.array([20, 30, 50, 100, 400, 40, 60, 80, 25, 200])
+    for count in (3, 5, 10):
+        for tau in (0.0, 0.1, 0.3):
+            for kind in ("normal", "exponential"):
+                rng = np.random.default_rng([count, int(10 * tau), len(kind)])
+                chosen = sizes[:count]
+                truths = rng.normal(0.2, tau, (count + 1, trials))
+                drawn = [KINDS[kind](rng, (n, trials)) for n in chosen]
+                means = np.stack([part.mean(axis=0) for part in drawn]) + truths[:-1]
+                errors = np.stack([part.var(axis=0, ddof=1) / len(part) for part in drawn])
+                found = combine(means, errors)
+                low, high = found.interval(ALPHA)
+                setting = f"{kind}, {count} collections, τ = {tau:g}"
+                held = ((low <= 0.2) & (high >= 0.2)).mean()
+                yield Finding("several collections, mean difference", setting, held, trials, 0.93)
+                low, high = found.interval(ALPHA, new=True)
+                held = ((low <= truths[-1]) & (truths[-1] <= high)).mean()
+                yield Finding("several collections, a new one", setting, held, trials, 0.9)
+
+
 CLAIMS = {
+    "collections": (collections, 4000),
+    "variance": (reliabilities, 2000),
     "equivalence": (margins, 10_000),
 }

@@ -16,6 +16,8 @@ SHORT = {
     "ties": 30,
     "tastes": 20,
     "one tier": 40,
+    "variance": 150,
+    "collections": 500,
 }
 
 

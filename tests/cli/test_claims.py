@@ -24,3 +24,25 @@ def test_discrimination(rankdev, folder):
     assert [row["pairs"] for row in found["summary"]] == [3, 3]
     assert [row["place"] for row in found["rows"]] == [1, 2, 3] * 2
     assert (folder / "x.svg").exists()
+
+
+def test_variance(rankdev, folder):
+    found = json.loads(rankdev("variance", *THREE, "--format", "json", "--figure", "x.svg", "--reliability", "0.9").out)
+    assert [row["component"] for row in found["rows"]] == ["system", "query", "system × query"] * 2
+    assert found["parameters"] == {"reliability": 0.9}
+    assert "Eρ²" in rankdev("variance", *THREE).out
+
+
+def test_several_collections(rankdev, folder):
+    for name, runs in (("town", THREE), ("port", (*THREE, "--order", "rank"))):
+        assert rankdev("eval", *runs, "-q", "-o", f"{name}.csv").status == 0
+    both = ("--collection", "town.csv", "--collection", "port.csv")
+    done = rankdev("compare", *both, "--correction", "none", "--format", "json", "--figure", "x.png")
+    found = json.loads(done.out)
+    assert found["parameters"]["collections"] == ["town", "port"]
+    assert {row["collection"] for row in found["collections"]} == {"town", "port"}
+    assert (folder / "x.png").exists()
+    assert json.loads(rankdev("compare", *both, "--pooled", "--format", "json").out)["remarks"]
+    assert "system × collection" in rankdev("variance", *both).out
+    assert "give either" in rankdev("compare", "places.jsonl", *both).err
+    assert "a test of its own" in rankdev("compare", *both, "--margin", "0.1").err

@@ -31,6 +31,7 @@ CALLS = {
     "significance": ((SCORES,), {"permutations": 99}),
     "stability": ((SCORES,), {"sizes": [2], "subsamples": 2}),
     "strengths": ((JUDGED,), {}),
+    "variance": ((SCORES,), {}),
 }
 WRONG = [
     *(None, "x", "", 7, -1, 0, 1.5, float("nan"), float("inf"), True, object(), b"x", "a\x00b", "\ud800"),

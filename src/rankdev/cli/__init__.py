@@ -24,6 +24,7 @@ COMMANDS = {
     "power": "Say how often n queries tell systems apart.",
     "discrimination": "Say how many pairs of systems each measure tells apart.",
     "stability": "Say how well n queries give the order of systems.",
+    "variance": "Say where the variance of scores comes from.",
     "sensitivity": "Say how a measure's parameters change its power.",
     "agreement": "Say how far measures agree on the order of systems.",
     "plan": "Say how many queries a comparison needs.",

@@ -51,6 +51,40 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+collection_option = click.option(
+    "--collection",
+    "collections",
+    metavar="FILE",
+    type=click.Path(),
+    multiple=True,
+    help="Scores of one of several collections, instead of REFERENCES and RUNs; again for each.",
+)
+
+
+def load_collections(
+    paths: Sequence[str],
+    references: str | None,
+    table: str | None,
+    measures: Sequence[str],
+    by: str | None = None,
+    **unused: Any,
+) -> dict[str, Scores]:
+    """Read the scores of several collections, named by their files."""
+    from rankdev.evaluation.score_files import read_scores
+    from rankdev.formats.names import system_name
+
+    if references is not None or table is not None or by is not None:
+        raise UsageError("give either REFERENCES and RUNs, or --scores, with or without --by; or every --collection")
+    found: dict[str, Scores] = {}
+    for path in paths:
+        name = system_name(path)
+        if name in found:
+            raise UsageError(f"two collections are called {name!r}; call the files by different names")
+        scores = read_scores(path)
+        found[name] = scores.select(measures=_labels(measures, scores.measures)) if measures else scores
+    return found
+
+
 def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what all simulations of the randomization test take; the values go to the call as they are."""
     for add in (

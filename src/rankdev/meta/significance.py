@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 
 from rankdev.arguments import check_choice, check_number, check_whole
-from rankdev.errors import RankdevWarning
+from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.meta.across_collections import AcrossCollections, across_collections, alike, is_several
+from rankdev.meta.agreement import pool
 from rankdev.meta.common_queries import as_scores
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.families import Indices, families_of, wanted_pairs
@@ -60,6 +62,19 @@ class Significance(Result):
         return pl.DataFrame(self.columns).fill_nan(None)
 
 
+@overload
+def significance(
+    scores: Mapping[str, Any],
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    correction: str = "holm",
+    confidence: float = 0.95,
+    pooled: Literal[False] = False,
+) -> AcrossCollections: ...
+
+
+@overload
 def significance(
     scores: Scores | Any,
     *,
@@ -71,10 +86,29 @@ def significance(
     permutations: int | None = None,
     p_value: PValue = "plus-one",
     confidence: float = 0.95,
+    pooled: bool = False,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
-) -> Significance:
+) -> Significance: ...
+
+
+def significance(
+    scores: Scores | Mapping[str, Scores | Any] | Any,
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    correction_over: Literal["measure", "all"] = "measure",
+    permutations: int | None = None,
+    p_value: PValue = "plus-one",
+    confidence: float = 0.95,
+    pooled: bool = False,
+    seed: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+) -> Significance | AcrossCollections:
     """Test every pair of systems, or every system against each baseline, two-sided.
 
     The randomization test enumerates all sign flips where at most 20 differences are not zero, and draws
@@ -83,6 +117,10 @@ def significance(
     ``correction_over="all"`` over all measures too. Uncorrected intervals are the test's own, corrected ones hold for
     all pairs together; they hold 0 exactly where the adjusted p-value is above 1 − ``confidence``. The effect
     is the mean difference in standard deviations of the differences.
+
+    ``{name: scores}`` takes several collections with the same systems and gives the verdict of a random-effects
+    meta-analysis (REML, Hartung and Knapp), which has no other ``test`` and the corrections holm, bh and none. With
+    ``pooled`` all their queries are tested together, so that large collections dominate.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"system": ["a"] * 4 + ["b"] * 4, "query": list("1234") * 2, "measure": "P@1",
@@ -97,6 +135,17 @@ def significance(
         ("p_value", p_value, get_args(PValue)),
     ):
         check_choice(what, word, known)
+    remarks: list[str] = []
+    if is_several(scores):
+        if not pooled:
+            _check_meta(test, correction_over)
+            return across_collections(
+                scores, measures=measures, baselines=baselines, correction=correction, confidence=confidence
+            )
+        parts = alike(scores, measures)
+        scores = pool(parts)
+        sizes = ", ".join(f"{name} {len(part.queries)}" for name, part in parts.items())
+        remarks.append(f"queries are pooled, so that large collections dominate: {sizes}")
     scores = as_scores(scores, measures)
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second)
@@ -111,7 +160,7 @@ def significance(
         len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
     )
     columns, drawn = [], drawing.permutations or CORRECTIONS[correction].draws
-    remarks: list[str] = []
+    warned: list[str] = []
     notes: list[str] = []
     for group in groups:
         tested = [TESTS[test](family, drawing) for family in group]
@@ -121,9 +170,9 @@ def significance(
                 {**family.statistics, "low": other.low, "high": other.high, "p": one.p, "p_adjusted": other.p}
             )
             drawn = max(drawn, one.permutations)
-            remarks += [remark for remark in one.warnings if remark not in remarks]
+            warned += [remark for remark in one.warnings if remark not in warned]
             notes += [one.note] if one.note and one.note not in notes else []
-    for remark in remarks:
+    for remark in warned:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     return Significance(
         _table(scores, first, second, columns),
@@ -134,7 +183,7 @@ def significance(
         p_value,
         confidence,
         drawing.seed,
-        (*remarks, *notes),
+        (*remarks, *warned, *notes),
     )
 
 
@@ -148,3 +197,11 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
         joined = np.concatenate([column[name] for column in columns])
         table[name] = joined.astype(np.int64) if name in ("wins", "ties", "losses") else joined
     return table
+
+
+def _check_meta(test: str, correction_over: str) -> None:
+    if test != "randomization" or correction_over != "measure":
+        raise UsageError(
+            "a meta-analysis of several collections has a test of its own and corrects over the pairs of a measure;"
+            " leave test and correction_over out, or say pooled=True"
+        )

@@ -45,6 +45,7 @@ def plot_discrimination(found: Discrimination) -> Figure:
         every = max(1, len(levels) // 20)
         axis.plot(np.arange(1, len(levels) + 1), levels, label=label, markevery=every, **look[row["measure"]])
     axis.axhline(found.alpha, color="#777777", linewidth=0.8)
+    axis.xaxis.get_major_locator().set_params(integer=True)
     top = max(3 * found.alpha, 0.15)
     axis.set(xlabel="pairs of systems, by level", ylabel="achieved significance level (p)", ylim=(-0.02 * top, top))
     axis.set_title(f"The further left a curve falls below {found.alpha:g}, the more pairs it tells apart", loc="left")

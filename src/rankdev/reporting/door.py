@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REPORTS = (
+    "across_collections",
     "agreement_with_people",
     "click_weights",
     "discrimination",
@@ -29,9 +30,18 @@ REPORTS = (
     "judges",
     "preferences",
     "scores",
+    "variance",
     "verdicts",
 )
-FIGURES = ("plots", "agreement_with_people", "click_weights", "discrimination", "equivalence")
+FIGURES = (
+    "plots",
+    "across_collections",
+    "agreement_with_people",
+    "click_weights",
+    "discrimination",
+    "equivalence",
+    "variance",
+)
 
 
 @singledispatch

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from rankdev.cli.options import deliver, draw, figure_option
-from rankdev.cli.score_source import judging_options, load_scores
+from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
 from rankdev.cli.segments import judge_segments
 from rankdev.errors import UsageError
 from rankdev.meta.corrections import CORRECTIONS
-from rankdev.meta.equivalence import Equivalence, equivalence
+from rankdev.meta.equivalence import equivalence
 from rankdev.meta.paired import TESTS
-from rankdev.meta.significance import OVER, Significance, significance
+from rankdev.meta.significance import OVER, significance
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
-    from rankdev.meta.query_differences import QueryDifferences
+    from rankdev.results import Result
 
 
 @click.command(
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 @judging_options
 @figure_option
 @click.option("--queries", is_flag=True, help="Show the difference for every query instead, where A did worst first.")
+@collection_option
+@click.option("--pooled", is_flag=True, help="Test the queries of all collections together; large ones dominate.")
 @click.option(
     "--margin", type=float, help="Say instead what is the same, better or worse: the smallest difference that matters."
 )
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     "--permutations", type=int, help="Sign flips or resamples per test. Default: 100000, or as many as are needed."
 )
 def command(
+    collections: tuple[str, ...],
+    pooled: bool,
     margin: float | None,
     baselines: tuple[str, ...],
     test: Any,
@@ -71,8 +75,28 @@ def command(
     --margin the interval of every pair.
     """
     from rankdev.meta.query_differences import query_differences
+    from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_differences
 
+    if collections:
+        several = load_collections(collections, by=by, **source)
+        if margin is not None or queries or (test != "randomization" and not pooled):
+            raise UsageError(
+                "--collection has a test of its own; leave --margin, --queries and, but with --pooled, --test out"
+            )
+        combined: Result = significance(
+            several,
+            baselines=baselines or None,
+            test=test,
+            correction=correction,
+            correction_over=correction_over,
+            permutations=permutations,
+            pooled=pooled,
+            seed=seed,
+        )
+        deliver(report_of(combined), form, output)
+        draw(figure, combined.plot)
+        return
     scores = load_scores(**source)
     if figure is not None and margin is None and (len(scores.systems) != 2 or len(scores.measures) != 1):
         raise UsageError("--figure shows two systems under one measure; give two runs and one -m")
@@ -83,7 +107,7 @@ def command(
     if queries and len(scores.systems) != 2:
         raise UsageError(f"--queries shows two systems query by query; got {len(scores.systems)} runs")
 
-    def judge(part: Scores) -> Significance | QueryDifferences | Equivalence:
+    def judge(part: Scores) -> Result:
         if queries:
             return query_differences(part)
         if margin is not None:

@@ -43,7 +43,6 @@ def command(
     from rankdev.meta.discrimination import discrimination
 
     options: dict[str, Any] = {"alpha": alpha, "test": test, "correction": correction, "permutations": permutations}
-    scores = load_scores(**source)
-    found, report = judge_segments(scores, by, lambda part: discrimination(part, seed=seed, **options))
+    found, report = judge_segments(load_scores(**source), by, lambda part: discrimination(part, **options, seed=seed))
     deliver(report, form, output)
     draw(figure, found.plot)

@@ -9,7 +9,7 @@ import numpy as np
 from rankdev.meta.power_result import Power
 from rankdev.meta.stability import Stability
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLUMN, figure, looks, styled
+from rankdev.reporting.plots.style import COLUMN, figure, looks, over_queries, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,10 +54,7 @@ def _curves(
     for place in best_first:
         name = measures[place]
         axis.plot(sizes, values[place], label=name, linewidth=1.1, markersize=2.6, **look[name])
-    axis.set_xscale("log")
-    ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
-    axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
-    axis.minorticks_off()
+    over_queries(axis, sizes)
     axis.set(xlabel="queries n", ylabel=label, ylim=(limits[0] - 0.02, limits[1] + 0.02))
     drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     return drawn

@@ -101,6 +101,14 @@ def _picture() -> type[Figure]:
     return Picture
 
 
+def over_queries(axis: Any, sizes: Sequence[int]) -> None:
+    """Let the axis run over numbers of queries, by their logarithm, with the usual numbers named."""
+    axis.set_xscale("log")
+    ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
+    axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
+    axis.minorticks_off()
+
+
 def shortened(name: str, longest: int = 40) -> str:
     """Cut a name in the middle, so that it leaves room for what it names.
 

@@ -1,0 +1,52 @@
+"""rankdev variance: where do differences between scores come from?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
+from rankdev.cli.segments import judge_segments
+
+if TYPE_CHECKING:
+    from rankdev.meta.variance import Variance
+
+
+@click.command(
+    "variance",
+    short_help="Say where the variance of scores comes from.",
+    epilog="Example: rankdev variance places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+)
+@judging_options
+@figure_option
+@collection_option
+@click.option("--reliability", default=0.95, show_default=True, help="What the order of systems should reach (Eρ²).")
+def command(
+    collections: tuple[str, ...],
+    reliability: float,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    by: str | None,
+    **source: Any,
+) -> None:
+    """Split the variance of scores into systems, queries and their interaction, and say what new queries would give.
+
+    Give REFERENCES and RUNs, or --scores, or a --collection for each of several.
+    """
+    from rankdev.meta.variance import variance
+    from rankdev.reporting.door import report_of
+
+    def judge(scores: Any) -> Variance:
+        return variance(scores, reliability=reliability)
+
+    if collections:
+        found = judge(load_collections(collections, by=by, **source))
+        report = report_of(found)
+    else:
+        found, report = judge_segments(load_scores(**source), by, judge)
+    deliver(report, form, output)
+    draw(figure, found.plot)
