@@ -4,6 +4,7 @@ import json
 import pickle
 import warnings
 
+import numpy as np
 import pytest
 
 import rankdev as rd
@@ -175,3 +176,27 @@ def test_json_of_a_verdict_holds_what_was_computed(results):
     assert found["remarks"] == list(results["power"].remarks)
     assert "Infinity" in {row["n80"] for row in found["summary"]}
     assert isinstance(json.loads(FORMATS["json"].encode(report_of(results["evaluate"]))), list)
+
+
+def test_verdicts_pass_on_what_their_scores_say_of_themselves():
+    lacking = {**RUNS, "bad": dict(list(RUNS["bad"].items())[2:])}
+    scores = rd.evaluate(REFERENCES, lacking, ["RDQ@3", "AP@3"])
+    scores.values[0, :2, 1] = np.nan
+    assert "bad: 2 of 12 queries are not in the run; they score 0" in scores.remarks
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)
+        verdicts = [
+            rd.significance(scores),
+            rd.discrimination(scores),
+            rd.equivalence(scores, margin=0.1),
+            rd.power(scores, sizes=[3], subsamples=3, permutations=19),
+            rd.stability(scores, sizes=[3], subsamples=3),
+            rd.agreement(scores),
+            rd.plan(scores, "good", "bad", "RDQ@3"),
+        ]
+        apart = rd.agreement({"one": scores, "two": scores})
+    for verdict in verdicts:
+        assert "bad: 2 of 12 queries are not in the run; they score 0" in verdict.remarks
+        assert len(set(verdict.remarks)) == len(verdict.remarks)
+    assert "queries for which a system has no value are left out: 2 for AP@3 of 12" in verdicts[0].remarks
+    assert "two: bad: 2 of 12 queries are not in the run; they score 0" in apart.remarks

@@ -17,6 +17,10 @@ scores: rd.Scores = rd.evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]
 power: rd.Power = rd.power(scores, sizes=[5], seed=1)
 text: str = str(power)
 remarks: tuple[str, ...] = power.remarks
+records = [{"query": "q", "item": "d1", "rank": 1}]
+rd.losses(records, {"file": "a.run", "lists": {"q": ["d1"]}, "scores": {"q": {"d1": 0.5}}}, "RDQ@5")
+rd.significance(scores.to_polars())
+rd.significance(scores.to_pandas())
 """
 WRONG = """
 import rankdev as rd
@@ -24,6 +28,8 @@ import rankdev as rd
 rd.evaluate(refrences=3)
 rd.power(rd.read_scores("s.csv"), subsample=3)
 rd.evalute
+rd.evaluate(3, {"mine": 4}, ["RDQ@5"])
+rd.stability(5)
 """
 
 
@@ -39,7 +45,10 @@ def checked(folder, text):
 def test_public_names_have_types(tmp_path):
     assert checked(tmp_path, RIGHT) == []
     errors = checked(tmp_path, WRONG)
-    assert len(errors) == 3
+    assert len(errors) == 6
     assert 'Unexpected keyword argument "refrences" for "evaluate"; did you mean "references"?' in errors[0]
     assert 'Unexpected keyword argument "subsample" for "power"' in errors[1]
     assert 'has no attribute "evalute"' in errors[2]
+    assert 'Argument 1 to "evaluate" has incompatible type "int"' in errors[3]
+    assert 'Dict entry 0 has incompatible type "str": "int"' in errors[4]
+    assert 'Argument 1 to "stability" has incompatible type "int"' in errors[5]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
+from rankdev.files_in_use import PathLike
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.references.columns import ByQuery, Groups, check_once, check_unique, group, item_series, repeated_rows
 from rankdev.tabular import (
+    OfRanx,
+    TableLike,
     as_frame,
     as_id,
     check_mapping,
@@ -27,6 +30,9 @@ from rankdev.tabular import (
     text_column,
     text_series,
 )
+
+RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}`` or ``{query: {item: score}}``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +103,7 @@ class Run(ByQuery[list[str]]):
         return builder.finish()
 
     @classmethod
-    def of(cls, value: Any, *, order: Order | None = None, ties: Ties | None = None) -> Run:
+    def of(cls, value: RunLike, *, order: Order | None = None, ties: Ties | None = None) -> Run:
         """Take a run, a table, a list of records, ranx's Run, ``{query: [item, …]}`` or ``{query: {item: score}}``.
 
         Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.

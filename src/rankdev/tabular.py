@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev.errors import DataError, MissingExtraError, shown
 from rankdev.forks import refuse_lost_threads
@@ -38,6 +38,25 @@ def is_table(value: object) -> bool:
     return hasattr(type(value), "columns") or any(
         hasattr(value, door) for door in ("__arrow_c_stream__", "__dataframe__")
     )
+
+
+class HasColumns(Protocol):
+    """A table of polars, pandas or Arrow, or whatever else has columns."""
+
+    @property
+    def columns(self) -> Any:
+        """Give the columns, or their names."""
+
+
+class OfRanx(Protocol):
+    """Qrels or Run of ranx."""
+
+    def to_dict(self) -> Any:
+        """Give the values by query and item."""
+
+
+TableLike: TypeAlias = HasColumns | Iterable[Mapping[str, Any]] | Iterable[tuple[Any, ...]]
+"""A table, or a list of records: mappings or named tuples."""
 
 
 def tabled(value: Any) -> Any:

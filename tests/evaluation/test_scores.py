@@ -111,3 +111,23 @@ def test_unknown_names_get_a_suggestion(scores):
 def test_a_shape_that_does_not_fit():
     with pytest.raises(DataError, match="systems × queries × measures"):
         rd.Scores(("a",), ("q",), ("P@1",), np.zeros((1, 2, 1)))
+
+
+def test_scores_record_how_they_were_made(scores):
+    assert scores.parameters == {"measures": ("P@1", "R@2", "Tau"), "order": None, "ties": None, "empty": "zero"}
+    told = rd.evaluate(REFS, RUNS, "P@1", order="score", ties="ascending", empty="skip")
+    assert told.select(systems=["b"]).parameters == {
+        "measures": ("P@1",),
+        "order": "score",
+        "ties": "ascending",
+        "empty": "skip",
+    }
+
+
+def test_empty_queries_are_counted_among_those_that_were_selected():
+    references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d1": 0}})
+    run = {query: ["d1"] for query in references}
+    kept = rd.evaluate(references, {"a": run}, "P@1").select(queries=[0, 1])
+    assert kept.remarks == ("1 of 2 queries have no reference item; every system scores 0 there",)
+    skipped = rd.evaluate(references, {"a": run}, "P@1", empty="skip")
+    assert skipped.remarks == ("2 of 3 queries have no reference item; they are left out",)

@@ -96,5 +96,5 @@ def test_equal_differences_need_enough_queries():
 
 @pytest.mark.parametrize("margin", [0, -1, "x", None, float("nan"), True])
 def test_margins_are_positive_numbers(margin):
-    with pytest.raises(rd.UsageError, match="margin must be more than 0"):
+    with pytest.raises(rd.UsageError, match="margin must be a number above 0"):
         rd.equivalence(scores_of([0.1, 0.2], [0.2, 0.1]), margin=margin)

@@ -25,7 +25,7 @@ def calls(monkeypatch):
     """Replace evaluate and parse, so that this is about the grid alone; give the measures of each call."""
     seen = []
 
-    def evaluate(refs, runs, measures):
+    def evaluate(refs, runs, measures, **reading):
         seen.append(list(measures))
         values = np.random.default_rng(0).random((3, 30, len(measures))) + np.arange(3)[:, None, None] / 5
         return Scores(("a", "b", "c"), tuple(map(str, range(30))), tuple(measures), values)

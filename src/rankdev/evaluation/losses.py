@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,12 @@ from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, evaluate_all
-from rankdev.measures import RDQ, Measure, parse
+from rankdev.measures import RDQ, parse
+from rankdev.measures.base import MeasureLike
 from rankdev.progress import Progress
+from rankdev.references.references import ReferencesLike
 from rankdev.results import Result
+from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,9 +51,9 @@ class Losses(Result):
 
 
 def losses(
-    references: Any,
-    runs: Any,
-    measure: str | Measure = "RDQ@10",
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measure: MeasureLike = "RDQ@10",
     *,
     order: Order | None = None,
     ties: Ties | None = None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankdev.tabular import TableLike
+
 NAMED = 5  # systems that a remark names; more are counted
+
+
+ScoresLike: TypeAlias = "Scores | TableLike"
+"""Scores, or a table with the columns system, query, measure, value."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,11 @@ class Scores(Result):
     """Values of every measure for every system and query.
 
     ``values[system, query, measure]`` is NaN where a measure is not available.
-    ``reference_sizes`` counts the reference items of each query, where they are known.
+    ``reference_sizes`` counts the reference items of each query, where they are known. ``order``, ``ties`` and
+    ``empty`` are what :func:`evaluate` was told; None where it was told nothing.
     """
+
+    made_with: ClassVar = ("measures", "order", "ties", "empty")
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
@@ -85,6 +94,9 @@ class Scores(Result):
     values: Floats = field(repr=False)
     reference_sizes: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     coverage: tuple[Coverage, ...] = field(default=(), repr=False)
+    order: str | None = None
+    ties: str | None = None
+    empty: str | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.queries), len(self.measures))
@@ -92,7 +104,7 @@ class Scores(Result):
             raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
 
     @classmethod
-    def from_table(cls, table: Any, reference_sizes: Any = None) -> Scores:
+    def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
         """Take scores from elsewhere: a table with the columns system, query, measure, value.
 
         Combinations that are not in the table are not available (NaN).
@@ -160,11 +172,10 @@ class Scores(Result):
 
     def _empty(self) -> Iterator[str]:
         """Count the queries without any reference item."""
-        empty = max((entry.empty for entry in self.coverage), default=0)
-        if empty:
-            kept = self.reference_sizes is None or (self.reference_sizes == 0).any()
-            of = f"{empty} of {len(self.queries) + (0 if kept else empty)} queries have no reference item"
-            yield f"{of}; every system scores 0 there" if kept else f"{of}; they are left out"
+        if self.empty == "skip" and (left := max((entry.empty for entry in self.coverage), default=0)):
+            yield f"{left} of {self.coverage[0].queries + left} queries have no reference item; they are left out"
+        elif self.reference_sizes is not None and (kept := int((self.reference_sizes == 0).sum())):
+            yield f"{kept} of {len(self.queries)} queries have no reference item; every system scores 0 there"
 
     def _gaps(self) -> Iterator[str]:
         """Name the measures that are not available for every query."""
@@ -187,13 +198,14 @@ class Scores(Result):
         texts = self.measures if measures is None else check_names("measures", measures)
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
         picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
-        return Scores(
-            tuple(self.systems[i] for i in rows),
-            tuple(self.queries[i] for i in picked),
-            tuple(self.measures[j] for j in columns),
-            self.values[rows][:, picked][:, :, columns],
-            None if self.reference_sizes is None else self.reference_sizes[picked],
-            tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
+        return replace(
+            self,
+            systems=tuple(self.systems[i] for i in rows),
+            queries=tuple(self.queries[i] for i in picked),
+            measures=tuple(self.measures[j] for j in columns),
+            values=self.values[rows][:, picked][:, :, columns],
+            reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
+            coverage=tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
         )
 
     def sorted_by(self, measure: str) -> Scores:

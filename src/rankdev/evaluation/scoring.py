@@ -21,12 +21,13 @@ from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of
-from rankdev.measures import Measure, parse_all
+from rankdev.measures import parse_all
+from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Match
 from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress, Together
-from rankdev.references.references import References
-from rankdev.runs import Run
+from rankdev.references.references import References, ReferencesLike
+from rankdev.runs import Run, RunLike
 
 Result = TypeVar("Result")
 Empty = Literal["zero", "skip"]
@@ -34,9 +35,9 @@ THREADS = min(4, os.cpu_count() or 1)  # runs read at once; each holds its own p
 
 
 def evaluate(
-    references: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure],
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
     *,
     order: Order | None = None,
     ties: Ties | None = None,
@@ -73,8 +74,8 @@ class Scorer(Protocol):
 
 
 def evaluate_all(
-    references: Any,
-    runs: Any,
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
     wanted: Sequence[Scorer],
     *,
     order: Order | None,
@@ -96,7 +97,7 @@ def evaluate_all(
         matcher = Matcher.of(_references(references, watch_stop), skip_empty=empty == "skip")
         return matcher, np.zeros((len(systems), len(matcher.references), len(wanted)))
 
-    def score_system(s: int, system: str, source: Any) -> Coverage:
+    def score_system(s: int, system: str, source: RunLike) -> Coverage:
         def watch(done: float, total: float, note: str) -> None:
             if stopped.is_set() or (prepared.done() and prepared.exception() is not None):
                 raise _StoppedError  # something else went wrong: what this run says does not matter any more
@@ -129,7 +130,9 @@ def evaluate_all(
             raise
     known = matcher.references
     labels = tuple(str(measure) for measure in wanted)
-    return Scores(tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage)
+    return Scores(
+        tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage, order, ties, empty
+    )
 
 
 def _awaited(task: Future[Result]) -> Result:
@@ -191,11 +194,11 @@ def _score(measure: Scorer, block: Match) -> Any:
         raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
 
 
-def _references(source: Any, watch: Progress) -> References:
+def _references(source: ReferencesLike, watch: Progress) -> References:
     return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 
-def _systems(runs: Any) -> Mapping[str, Any]:
+def _systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
     if isinstance(runs, Run | str | Path):
         raise UsageError("runs must be named: {system: run}")
     if not isinstance(runs, Mapping):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from inspect import getdoc
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from rankdev.errors import MeasureError, shown, suggestion
 
@@ -163,3 +163,13 @@ def _checked(name: str, entry: Field[Any], value: Any) -> Any:
     if read is None:
         raise MeasureError(f"{name}: {entry.name} is {value!r}; expected {rule['number'].text}")
     return read
+
+
+class OfIrMeasures(Protocol):
+    """A measure object of ir_measures, which writes itself as we read it."""
+
+    SUPPORTED_PARAMS: Any
+
+
+MeasureLike: TypeAlias = str | Measure | OfIrMeasures
+"""A measure: its text, ours, or a measure object of ir_measures."""

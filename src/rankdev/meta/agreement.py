@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, pairs_of, panels
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.meta.common_queries import as_scores, carried, pairs_of, panels
 from rankdev.meta.kendall import tau_b
 from rankdev.results import Result
 
@@ -54,7 +54,7 @@ class Agreement(Result):
 
 
 def agreement(
-    scores: Scores | Mapping[str, Scores | Any] | Any,
+    scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
     pooled: bool = False,
@@ -80,7 +80,12 @@ def agreement(
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
     found = [_correlations(part.select(measures=chosen)) for part in parts.values()]
     tau, r = (np.stack(matrices) for matrices in zip(*found, strict=True))
-    return Agreement(tuple(parts), chosen, tau, r, pooled)
+    return Agreement(tuple(parts), chosen, tau, r, pooled, tuple(_carried(parts)))
+
+
+def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
+    for name, part in parts.items():
+        yield from (line if len(parts) == 1 else f"{name}: {line}" for line in carried(part))
 
 
 def _correlations(scores: Scores) -> tuple[Floats, Floats]:

@@ -71,10 +71,20 @@ def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
     for measure, missing in zip(scores.measures, gaps, strict=True):
         if missing == len(scores.queries):
             raise DataError(f"{measure} has no query with a value for every system; leave the measure or a system out")
-    if gaps.any():
-        counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
-        remark = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
+    for remark in _gaps(scores):
         warnings.warn(remark, RankdevWarning, stacklevel=4)
+
+
+def _gaps(scores: Scores) -> list[str]:
+    gaps = np.isnan(scores.values).any(axis=0).sum(axis=0)
+    counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
+    left_out = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
+    return [left_out] if counts else []
+
+
+def carried(scores: Scores) -> tuple[str, ...]:
+    """Give the remarks that a verdict passes on: the queries it leaves out, and what its scores say of themselves."""
+    return (*_gaps(scores), *scores.remarks)
 
 
 def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:

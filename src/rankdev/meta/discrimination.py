@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankdev.arguments import check_number
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import ScoresLike
 from rankdev.meta.significance import significance
 from rankdev.results import Result
 
@@ -56,7 +56,7 @@ class Discrimination(Result):
 
 
 def discrimination(
-    scores: Scores | Any,
+    scores: ScoresLike,
     *,
     measures: Sequence[str] | None = None,
     alpha: float = 0.05,

@@ -13,8 +13,8 @@ from scipy import special
 from rankdev.arguments import check_choice, check_number
 from rankdev.arrays import Floats
 from rankdev.errors import RankdevWarning
-from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.meta.common_queries import as_scores, carried
 from rankdev.meta.families import Family, families_of, wanted_pairs
 from rankdev.results import Result
 
@@ -67,7 +67,7 @@ class Equivalence(Result):
 
 
 def equivalence(
-    scores: Scores | Any,
+    scores: ScoresLike,
     *,
     margin: float,
     measures: Sequence[str] | None = None,
@@ -111,7 +111,7 @@ def equivalence(
         "high": high,
         "verdict": np.select([same, low > 0, high < 0], VERDICTS[:3], VERDICTS[3]).tolist(),
     }
-    return Equivalence(table, (narrow[0], narrow[1]), margin, alpha, correction, remarks)
+    return Equivalence(table, (narrow[0], narrow[1]), margin, alpha, correction, (*remarks, *carried(scores)))
 
 
 def _joined(ends: list[tuple[Floats, Floats]]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ import numpy as np
 from rankdev.arguments import check_number
 from rankdev.arrays import Floats
 from rankdev.evaluation.scores import Scores
+from rankdev.measures.base import MeasureLike
 from rankdev.results import Result
+from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,8 +86,8 @@ class Doubt(Result):
 
 def evaluate_with_doubt(
     preferences: Any,
-    runs: Mapping[str, Any],
-    measures: Any,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
     *,
     method: str = "bradley-terry",
     resamples: int = 200,
@@ -119,7 +121,7 @@ def evaluate_with_doubt(
         drawn = score(tiers, loaded, measures)
         both.append(_mean(drawn.values, rng.standard_exponential(len(drawn.queries))))
         judgments.append(_mean(drawn.values, np.ones(len(drawn.queries))))
-    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, method, confidence, seed)
+    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, method, confidence, seed, scores.remarks)
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -12,8 +12,8 @@ from scipy import special
 from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning
-from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, panels
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.meta.common_queries import as_scores, carried, panels
 from rankdev.meta.t_power import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.results import Result
 
@@ -81,7 +81,7 @@ class Plan(Result):
 
 
 def plan(
-    scores: Scores | Any,
+    scores: ScoresLike,
     a: str,
     b: str,
     measure: str,
@@ -106,7 +106,8 @@ def plan(
     """
     alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
     power = check_number("power", power, alpha, 1)
-    apart = _pilot(as_scores(scores, [measure]).select(systems=[a, b]))
+    pair = as_scores(scores, [measure]).select(systems=[a, b])
+    apart = _pilot(pair)
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
         difference = check_number("difference", difference, 0)
@@ -143,7 +144,7 @@ def plan(
         power,
         alpha,
         seed,
-        remarks,
+        (*remarks, *carried(pair)),
     )
 
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, UsageError
-from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import Panel, as_scores, panels
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.meta.common_queries import Panel, as_scores, carried, panels
 from rankdev.meta.families import Family
 from rankdev.meta.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.meta.flips.random_bits import stream_keys
@@ -40,7 +39,7 @@ COLUMNS = 512  # systems × measures simulated together: their sums should stay 
 
 
 def power(
-    scores: Scores | Any,
+    scores: ScoresLike,
     *,
     sizes: Sequence[int] = PAPER_SIZES,
     measures: Sequence[str] | None = None,
@@ -144,7 +143,7 @@ def power(
         p_value,
         seed,
         not run.interrupted,
-        tuple(remarks),
+        (*remarks, *carried(scores)),
         data,
         pool,
         intervals,

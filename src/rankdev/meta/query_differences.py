@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rankdev.evaluation.scores import Scores
+    from rankdev.evaluation.scores import ScoresLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class QueryDifferences(Result):
     queries: tuple[str, ...] = field(repr=False)
     measures: tuple[str, ...]
     values: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
@@ -50,7 +51,7 @@ class QueryDifferences(Result):
 
 
 def query_differences(
-    scores: Scores | Any, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
+    scores: ScoresLike, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
 ) -> QueryDifferences:
     """Compare two systems query by query; without names, the two that there are.
 
@@ -66,4 +67,4 @@ def query_differences(
     pair = known.select(systems=names)
     if len(pair.systems) != 2:
         raise UsageError(f"a and b are both {names[0]!r}; name two systems")
-    return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values)
+    return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks)

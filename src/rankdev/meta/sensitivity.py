@@ -12,10 +12,14 @@ import numpy as np
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError, shown, suggestion
 from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scoring import Empty
 from rankdev.meta.power import power
 from rankdev.meta.randomization import PValue
+from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress
+from rankdev.references.references import ReferencesLike
 from rankdev.results import Result
+from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,8 +60,8 @@ class Sensitivity(Result):
 
 
 def sensitivity(
-    references: Any,
-    runs: Any,
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
     *,
     grid: Mapping[str, Sequence[Any]] = PAPER_GRID,
     measure: str = "RDQ@5",
@@ -69,18 +73,21 @@ def sensitivity(
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    empty: Empty = "zero",
     progress: Progress | None = None,
-    **reading: Any,
 ) -> Sensitivity:
     """Give the median power at ``n`` queries for every combination of a measure's parameters.
 
     The default grid is the paper's 25 values of α and λ. The runs are matched with the references once, and
-    all cells are tested on the same subsamples with the same flips. ``reading`` goes to :func:`evaluate`: order, ties.
+    all cells are tested on the same subsamples with the same flips. ``order``, ``ties``
+    and ``empty`` are those of :func:`evaluate`.
     """
     from rankdev.evaluation import evaluate
 
     names, cells, texts = grid_measures(measure, grid)
-    scores: Scores = evaluate(references, runs, texts, **reading)
+    scores: Scores = evaluate(references, runs, texts, order=order, ties=ties, empty=empty)
     found = power(
         scores,
         sizes=[n],

@@ -14,7 +14,7 @@ from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.across_collections import AcrossCollections, across_collections, alike, is_several
 from rankdev.meta.agreement import pool
-from rankdev.meta.common_queries import as_scores
+from rankdev.meta.common_queries import as_scores, carried
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.families import Indices, families_of, wanted_pairs
 from rankdev.meta.paired import TESTS, Drawing
@@ -183,7 +183,7 @@ def significance(
         p_value,
         confidence,
         drawing.seed,
-        (*remarks, *warned, *notes),
+        (*remarks, *warned, *notes, *carried(scores)),
     )
 
 

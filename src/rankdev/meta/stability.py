@@ -12,8 +12,8 @@ import numpy as np
 from rankdev.arguments import check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import RankdevWarning, UsageError
-from rankdev.evaluation.scores import Scores
-from rankdev.meta.common_queries import as_scores, panels
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.meta.common_queries import as_scores, carried, panels
 from rankdev.meta.orders import Orders
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 from rankdev.results import Result
@@ -99,7 +99,7 @@ class Stability(Result):
 
 
 def stability(
-    scores: Scores | Any,
+    scores: ScoresLike,
     *,
     sizes: Sequence[int] = PAPER_SIZES,
     measures: Sequence[str] | None = None,
@@ -140,5 +140,5 @@ def stability(
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
     ends = np.stack([below, above]) if intervals else None
-    made = (subsamples, seed, tuple(remarks), intervals, ends)
+    made = (subsamples, seed, (*remarks, *carried(scores)), intervals, ends)
     return Stability(scores.measures, plan, tau, ap, split, np.stack([low, high]), *made)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.files_in_use import PathLike
 from rankdev.references.columns import (
     ByQuery,
     Groups,
@@ -26,6 +27,8 @@ from rankdev.references.columns import (
 )
 from rankdev.references.reference import Reference
 from rankdev.tabular import (
+    OfRanx,
+    TableLike,
     as_frame,
     as_id,
     check_mapping,
@@ -40,6 +43,9 @@ from rankdev.tabular import (
     text_series,
     truth_column,
 )
+
+ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +163,7 @@ class References(ByQuery[Reference]):
         return references_from_preferences(preferences, method, **options)
 
     @classmethod
-    def of(cls, value: Any) -> References:
+    def of(cls, value: ReferencesLike) -> References:
         """Take references, a table or records (rank or grade), ranx's Qrels, or ``{query: …}`` of lists or tiers.
 
         ``{query: {item: number}}`` is refused: it could mean grades or ranks.
