@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
-from numbers import Real
+import os
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
+from typing import TypeVar
 
 from rankdev.errors import UsageError, shown, suggestion
+
+MOST = 10**8  # of anything that is drawn, asked or simulated: with more, a call would never end
+FINEST = 1e-6  # level of a test: finer ones would take more draws than there is time for
+
+Kind = TypeVar("Kind")
 
 
 def check_number(name: str, value: float, low: float, high: float = math.inf, *, ends: bool = False) -> float:
@@ -20,11 +27,19 @@ def check_number(name: str, value: float, low: float, high: float = math.inf, *,
     return float(value)
 
 
-def check_whole(name: str, value: float, low: int) -> int:
-    """Give a parameter as an int; refuse what is not a whole number of at least ``low``."""
-    if not (is_number(value) and float(value).is_integer() and value >= low):
+def check_whole(name: str, value: float, low: int, high: int = MOST) -> int:
+    """Give a parameter as an int; refuse what is not a whole number from ``low`` to ``high``."""
+    whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
+    if not whole or value < low:
         raise UsageError(f"{name} must be a whole number of at least {low}; got {shown(value)}")
+    if value > high:
+        raise UsageError(f"{name} must be at most {high:,}; got {shown(value)}")
     return int(value)
+
+
+def check_seed(seed: int) -> int:
+    """Give a seed as an int."""
+    return check_whole("seed", seed, 0, 2**128 - 1)
 
 
 def check_choice(name: str, value: str, known: Collection[str]) -> None:
@@ -35,11 +50,46 @@ def check_choice(name: str, value: str, known: Collection[str]) -> None:
         raise UsageError(f"unknown {name} {shown(value)}{lead} one of {', '.join(known)}")
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} must be True or False; got {shown(value)}")
+    return value
+
+
+def check_kind(name: str, value: object, kind: type[Kind], remedy: str) -> Kind:
+    """Refuse what is not an instance of a class, and say how to get one."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} must be {kind.__name__}; got {type(value).__name__}; {remedy}")
+    return value
+
+
+def check_path(path: object) -> str:
+    """Give the name of a file as text; refuse what cannot be one."""
+    try:
+        name = os.fspath(path)  # type: ignore[call-overload]
+        if isinstance(name, str) and b"\0" not in os.fsencode(name):
+            return name
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise UsageError(f"expected the name of a file; got {shown(path)}")
+
+
 def check_names(name: str, value: Iterable[str]) -> list[str]:
     """Give a parameter as a list of names; refuse a single text, which would be read letter by letter."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if not is_list(value):
         raise UsageError(f"{name} must be a list of names; got {shown(value)}")
     return list(value)
+
+
+def is_list(value: object) -> bool:
+    """Tell what can be gone through one by one: not a text, a mapping, or an array without dimensions.
+
+    >>> is_list(["a"]), is_list("a"), is_list({"a": 1})
+    (True, False, False)
+    """
+    plural = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return plural and getattr(value, "ndim", 1) != 0
 
 
 def is_number(value: object) -> bool:

@@ -90,7 +90,10 @@ def shown(value: object) -> str:
     >>> shown("d1"), len(shown("x" * 1000))
     ("'d1'", 60)
     """
-    return _BRIEF.repr(value)
+    try:
+        return printable(_BRIEF.repr(value))
+    except ValueError:  # a number of thousands of digits, which Python does not write
+        return "a very large number"
 
 
 def printable(text: str) -> str:

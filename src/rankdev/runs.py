@@ -110,7 +110,7 @@ class Run(ByQuery[list[str]]):
         """
         if isinstance(value, Run):
             return value.reordered(order, ties)
-        ordering = Ordering(order or "score", ties or "trec_eval")
+        ordering = Ordering("score" if order is None else order, "trec_eval" if ties is None else ties)
         value = tabled(value)
         if is_table(value):
             return cls.from_table(value, order=ordering.order, ties=ordering.ties)

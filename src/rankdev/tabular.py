@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from rankdev.arguments import is_list
 from rankdev.errors import DataError, MissingExtraError, shown
 from rankdev.forks import refuse_lost_threads
 
@@ -67,7 +68,7 @@ def tabled(value: Any) -> Any:
     """
     import polars as pl
 
-    if is_table(value) or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if is_table(value) or not is_list(value):
         return value
     records = list(value)
     if not records or not all(_is_record(record) for record in records):

@@ -94,7 +94,7 @@ def test_unknown_items_are_refused_and_uncompared_ones_kept():
     with pytest.raises(DataError, match="'z' is not among the items given") as caught:
         Preferences.from_rows(ROWS, items={"q1": ["x", "y"], "q2": ["x", "z"]})
     assert caught.value.row == 1
-    judged = Preferences.from_rows(ROWS, items={"q1": "wxyz", "q2": "xz"})
+    judged = Preferences.from_rows(ROWS, items={"q1": list("wxyz"), "q2": list("xz")})
     assert judged.disconnected() == {"q1": [["x", "y", "z"], ["w"]]}
 
 
@@ -108,7 +108,7 @@ def test_nothing_to_compare():
 
 
 def test_one_item_is_a_reference_of_one():
-    judged = Preferences.from_rows([("q", "x", "y")], items={"q": "xy", "alone": ["z"]})
+    judged = Preferences.from_rows([("q", "x", "y")], items={"q": ["x", "y"], "alone": ["z"]})
     assert strengths(judged).to_polars().filter(query="alone").select("item", "strength", "rank").rows() == [
         ("z", 0.0, 1)
     ]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.arguments import is_list
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.measures import RDQ, Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.references.reference import Reference
@@ -277,8 +278,8 @@ def _items(ranking: Iterable[Any]) -> list[str]:
         from rankdev.runs import Run
 
         return Run.from_scores({"ranking": ranking}).get("ranking", [])
-    if isinstance(ranking, str | Set) or not isinstance(ranking, Iterable):
-        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {ranking!r}")
+    if isinstance(ranking, Set) or not is_list(ranking):
+        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {shown(ranking)}")
     return [as_id(item) for item in ranking]
 
 

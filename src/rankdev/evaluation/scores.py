@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rankdev.arguments import check_names
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, MeasureError, UsageError, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -236,17 +236,16 @@ class Scores(Result):
         """Find a measure by its label, or by any text that means the same."""
         from rankdev.measures import parse
 
-        if text not in self.measures:
+        if not isinstance(text, str) or text not in self.measures:
             with suppress(MeasureError):
                 text = str(parse(text))
         return self._index(text, self.measures, "measure")
 
     @staticmethod
     def _index(name: str, known: tuple[str, ...], what: str) -> int:
-        try:
-            return known.index(name)
-        except ValueError:
-            raise UsageError(f"unknown {what} {name!r}{suggestion(name, known)}") from None
+        if not isinstance(name, str) or name not in known:
+            raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
+        return known.index(name)
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:

@@ -207,5 +207,5 @@ def _systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
         raise UsageError("no run was given; give at least one")
     for name in runs:
         if not isinstance(name, str) or not name:
-            raise UsageError(f"a system is named by text; got {name!r}")
+            raise UsageError(f"a system is named by text; got {shown(name)}")
     return runs

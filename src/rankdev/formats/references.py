@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankdev.arguments import check_kind
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.parts import Table, joined
 from rankdev.formats.records import read_json
@@ -76,6 +77,7 @@ def write_references(references: References, path: PathLike) -> None:
 
 def encode_references(references: References, path: PathLike) -> bytes:
     """Give the bytes that :func:`write_references` writes under this name."""
+    check_kind("references", references, References, "make them with References.from_lists and its like")
     suffix = plain_suffix(path)
     if suffix in (".csv", ".tsv", ".parquet"):
         return encode_table(references.to_polars(worthless=True), path)

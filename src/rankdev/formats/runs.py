@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankdev.arguments import check_kind, check_whole
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries
@@ -41,8 +42,9 @@ def read_run(
     ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
     whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
     """
+    ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
     with Source(path, progress) as source:
-        return run_from_source(source, Ordering(order, ties), depth)
+        return run_from_source(source, ordering, depth)
 
 
 def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:
@@ -92,6 +94,7 @@ def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
 
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
     """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC."""
+    check_kind("run", run, Run, "make one with Run.from_lists, Run.from_scores or read_run")
     suffix = plain_suffix(path)
     if run.repeats is not None and (suffix == ".json") != (run.scores is None):
         item = shown(run.item_ids.filter(pl.Series(run.repeats))[0])
@@ -168,6 +171,6 @@ def _trec(run: Run, tag: str) -> bytes:
     query = run.queries.gather(run.codes)
     falling = run.sizes[run.codes] - run.positions
     score = pl.Series(falling if run.scores is None else run.scores)
-    constant = [pl.Series([word]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
+    constant = [text_series("tag", [as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
     columns = [query, constant[0], run.item_ids, pl.Series(run.positions + 1), score, constant[1]]
     return write_trec(columns, "the run")

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from rankdev import files_in_use
+from rankdev.arguments import check_path
 from rankdev.errors import FileFormatError
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats.opening import MAGIC_BYTES, opened, size_of, unpacked
@@ -34,8 +35,8 @@ class Source:
     """A file or standard input (``-``), opened and unpacked; knows what kind of file it seems to be."""
 
     def __init__(self, path: PathLike, progress: Progress | None = None) -> None:
-        self.name = "standard input" if str(path) == "-" else str(path)
-        self._path = str(path)
+        self._path = check_path(path)
+        self.name = "standard input" if self._path == "-" else self._path
         self._progress = progress
         self._reported, self._size = 0, size_of(path)
         refuse_lost_threads()

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from rankdev.arguments import check_path
 from rankdev.errors import UsageError
 from rankdev.files_in_use import PathLike, is_special, note_writing
 
@@ -32,7 +33,8 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
 
     A file that was there keeps its mode. Pipes, devices and open descriptors (``/dev/stdout``) are written as they are.
     """
-    name = "standard output" if str(path) == "-" else str(path)
+    path = check_path(path)
+    name = "standard output" if path == "-" else path
     try:
         with _opened(path) as raw, _packed(raw, Path(path).suffix.lower()) as stream:
             yield stream
@@ -48,8 +50,6 @@ def _opened(path: PathLike) -> Iterator[IO[bytes]]:
         yield _standard_output()
         sys.stdout.flush()
         return
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "this is not the name of a file")
     descriptor = _descriptor(str(path))
     if descriptor is not None:  # a file that is open already, perhaps for appending, is not replaced
         if sys.stdout is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.arguments import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.judging.answers import Answer, AnswerFile
 from rankdev.judging.pool import Pair, Pool
@@ -146,6 +146,7 @@ def collect(
     {'a': 1, 'b': 2, 'c': 3}
     """
     _check(judge, budget, goal, repeats)
+    seed = check_seed(seed)
     pool = Pool.of(items)
     rule = Rule(check_number("sure", sure, 0.5, 1), check_number("indifference", indifference, 0, 0.5))
     seeker: Seeker
@@ -160,7 +161,7 @@ def collect(
             raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
         places = check_whole("top", top, 1) if goal == "top" else None
         seeker = OrderSeeker(pool, Rule(rule.sure, rule.indifference, places), repeats=repeats, seed=seed)
-    answers = AnswerFile(file, pool) if file is not None else None
+    answers = AnswerFile(check_path(file), pool) if file is not None else None
     loop = _Loop(judge, pool, seeker, answers, seed)
 
     def result(stopped: str) -> Collected:

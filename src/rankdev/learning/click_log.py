@@ -12,7 +12,7 @@ import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.tabular import as_frame, column, number_column
+from rankdev.tabular import as_frame, check_mapping, column, number_column
 
 BAGS = 400  # sessions are resampled in at most so many bags: enough for an interval, whatever the size of the log
 NAMES = {
@@ -65,7 +65,8 @@ class ClickLog:
         Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` says what a column is
         called here: ``{"clicked": "was_clicked"}``. ``weighted`` counts each impression by its inverse propensity.
         """
-        frame = _named(as_frame(table), columns or {})
+        named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
+        frame = _named(as_frame(table), named)
         frame, grid = _with_positions(frame)
         clicked = _clicks(frame)
         weighted = weighted and "propensity" in frame.columns

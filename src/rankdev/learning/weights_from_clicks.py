@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_choice
+from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.learning.cascade import Cascade
@@ -102,6 +102,8 @@ def weights_from_clicks(
     positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
     """
     check_choice("method", method, METHODS)
+    resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
+    confidence = check_number("confidence", confidence, 0, 1)
     counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
     if not counted.clicks:
         raise DataError("the log has no clicks; weights need some")

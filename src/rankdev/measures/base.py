@@ -90,9 +90,9 @@ class Measure(ABC):
     def __post_init__(self) -> None:
         if self.cutoff is not None:
             if self.at != "cutoff":
-                raise MeasureError(f"{self.name} has no cutoff; got {self.cutoff!r}")
+                raise MeasureError(f"{self.name} has no cutoff; got {shown(self.cutoff)}")
             if COUNT.read(self.cutoff) is None or not isinstance(self.cutoff, Integral):
-                raise MeasureError(f"{self.name}: the cutoff is {self.cutoff!r}; expected {COUNT.text}")
+                raise MeasureError(f"{self.name}: the cutoff is {shown(self.cutoff)}; expected {COUNT.text}")
             object.__setattr__(self, "cutoff", int(self.cutoff))
         for entry in _parameters(type(self)):
             value = getattr(self, entry.name)
@@ -156,12 +156,12 @@ def _checked(name: str, entry: Field[Any], value: Any) -> Any:
     if rule["choices"] and value not in rule["choices"]:
         choices = ", ".join(rule["choices"])
         near = suggestion(str(value), rule["choices"])
-        raise MeasureError(f"{name}: {entry.name} is {value!r}; choose from {choices}{near}")
+        raise MeasureError(f"{name}: {entry.name} is {shown(value)}; choose from {choices}{near}")
     if rule["number"] is None or (value is None and entry.default is None):
         return value
     read = rule["number"].read(value)
     if read is None:
-        raise MeasureError(f"{name}: {entry.name} is {value!r}; expected {rule['number'].text}")
+        raise MeasureError(f"{name}: {entry.name} is {shown(value)}; expected {rule['number'].text}")
     return read
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
+from rankdev.arguments import is_list
 from rankdev.errors import MeasureError, shown, suggestion
 from rankdev.measures.base import COUNT, REGISTRY, Measure
 from rankdev.measures.names import ALIASES, translated
@@ -44,7 +44,9 @@ def parse(text: Any) -> Measure:
     text = _text(text)
     found = _MEASURE.fullmatch(translated(text)) if isinstance(text, str) else None
     if not found:
-        raise MeasureError(f"cannot read the measure {text!r}; expected Name(parameter=value, …)@cutoff, such as RDQ@5")
+        raise MeasureError(
+            f"cannot read the measure {shown(text)}; expected Name(parameter=value, …)@cutoff, such as RDQ@5"
+        )
     name, fixed = found["name"], {}
     if name in ALIASES:
         alias = _MEASURE.fullmatch(ALIASES[name])
@@ -65,7 +67,7 @@ def parse(text: Any) -> Measure:
 def parse_all(texts: Any) -> list[Measure]:
     """Turn texts into measures, each once; ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations."""
     alone = isinstance(_text(texts), str | Measure)
-    if not alone and not isinstance(texts, Iterable):
+    if not alone and not is_list(texts):
         raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
     measures: dict[Measure, None] = {}
     for entry in [texts] if alone else list(texts):

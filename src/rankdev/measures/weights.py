@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from rankdev.arrays import Floats
-from rankdev.errors import MeasureError, suggestion
+from rankdev.errors import MeasureError, shown, suggestion
 from rankdev.measures.match import scaled
 
 
@@ -32,7 +32,7 @@ class PositionWeights:
         for i, value in enumerate(values):
             where = f"weight {i + 1}" if i < len(self.head) else "the tail"
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
-                raise MeasureError(f"{where} is {value!r}; weights are positive numbers")
+                raise MeasureError(f"{where} is {shown(value)}; weights are positive numbers")
             if i and value > values[i - 1]:
                 raise MeasureError(
                     f"{where} is {value:g}, more than {values[i - 1]:g} before it; weights never increase"
@@ -69,12 +69,12 @@ PRESETS = {
 def position_weights(weights: str | Sequence[float], tail: float | None) -> PositionWeights:
     """Find a preset by name, or make weights of a list."""
     if not isinstance(weights, str | Iterable):
-        raise MeasureError(f"weights is {weights!r}; expected the name of a preset or a list of numbers")
+        raise MeasureError(f"weights is {shown(weights)}; expected the name of a preset or a list of numbers")
     if not isinstance(weights, str):
         return PositionWeights(tuple(weights), tail)
     if weights not in PRESETS:
         raise MeasureError(
-            f"unknown weights {weights!r}; choose from {', '.join(PRESETS)}, or give a list"
+            f"unknown weights {shown(weights)}; choose from {', '.join(PRESETS)}, or give a list"
             f"{suggestion(weights, PRESETS)}"
         )
     if tail is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankdev.arguments import check_flag
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -70,7 +71,7 @@ def agreement(
     if not named:
         raise UsageError("agreement needs the scores of at least one data set")
     parts = {str(name): as_scores(part, measures) for name, part in named.items()}
-    if pooled:
+    if check_flag("pooled", pooled):
         parts = {"pooled": pool(parts)}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_number, check_whole
+from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, shown, suggestion
 from rankdev.evaluation.scores import Scores
@@ -114,7 +114,7 @@ def agreement_with_people(
     known = as_scores(scores, measures)
     resamples = check_whole("resamples", resamples, 20)
     confidence = check_number("confidence", confidence, 0, 1)
-    seed = check_whole("seed", seed, 0)
+    seed = check_seed(seed)
     said = Verdicts.from_table(verdicts, known)
     apart = known.values[said.a, said.query] - known.values[said.b, said.query]
     whole = np.isfinite(apart).all(axis=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankdev.arguments import check_number
+from rankdev.arguments import FINEST, check_number
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.meta.significance import significance
 from rankdev.results import Result
@@ -75,7 +75,7 @@ def discrimination(
     >>> discrimination(scores).summary().select("pairs", "told_apart").row(0)
     (3, 2)
     """
-    alpha = check_number("alpha", alpha, 0, 1)
+    alpha = check_number("alpha", alpha, FINEST, 1)
     found = significance(
         scores,
         measures=measures,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_number
+from rankdev.arguments import check_number, check_seed
 from rankdev.arrays import Floats
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.results import Result
 from rankdev.runs import RunLike
+from rankdev.tabular import check_mapping
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,9 +111,9 @@ def evaluate_with_doubt(
     """
     from rankdev.preferences import resample_references, tiers_from_preferences
 
-    check_number("confidence", confidence, 0, 1)
+    confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
     score = evaluate or _evaluate
-    loaded = {name: _loaded(run) for name, run in runs.items()}
+    loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     scores = score(tiers_from_preferences(preferences, method, seed=seed, **options).tiers, loaded, measures)
     again = resample_references(preferences, method, resamples=resamples, seed=seed, **options)
     rng = np.random.Generator(np.random.Philox(seed + 1))

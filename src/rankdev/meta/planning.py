@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from rankdev.arguments import check_number, check_whole
+from rankdev.arguments import FINEST, check_number, check_seed
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -104,13 +104,13 @@ def plan(
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
     """
-    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     power = check_number("power", power, alpha, 1)
     pair = as_scores(scores, [measure]).select(systems=[a, b])
     apart = _pilot(pair)
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
-        difference = check_number("difference", difference, 0)
+        difference = check_number("difference", difference, 0, 1e9)
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
     target = abs(observed) if difference is None else difference

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.arguments import check_choice, check_number, check_seed, check_whole, is_list
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.meta.common_queries import Panel, as_scores, carried, panels
 from rankdev.meta.families import Family
@@ -75,7 +75,7 @@ def power(
     [0.0, 0.84, 1.0]
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
-    alpha, seed = check_number("alpha", alpha, 0, 1), check_whole("seed", seed, 0)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     intervals = check_whole("intervals", intervals, 0)
     check_choice("pool", pool, POOLS)
     threads = None if threads is None else check_whole("threads", threads, 1)
@@ -156,11 +156,11 @@ def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, .
         return None
     if scores.reference_sizes is None:
         raise DataError("buckets need the reference size of each query; use the scores that evaluate() returns")
-    if buckets is not True and (isinstance(buckets, str) or not isinstance(buckets, Iterable)):
-        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
+    if buckets is not True and not is_list(buckets):
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
     edges = PAPER_EDGES if buckets is True else tuple(check_whole("an edge of buckets", edge, 0) for edge in buckets)
     if not edges or list(edges) != sorted(set(edges)):
-        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {buckets!r}")
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
     return edges
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 
-from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.arguments import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.across_collections import AcrossCollections, across_collections, alike, is_several
@@ -153,8 +153,8 @@ def significance(
     drawing = Drawing(
         None if permutations is None else check_whole("permutations", permutations, 1),
         p_value,
-        round(1 - check_number("confidence", confidence, 0, 1), 12),
-        check_whole("seed", seed, 0),
+        round(1 - check_number("confidence", confidence, 0, 1 - FINEST), 12),
+        check_seed(seed),
         engine,
         None if threads is None else check_whole("threads", threads, 1),
         len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,

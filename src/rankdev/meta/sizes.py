@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rankdev.arguments import check_whole
-from rankdev.errors import DataError, UsageError
+from rankdev.arguments import check_whole, is_list
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.meta.common_queries import Panel
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
@@ -24,8 +24,8 @@ def fitting(
     sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
 ) -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool, and add remarks on what this does; all, where queries repeat."""
-    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
-        raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {sizes!r}")
+    if not is_list(sizes):
+        raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {shown(sizes)}")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     if replaced and groups:
         return tuple(sorted(set(sizes)))

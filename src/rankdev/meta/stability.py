@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_whole
+from rankdev.arguments import check_seed, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
@@ -120,7 +120,7 @@ def stability(
     >>> stability(scores, sizes=[5, 10], subsamples=20).to_polars()["tau"].to_list()
     [1.0, 1.0]
     """
-    subsamples, seed = check_whole("subsamples", subsamples, 1), check_whole("seed", seed, 0)
+    subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
     intervals = check_whole("intervals", intervals, 0)
     scores = as_scores(scores, measures)
     groups = panels(scores)

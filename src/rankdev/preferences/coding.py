@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError
-from rankdev.tabular import as_id
+from rankdev.arguments import is_list
+from rankdev.errors import DataError, shown
+from rankdev.tabular import as_id, check_mapping
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
+    for query, names in items.items():
+        if not is_list(names):
+            raise DataError(f"items of query {shown(query)} must be a list; got {shown(names)}")
+    return [(as_id(query), as_id(item)) for query, names in items.items() for item in names]
+
+
 def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> dict[str, Any]:
     """Number queries, items and workers; refuse what cannot be a comparison."""
-    known = [(as_id(query), as_id(item)) for query, names in (items or {}).items() for item in names]
+    known = _known({} if items is None else check_mapping(items, "items", "{query: [item, …]}"))
     if not len(frame) and not known:
         raise DataError("no comparisons; at least one is needed")
     same = (frame["winner"] == frame["loser"]).arg_max() if len(frame) else None

@@ -8,7 +8,7 @@ from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from rankdev.arguments import check_choice
+from rankdev.arguments import check_choice, is_list
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.outcomes import Values, read_outcomes
 from rankdev.preferences.presets import (
@@ -24,7 +24,7 @@ from rankdev.preferences.presets import (
     only_answer,
     plain_name,
 )
-from rankdev.tabular import as_id, is_table, listed, mixed_series, number_column, text_column
+from rankdev.tabular import as_id, check_mapping, is_table, listed, mixed_series, number_column, text_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +45,8 @@ def columns_of(
     """
     import polars as pl
 
-    roles = _roles(frame, columns or {})
+    given = {} if columns is None else check_mapping(columns, "columns", "{part: name of a column}")
+    roles = _roles(frame, given)
     found: dict[str, Any] = {}
     if roles.get("query") is not None:
         found["query"] = text_column(frame, roles["query"], "preferences")
@@ -64,7 +65,7 @@ def columns_of(
 
 def check_rows(rows: Any) -> Iterable[Any]:
     """Refuse a table, a mapping or a text where rows belong: each of them could be iterated, to no good."""
-    if is_table(rows) or isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+    if is_table(rows) or not is_list(rows):
         raise DataError(f"expected rows (query, winner, loser) or records; got {type(rows).__name__}")
     return rows
 
@@ -218,7 +219,7 @@ def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict
         if "winner" in roles:
             return read_outcomes(a, b, frame[roles["winner"]], values).to_dict()
         return read_outcomes(a, b, frame[roles["probability"]], "probability").to_dict()
-    if values not in (None, "items"):
+    if not (values is None or (isinstance(values, str) and values == "items")):
         raise UsageError("values says how to read an outcome, but the table names winner and loser")
     found = {part: text_column(frame, roles[part], "preferences") for part in ("winner", "loser")}
     found["tie"] = _flags(frame, roles["tie"]) if "tie" in roles else pl.repeat(False, len(frame), eager=True)

@@ -35,7 +35,7 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
     import polars as pl
 
     table = pl.DataFrame({"a": a, "b": b, "o": _words(outcome)})
-    if values in ("probability", "graded", "graded-first"):
+    if isinstance(values, str) and values in ("probability", "graded", "graded-first"):
         numbers = number_column(outcome.rename("o").to_frame(), "o", f"column {outcome.name!r}")
         if values == "probability":
             return _by_probability(table, numbers, outcome.name)

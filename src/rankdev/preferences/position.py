@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_kind, check_number
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.preferences.newton import solve
 from rankdev.preferences.pairs import Pairs, moments, sums
+from rankdev.preferences.preferences import MAKE_THEM, Preferences
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankdev.preferences.preferences import Preferences
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 
@@ -136,6 +137,7 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: f
     from scipy.special import expit, ndtr, ndtri
 
     check_order(preferences)
+    ridge, confidence = check_number("ridge", ridge, 0, ends=True), check_number("confidence", confidence, 0, 1)
     plain = replace(preferences, weight=None)
     found = fit_order_effect(plain, ridge)
     error = _standard_error(plain, found)
@@ -158,6 +160,7 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: f
 
 def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
     """Refuse judgments that do not say which item was shown first."""
+    check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if preferences.winner_first is None:
         raise UsageError(
             "the judgments do not say which item was shown first; give the two items as columns a and b, or the one"

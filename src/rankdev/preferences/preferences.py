@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankdev.preferences.diagnostics import Diagnostics
 
 Ints = npt.NDArray[np.int32]
+MAKE_THEM = "make them with Preferences.from_rows, Preferences.from_table or read_preferences"
 OPTIONAL = ("worker", "weight", "share", "winner_first")
 
 

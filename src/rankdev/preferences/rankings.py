@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_choice, check_number
+from rankdev.arguments import check_choice, check_number, is_list
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, shown
 from rankdev.preferences.kemeny import kemeny_order
@@ -132,7 +132,7 @@ def _by_query(rankings: Any) -> dict[str, list[Tiers]]:
 
 def _listed(value: Any, query: Any) -> list[Any]:
     where = "" if query is None else f"query {query!r}: "
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if not is_list(value):
         raise DataError(f"{where}expected a list of rankings; got {shown(value)}")
     return list(value)
 
@@ -140,7 +140,7 @@ def _listed(value: Any, query: Any) -> list[Any]:
 def _tiers(ranking: Any, query: str) -> Tiers:
     if isinstance(ranking, Reference):
         return ranking.tiers
-    if isinstance(ranking, str | bytes | Mapping) or not isinstance(ranking, Iterable):
+    if not is_list(ranking):
         raise DataError(f"query {query!r}: a ranking is a list of items or tiers, best first; got {shown(ranking)}")
     listed = list(ranking)
     tiers = [tier if isinstance(tier, list | tuple | set | frozenset) else [tier] for tier in listed]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arguments import check_whole
+from rankdev.arguments import check_seed, check_whole
 from rankdev.arrays import Floats
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def generator(seed: int) -> np.random.Generator:
     """Give the random numbers of a seed."""
-    return np.random.Generator(np.random.Philox(check_whole("seed", seed, 0)))
+    return np.random.Generator(np.random.Philox(check_seed(seed)))
 
 
 def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Iterator[Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.build import as_preferences
 from rankdev.preferences.candidates import CANDIDATES, Candidates
 from rankdev.preferences.deciding import Decision, Scorer
@@ -20,11 +20,13 @@ from rankdev.preferences.preferences import Preferences
 from rankdev.preferences.resampling import generator
 from rankdev.preferences.strengths import fit_model
 from rankdev.results import Result
+from rankdev.tabular import check_mapping
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+MOST_PAIRS = 10**6  # asked at a time
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy", "decide")
 
 
@@ -79,7 +81,7 @@ def next_pairs(
     [('q', 'y', 'z')]
     """
     judged = as_preferences(preferences)
-    budget, ridge = check_whole("budget", budget, 1), check_number("ridge", ridge, 0, ends=True)
+    budget, ridge = check_whole("budget", budget, 1, MOST_PAIRS), check_number("ridge", ridge, 0, ends=True)
     _check(strategy, grades, scores)
     if scores is not None and strategy == "decide":
         return NextPairs(list(Decision(judged, scores, seed=seed).batch(budget)), budget, strategy, seed)
@@ -126,7 +128,8 @@ def _asked(judged: Preferences) -> list[Ints]:
 
 
 def _grades(judged: Preferences, query: str, block: slice, grades: Mapping[str, Mapping[str, float]]) -> Floats:
-    known = grades.get(query, {})
+    known = check_mapping(grades, "grades", "{query: {item: grade}}").get(query, {})
+    check_mapping(known, f"grades of query {shown(query)}", "{item: grade}")
     items = judged.items[block]
     for item in items:
         if item not in known:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arguments import check_choice, check_number, is_number
+from rankdev.arguments import check_choice, check_kind, check_number, is_number
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs
 from rankdev.preferences.position import check_order
-from rankdev.preferences.preferences import Preferences
+from rankdev.preferences.preferences import MAKE_THEM, Preferences
 from rankdev.preferences.uncertainty import clustered_factors, factors
 from rankdev.preferences.workers import WorkerQuality, counted_once
 from rankdev.results import Result
@@ -222,9 +222,7 @@ def _check(preferences: Preferences, method: str, ridge: float, ties: str, disco
     if ties != "auto" and ties not in MODELS[method].ties:
         able = ", ".join(name for name, model in MODELS.items() if ties in model.ties)
         raise UsageError(f"ties={ties!r} belongs to method={able!r}; {method} knows {', '.join(MODELS[method].ties)}")
-    if not isinstance(preferences, Preferences):
-        remedy = "make them with Preferences.from_rows, Preferences.from_table or read_preferences"
-        raise UsageError(f"strengths takes Preferences; got {type(preferences).__name__}; {remedy}")
+    check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
 

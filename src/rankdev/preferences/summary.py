@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from rankdev.arguments import check_kind
 from rankdev.preferences.implied import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
 from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.tiers import Tiers
@@ -64,7 +65,7 @@ def summarise(result: Tiers) -> Summary:
     1 pair of neighbours could not be separated: tied.
     About 185 more judgments would separate 1 of them, each with a chance of 50%.
     """
-    fit = result.strengths
+    fit = check_kind("result", result, Tiers, "cut them with tiers(strengths(preferences))").strengths
     judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(result.tiers))
     cycles = _cycles(result)
     rows = []

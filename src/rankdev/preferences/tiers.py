@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arguments import check_choice, check_number, check_whole
+from rankdev.arguments import check_choice, check_kind, check_number, check_seed, check_whole
 from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
 from rankdev.preferences.separation import Close
+from rankdev.preferences.strengths import Strengths
 from rankdev.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from rankdev.preferences.strengths import Strengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +84,12 @@ def tiers(
     >>> tiers(strengths(Preferences.from_rows(rows))).tiers
     {'q': [['x'], ['y', 'z']]}
     """
+    check_kind("fit", fit, Strengths, "fit them with strengths(preferences)")
     check_choice("rule", rule, RULES)
     check_choice("refit", refit, ("auto", "always", "never"))
     alpha = check_number("alpha", alpha, 0, 1)
     max_depth = None if max_depth is None else check_whole("max_depth", max_depth, 1)
-    resamples, seed = check_whole("resamples", resamples, 1), check_whole("seed", seed, 0)
+    resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
     chosen = _rule(fit, rule)
     result = Tiers(fit, {}, alpha, chosen, max_depth, resamples, seed, refit)
     tests = result.close if RULES[chosen].tested else [None] * len(fit.preferences.queries)

@@ -8,6 +8,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rankdev.arguments import is_list
 from rankdev.errors import DataError, shown
 from rankdev.tabular import as_id
 
@@ -101,7 +102,7 @@ class Reference(Mapping[str, int]):
                 f"{where}{{item: number}} could mean grades or ranks; say which with {family}.from_grades or"
                 f" {family}.from_ranks"
             )
-        if isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
+        if isinstance(value, Set) or not is_list(value):
             raise DataError(f"{where}a reference is a list of items or tiers, best first; got {shown(value)}")
         tiers = [tier if isinstance(tier, list | tuple | Set) else [tier] for tier in value]
         for rank, tier in enumerate(tiers, start=1):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankdev.arguments import check_number, check_whole
+from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import UsageError
 from rankdev.references.references import References
@@ -103,7 +103,7 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
     >>> list(made.runs)[:3]
     ['v72-mp3', 'v72-mp4', 'v72-mp5']
     """
-    queries, seed = check_whole("queries", queries, 1), check_whole("seed", seed, 0)
+    queries, seed = check_whole("queries", queries, 1), check_seed(seed)
     known = Shape.__dataclass_fields__
     unknown = [name for name in shape if name not in known]
     if unknown:

@@ -1,0 +1,46 @@
+"""Whatever number is given to an option of a command, the answer is a result or one clear line."""
+
+import click
+import pytest
+
+from rankdev.cli import COMMANDS, cli
+
+SCORED = ["places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5"]
+QUICK = ["--subsamples", "2", "--permutations", "9"]
+CALLS = {
+    "compare": [*SCORED, "--permutations", "99"],
+    "power": [*SCORED, "--sizes", "5", *QUICK],
+    "stability": [*SCORED, "--sizes", "5", "--subsamples", "2"],
+    "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],
+    "discrimination": [*SCORED, "--permutations", "99"],
+    "agreement": [*SCORED, "-m", "AP@5"],
+    "plan": [*SCORED, "--difference", "0.5"],
+    "refs preferences": ["judgments.csv", "--resamples", "2"],
+    "refs next": ["judgments.csv", "--budget", "2"],
+    "refs agreement": ["judgments.csv", "--resamples", "2"],
+    "weights": ["clicks.csv", "--resamples", "20"],
+}
+ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", "0.0000000000000001"]
+
+
+def numeric_options():
+    for name in sorted(COMMANDS.keys() - {"study"}):  # which takes a seed only, and long
+        command = cli.get_command(None, name)
+        parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        for part, one in parts:
+            for option in one.params:
+                kind = option.type
+                if isinstance(kind, click.types.IntParamType | click.types.FloatParamType) and not option.multiple:
+                    yield f"{name} {part}".strip(), option.opts[-1]
+
+
+@pytest.mark.parametrize(("name", "option"), list(numeric_options()))
+def test_an_absurd_number_is_one_clear_line(rankdev, folder, name, option):
+    (folder / "clicks.csv").write_text("item,position,clicked\n" + "a,1,1\na,2,0\nb,2,1\nb,1,1\n" * 9)
+    assert rankdev(*name.split(), *CALLS.get(name, SCORED)).status == 0
+    for value in ABSURD:
+        done = rankdev(*name.split(), *CALLS.get(name, SCORED), f"{option}={value}")
+        said = [line for line in done.err.splitlines() if not line.startswith(("rankdev: note:", "rankdev: warning:"))]
+        assert done.status in (0, 1, 2), f"{option}={value}: {done.err}"
+        if done.status:
+            assert len(said) == 1, f"{option}={value}: {done.err}"
