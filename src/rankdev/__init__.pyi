@@ -70,6 +70,8 @@ from rankdev.preferences import summarise as summarise
 from rankdev.preferences import tiers as tiers
 from rankdev.references.reference import Reference as Reference
 from rankdev.references.references import References as References
+from rankdev.reporting.comparison_page import ReportPage as ReportPage
+from rankdev.reporting.comparison_page import report as report
 from rankdev.results import Result as Result
 from rankdev.runs import Run as Run
 from rankdev.studies.simulation import simulate as simulate

@@ -28,6 +28,7 @@ COMMANDS = {
     "sensitivity": "Say how a measure's parameters change its power.",
     "agreement": "Say how far measures agree on the order of systems.",
     "plan": "Say how many queries a comparison needs.",
+    "report": "Put a whole comparison on one page for a browser.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
     "weights": "Estimate position weights from clicks.",

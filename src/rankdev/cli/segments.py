@@ -35,7 +35,7 @@ def judge_segments(
         return found, report
     from rankdev.reporting.segments import report_by_segment
 
-    segments = _read(by)
+    segments = read_segments(by)
     parts, remarks = {ALL: report}, []
     for segment, queries in segments.items():
         chosen = [i for i, query in enumerate(scores.queries) if query in queries]
@@ -52,7 +52,8 @@ def judge_segments(
     return found, report_by_segment(parts, remarks)
 
 
-def _read(path: str) -> dict[str, set[str]]:
+def read_segments(path: str) -> dict[str, set[str]]:
+    """Read which queries belong to which segment."""
     from rankdev.tabular import text_column
 
     table = read_named_table(path, "query and segment")

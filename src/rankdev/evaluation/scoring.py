@@ -85,7 +85,7 @@ def evaluate_all(
 ) -> Scores:
     """Score systems as :func:`evaluate` does, by measures that are no text any more."""
     refuse_lost_threads()
-    systems = _systems(runs)
+    systems = named_systems(runs)
     depth = deepest(wanted)
     check_choice("empty", empty, get_args(Empty))
 
@@ -109,10 +109,10 @@ def evaluate_all(
             run = read_run(source, order=order or "score", ties=ties or "trec_eval", depth=depth, progress=watch)
         else:
             where = f"system {shown(system)}"
-            with _blamed(where):
+            with blamed(where):
                 run = Run.of(source, order=order, ties=ties)
         matcher, values = prepared.result()
-        with _blamed(where):
+        with blamed(where):
             values[s], coverage = score_run(matcher, run, wanted)
         return replace(coverage, system=system)
 
@@ -177,7 +177,7 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
 
 
 @contextmanager
-def _blamed(where: str) -> Iterator[None]:
+def blamed(where: str) -> Iterator[None]:
     """Say which run an error is about."""
     try:
         yield
@@ -198,7 +198,8 @@ def _references(source: ReferencesLike, watch: Progress) -> References:
     return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 
-def _systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
+def named_systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
+    """Refuse what is no mapping of names to runs."""
     if isinstance(runs, Run | str | Path):
         raise UsageError("runs must be named: {system: run}")
     if not isinstance(runs, Mapping):

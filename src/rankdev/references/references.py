@@ -250,10 +250,20 @@ class References(ByQuery[Reference]):
 
     def without_empty(self) -> References:
         """Leave out the queries without any reference item."""
-        used = np.flatnonzero(self.sizes)
-        offsets = np.append(self.offsets[used], self.offsets[-1])
-        worthless = None if self.worthless is None else self.worthless.of_queries(used)
-        return replace(self, queries=self.queries.gather(used), offsets=offsets, worthless=worthless)
+        return self.of_queries(np.flatnonzero(self.sizes))
+
+    def of_queries(self, places: Ints) -> References:
+        """Keep some queries, by their places in ascending order."""
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        return replace(
+            self,
+            queries=self.queries.gather(places),
+            offsets=np.concatenate([[0], np.cumsum(self.sizes[places])]),
+            item_ids=self.item_ids.gather(rows),
+            ranks=self.ranks[rows],
+            grades=None if self.grades is None else self.grades[rows],
+            worthless=None if self.worthless is None else self.worthless.of_queries(places),
+        )
 
     def to_polars(self, *, worthless: bool = False) -> pl.DataFrame:
         """One row per reference item: query, item, rank, and grade where there are grades.

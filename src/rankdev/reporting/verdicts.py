@@ -61,7 +61,7 @@ def significance_report(found: Significance) -> Report:
 def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
     for (measure,), pairs in rows.group_by("measure", maintain_order=True):
         if pairs.height == 1:
-            yield _one_pair(found, pairs.row(0, named=True))
+            yield one_pair(found, pairs.row(0, named=True))
             continue
         told = [
             f"{row['a']} > {row['b']}" if row["difference"] > 0 else f"{row['b']} > {row['a']}"
@@ -72,7 +72,8 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
         yield f"{measure}: {len(told)} of {pairs.height} pairs told apart{': ' if told else ''}{named}."
 
 
-def _one_pair(found: Significance, row: dict[str, Any]) -> str:
+def one_pair(found: Significance, row: dict[str, Any]) -> str:
+    """Say whether two systems are told apart, and which is better."""
     a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
     if p is not None and p <= found.level:
         better, worse = (a, b) if row["difference"] > 0 else (b, a)
@@ -189,10 +190,11 @@ def agreement_report(found: Agreement) -> Report:
 def plan_report(found: Plan) -> Report:
     """Say in words how many queries are needed, with the power at numbers around it."""
     table = Table(found.to_polars(), "Power by number of queries", digits=3)
-    return verdict(found, "plan", [table], [_plan_in_words(found)])
+    return verdict(found, "plan", [table], [plan_in_words(found)])
 
 
-def _plan_in_words(found: Plan) -> str:
+def plan_in_words(found: Plan) -> str:
+    """Say how many queries are needed."""
     beside = "" if found.resampled is None else f" Resampling the pilot says {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"

@@ -4,15 +4,6 @@
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "{}");
 const POOL = [...Array.from({ length: 20 }, (_, i) => `d${i + 1}`), ...Array.from({ length: 5 }, (_, i) => `x${i + 1}`)];
 const state = { tiers: [["d1"]], ranking: ["d1"], k: 5, penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", own: "1,0.5,0.2" };
-const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
-
-/** @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node|string)} children */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 function reference() {
   const ranks = new Map();
@@ -73,23 +64,6 @@ function measureText() {
   if (state.weights === "own" && typeof weights !== "string") parts.push(`weights=[${weights.head}],tail=${weights.tail}`);
   else if (state.weights !== "vertical") parts.push(`weights=${state.weights}`);
   return `RDQ${parts.length ? `(${parts.join(",")})` : ""}@${state.k}`;
-}
-
-/** @param {number} value @param {number} [digits] */
-function written(value, digits = 4) {
-  return value.toFixed(digits).replace(/^-(0\.0+)$/, "$1");
-}
-
-/** A bar: what was earned, and what of the rest was lost. @param {number} earned @param {number} whole @param {string} says */
-function bar(earned, whole, says) {
-  const made = element("span", { class: "bar", role: "img", "aria-label": says });
-  const full = element("i");
-  const rest = element("b");
-  full.style.width = `${100 * earned}%`;
-  rest.style.left = `${100 * earned}%`;
-  rest.style.width = `${100 * Math.max(0, whole - earned)}%`;
-  made.append(full, rest);
-  return made;
 }
 
 function showScore() {

@@ -1,0 +1,94 @@
+"""rankdev report: a whole comparison on one page."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rankdev.cli.options import empty_option, file_option, measure_option, named_runs, order_options, reading_progress
+from rankdev.cli.score_source import seed_option
+from rankdev.cli.segments import by_option, read_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@click.command(
+    "report",
+    short_help="Put a whole comparison on one page for a browser.",
+    epilog="Example: rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@measure_option(["RDQ@10"])
+@file_option("-o", "--output", default="report.html", show_default=True, help="Write the page here.")
+@click.option("--queries", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
+@click.option("--texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
+@click.option("--public", is_flag=True, help="Leave the texts of items out.")
+@by_option
+@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@order_options
+@empty_option
+@seed_option
+def command(
+    references: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    output: str,
+    queries: str | None,
+    texts: str | None,
+    public: bool,
+    by: str | None,
+    names: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Compare the RUNs on one page that is one file: no network, no server, any browser.
+
+    Verdicts in words are about the first measure. The page opens each query's lists side by side, position by position.
+    """
+    from rankdev.formats.references import read_references
+    from rankdev.formats.texts import read_texts
+    from rankdev.reporting.comparison_page import report
+
+    systems = named_runs(references, runs, names)
+    known = read_references(references)
+
+    def items(wanted: set[str]) -> Mapping[str, str]:
+        return {} if texts is None else read_texts(texts, "item", wanted)
+
+    with reading_progress(runs) as progress:
+        page = report(
+            known,
+            systems,
+            measures,
+            segments=None if by is None else read_segments(by),
+            queries=None if queries is None else read_texts(queries, "query", set(known)),
+            texts=items,
+            public=public,
+            command=_written(click.get_current_context(), public),
+            progress=progress,
+            **options,
+        )
+    page.save(output)
+    if output != "-":
+        click.echo(f"{output}: {page.title}. {page.verdict}")
+
+
+def _written(ctx: click.Context, public: bool) -> str:
+    """Give the command as it was called; for everybody to read, without the folders of its files."""
+    words = ["rankdev", "report"]
+    for parameter in ctx.command.params:
+        if ctx.get_parameter_source(parameter.name or "") != ParameterSource.COMMANDLINE:
+            continue
+        value = ctx.params[parameter.name or ""]
+        values = value if isinstance(value, tuple) else (value,)
+        if public and (isinstance(parameter.type, click.Path) or parameter.name == "output"):
+            values = tuple(Path(entry).name for entry in values)
+        for entry in values:
+            flag = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
+            words += [*flag, *([] if entry is True else [str(entry)])]
+    return shlex.join(words)

@@ -1,0 +1,187 @@
+"""Everything that one page says about a comparison, computed by the parts of rankdev that know how."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankdev.arrays import Floats, Ints
+from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
+from rankdev.evaluation.lists import Lists, first_positions
+from rankdev.evaluation.losses import Losses, losses
+from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scoring import Empty, blamed, deepest, evaluate, named_systems
+from rankdev.formats import read_references, read_run
+from rankdev.formats.opening import size_of
+from rankdev.measures import RDQ, parse_all
+from rankdev.measures.base import MeasureLike
+from rankdev.meta.agreement import Agreement, agreement
+from rankdev.meta.groups import groups, mean_intervals
+from rankdev.meta.planning import Plan, plan
+from rankdev.meta.significance import Significance, significance
+from rankdev.ordering import Order, Ties
+from rankdev.progress import Progress, Together
+from rankdev.references.references import References, ReferencesLike
+from rankdev.runs import Run, RunLike
+
+MOST_LISTS = 2_000_000  # systems × queries that are compared for one page
+MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; of more queries it holds a sample
+MOST_POSITIONS = 20
+REFERENCE_ITEMS = 20  # of each query
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared on the same queries: scores, verdicts, and what is behind them.
+
+    ``shown`` are the queries that a page can hold, all of them or a sample; ``lists`` and ``references`` are theirs.
+    """
+
+    scores: Scores
+    confidence: float
+    seed: int
+    losses: Losses
+    shown: Ints
+    lists: Lists
+    references: References
+    all_references: References
+    significance: Significance | None = None
+    agreement: Agreement | None = None
+    segments: Mapping[str, Ints] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        """The measure that verdicts in words are about: the first."""
+        return self.scores.measures[0]
+
+    @cached_property
+    def mean_intervals(self) -> tuple[Floats, Floats]:
+        """Ends of the intervals of the means, ``[system, measure]``."""
+        return mean_intervals(self.scores, self.confidence)
+
+    @cached_property
+    def groups(self) -> list[list[tuple[str, ...]]]:
+        """For each measure, the groups of systems that are not told apart."""
+        if self.significance is None:
+            return [[self.scores.systems] for _ in self.scores.measures]
+        return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
+
+    @cached_property
+    def orders(self) -> list[tuple[str, ...]]:
+        """For each measure, the systems by their means, best first."""
+        return [self.scores.sorted_by(measure).systems for measure in self.scores.measures]
+
+    @property
+    def best(self) -> str:
+        """The system with the highest mean in the first measure."""
+        return self.orders[0][0]
+
+    @cached_property
+    def plan(self) -> Plan | str | None:
+        """How many queries would tell the best system from the next that it is not told apart from; or why none."""
+        best, *others = self.groups[0][0]
+        rivals = [name for name in others if name not in self.same_as_best]
+        if self.significance is None or not rivals:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RankdevWarning)  # what it warns of is in the plan's remarks
+                return plan(self.scores, best, rivals[0], self.headline, seed=self.seed)
+        except RankdevError as error:
+            return str(error)
+
+    @cached_property
+    def same_as_best(self) -> list[str]:
+        """Systems that score as the best one does on every query, in the first measure."""
+        values = self.scores.of(self.headline)
+        mine = values[self.scores.systems.index(self.best)]
+        same = np.isclose(values, mine, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
+        return [name for name, equal in zip(self.scores.systems, same, strict=True) if equal and name != self.best]
+
+
+def compare(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
+    *,
+    order: Order | None,
+    ties: Ties | None,
+    empty: Empty,
+    segments: Mapping[str, Iterable[str]] | None,
+    seed: int,
+    progress: Progress | None,
+) -> Comparison:
+    """Score the runs and judge the scores."""
+    wanted = parse_all(measures)
+    explained = next((measure for measure in wanted if isinstance(measure, RDQ)), RDQ(cutoff=10))
+    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
+    systems = named_systems(runs)
+    if len(systems) * len(known) > MOST_LISTS:
+        raise UsageError(
+            f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
+            f" ({MOST_LISTS:,}); take fewer systems, or a sample of the queries"
+        )
+    depth = deepest([*wanted, explained])
+    loaded = _loaded(systems, order, ties, depth, progress)
+    scores = evaluate(known, loaded, wanted, empty=empty)
+    if empty == "skip" and known.empty:
+        known = known.without_empty()
+    positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
+    picked = _shown(scores, positions, seed)
+    held = known if len(picked) == len(known) else known.of_queries(picked)
+    several = len(scores.systems) > 1
+    return Comparison(
+        scores,
+        0.95,
+        seed,
+        losses(known, loaded, explained, empty=empty),
+        picked,
+        first_positions(held, loaded, explained, positions),
+        held,
+        known,
+        significance(scores, seed=seed) if several else None,
+        agreement(scores) if several and len(wanted) > 1 else None,
+        _segments(scores, segments or {}),
+    )
+
+
+def _loaded(
+    systems: Mapping[str, RunLike], order: Order | None, ties: Ties | None, depth: int | None, progress: Progress | None
+) -> dict[str, Run]:
+    together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
+    loaded = {}
+    for name, source in systems.items():
+
+        def watch(done: float, total: float, note: str, name: str = name) -> None:
+            if together is not None:
+                together.tell(name, done)
+
+        if isinstance(source, str | Path):
+            ordering: dict[str, Any] = {"order": order or "score", "ties": ties or "trec_eval"}
+            loaded[name] = read_run(source, depth=depth, progress=watch, **ordering)
+        else:
+            with blamed(f"system {shown(name)}"):
+                loaded[name] = Run.of(source, order=order, ties=ties)
+    return loaded
+
+
+def _shown(scores: Scores, positions: int, seed: int) -> Ints:
+    """The queries that a page holds: all, or a sample in their order."""
+    systems, queries, measures = scores.values.shape
+    room = max(1, MOST_NUMBERS // (systems * (measures + positions)))
+    if queries <= room:
+        return np.arange(queries)
+    return np.sort(np.random.default_rng(seed).choice(queries, room, replace=False))
+
+
+def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:
+    """Queries of each segment, by their place among the scores; segments without any are left out."""
+    place = {query: i for i, query in enumerate(scores.queries)}
+    found = {name: sorted(place[query] for query in set(queries) & place.keys()) for name, queries in segments.items()}
+    return {name: np.array(places) for name, places in found.items() if places}

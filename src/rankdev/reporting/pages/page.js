@@ -1,0 +1,58 @@
+// @ts-check
+// What all pages share: making elements, writing numbers, and showing text that comes from outside.
+
+const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+
+/** @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node|string)} children */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** A number with its decimals, never −0. @param {number} value @param {number} [digits] */
+function written(value, digits = 4) {
+  return value.toFixed(digits).replace(/^-(0\.0+)$/, "$1");
+}
+
+/** An id or a name as it can be seen: what would not show, or would turn what is beside it, as an escape. @param {string} text */
+function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
+/** A text in its own letters and direction; marks that turn what is beside it as escapes. @param {string} text */
+function prose(text) {
+  return text.replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, escaped);
+}
+
+/** @param {string} character */
+function escaped(character) {
+  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+}
+
+/** A name cut in the middle where it is long. @param {string} text @param {number} [most] */
+function brief(text, most = 48) {
+  const letters = [...visible(text.slice(0, 4 * most + 200))];
+  if (letters.length <= most && text.length <= 4 * most + 200) return letters.join("");
+  return `${letters.slice(0, most - 1).join("")}…`;
+}
+
+/** A name for a page: apart from what is beside it, its whole where it is cut. @param {string} text @param {number} [most] */
+function named(text, most = 48) {
+  const made = element("bdi", {}, brief(text, most));
+  if (made.textContent !== text) made.title = visible(text);
+  return made;
+}
+
+/** A bar: what was earned, and what of the rest was lost. @param {number} earned @param {number} whole @param {string} says */
+function bar(earned, whole, says) {
+  const made = element("span", { class: "bar", role: "img", "aria-label": says });
+  const full = element("i");
+  const rest = element("b");
+  full.style.width = `${100 * earned}%`;
+  rest.style.left = `${100 * earned}%`;
+  rest.style.width = `${100 * Math.max(0, whole - earned)}%`;
+  made.append(full, rest);
+  return made;
+}

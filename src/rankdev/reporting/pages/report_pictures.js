@@ -1,0 +1,84 @@
+// @ts-check
+// Pictures as SVG. Each has its words in a label, and its numbers in a table beside it.
+
+/** @param {string} tag @param {Record<string, string | number>} [attributes] @param {...(Node|string)} children */
+function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
+/** @param {number} from @param {number} to a few round numbers between */
+function ticks(from, to) {
+  const rough = (to - from) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+  const found = [];
+  for (let at = Math.ceil(from / step); at * step <= to + 1e-9; at++) found.push(Number((at * step).toPrecision(6)));
+  return found;
+}
+
+/** Systems with their intervals, best first, and a bar beside those that are not told apart.
+ *  @param {{name: string, mean: number, low: number, high: number}[]} rows @param {[number, number][]} groups first and last row
+ *  @param {number} width @param {string} says */
+function drawOrder(rows, groups, width, says) {
+  const labels = Math.min(190, width * 0.36);
+  const right = width - 10 - 9 * groups.length;
+  const line = rows.length > 30 ? 16 : 20;
+  const height = rows.length * line + 26;
+  const from = Math.min(...rows.map((row) => row.low));
+  const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
+  const x = (/** @type {number} */ value) => labels + 8 + ((value - from) / (to - from)) * (right - labels - 16);
+  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  for (const at of ticks(from, to)) {
+    drawn.append(
+      svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: height - 20 }),
+      svg("text", { class: "dim", x: x(at), y: height - 6, "text-anchor": "middle" }, String(at)),
+    );
+  }
+  rows.forEach((row, i) => {
+    const y = i * line + line / 2;
+    drawn.append(
+      svg("text", { x: labels, y: y + 4, "text-anchor": "end" }, brief(row.name, Math.floor(labels / 7))),
+      svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: y, y2: y }),
+      svg("circle", { class: "dot", cx: x(row.mean), cy: y, r: 4 }),
+    );
+  });
+  groups.forEach(([first, last], i) => {
+    const at = right + 9 * (i + 1);
+    drawn.append(svg("line", { class: "group", x1: at, x2: at, y1: first * line + 5, y2: (last + 1) * line - 5 }));
+  });
+  return drawn;
+}
+
+/** Differences of two systems, largest first, as one line per query.
+ *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} says
+ *  @param {(index: number) => void} pick */
+function drawDifferences(values, chosen, width, says, pick) {
+  const [left, right, height] = [48, width - 8, 190];
+  const most = Math.max(1e-6, ...values.map(Math.abs));
+  const step = (right - left) / Math.max(1, values.length);
+  const x = (/** @type {number} */ i) => left + (i + 0.5) * step;
+  const y = (/** @type {number} */ value) => height / 2 - (value / most) * (height / 2 - 12);
+  const drawn = svg("svg", { class: "pick", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  for (const at of ticks(-most, most)) {
+    drawn.append(
+      svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }),
+      svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, (at > 0 ? "+" : "") + at),
+    );
+  }
+  if (chosen >= 0) drawn.append(svg("rect", { class: "chosen", x: x(chosen) - Math.max(step, 6) / 2, y: 0, width: Math.max(step, 6), height }));
+  for (const side of ["a", "b"]) {
+    const mine = values.map((value, i) => [i, value]).filter(([, value]) => (side === "a" ? value > 0 : value < 0));
+    const path = mine.map(([i, value]) => `M${x(i).toFixed(2)} ${y(0)}V${y(value).toFixed(2)}`).join("");
+    drawn.append(svg("path", { class: side, d: path, "stroke-width": Math.max(0.6, Math.min(14, step * 0.75)), fill: "none" }));
+  }
+  drawn.addEventListener("click", (event) => {
+    const inside = drawn.getBoundingClientRect();
+    const at = ((event.clientX - inside.left) / inside.width) * width;
+    const index = Math.floor((at - left) / step);
+    if (index >= 0 && index < values.length) pick(index);
+  });
+  return drawn;
+}

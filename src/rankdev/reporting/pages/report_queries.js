@@ -1,0 +1,214 @@
+// @ts-check
+// The queries: found, sorted, drawn, and opened one by one.
+
+const PAGE = 25;
+const SIDES = ["all", "A better", "B better", "equal"];
+
+/** @param {number} query @returns {number | null} */
+function differenceOf(query) {
+  const [a, b] = [arrays.scores.at(state.measure, state.a, query), arrays.scores.at(state.measure, state.b, query)];
+  return a === null || b === null ? null : a - b;
+}
+
+/** @param {number} query @returns {string | number} */
+function sortKey(query) {
+  if (state.sort === "query") return report.queries[query];
+  if (state.sort === "size") return arrays.reference_sizes.at(query, 1) ?? 0;
+  const value = state.sort === "difference" && report.systems.length > 1 ? differenceOf(query) : arrays.scores.at(state.measure, state.sort === "b" ? state.b : state.a, query);
+  return value ?? (state.down ? -Infinity : Infinity);
+}
+
+/** The queries asked for, in the order asked for. */
+function chosenQueries() {
+  const words = state.search.toLowerCase();
+  const inside = state.segment < 0 ? null : new Set(report.segments[state.segment].queries);
+  /** @type {number[]} */ const found = [];
+  for (let query = 0; query < report.queries.length; query++) {
+    const text = report.query_texts[report.queries[query]] ?? "";
+    if (inside && !inside.has(query)) continue;
+    if (words && !report.queries[query].toLowerCase().includes(words) && !text.toLowerCase().includes(words)) continue;
+    const apart = differenceOf(query);
+    const side = apart === null ? "" : Math.abs(apart) < 1e-6 ? "equal" : apart > 0 ? "A better" : "B better";
+    if (state.side === "all" || state.side === side) found.push(query);
+  }
+  const keys = new Map(found.map((query) => [query, sortKey(query)]));
+  const turn = state.down ? -1 : 1;
+  const compare = (/** @type {any} */ x, /** @type {any} */ y) => (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x < y ? -1 : x > y ? 1 : 0);
+  return found.sort((x, y) => turn * compare(keys.get(x), keys.get(y)) || x - y);
+}
+
+function showSegments() {
+  byId("segments-part").hidden = byId("segment-label").hidden = !report.segments.length;
+  if (!report.segments.length) return;
+  const order = ordered(state.measure);
+  const some = order.slice(0, 12);
+  for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure" }, named(report.systems[s], 30)))];
+  const rows = report.segments.map((/** @type {any} */ part) => {
+    const means = some.map((/** @type {number} */ s) => part.means[s][state.measure]);
+    const best = Math.max(...means);
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, named(part.name)), cell(String(part.size)),
+      ...means.map((/** @type {number} */ mean) => cell(shown(mean < -1 ? null : mean), mean === best && means.length > 1 ? "best" : "")));
+  });
+  const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
+  fillTable("segments", `Mean ${report.measures[state.measure]} by segment${left}; the best in bold`, heads, rows);
+}
+
+function showQueries() {
+  const found = chosenQueries();
+  const pages = Math.max(1, Math.ceil(found.length / PAGE));
+  state.page = Math.min(state.page, pages - 1);
+  byId("search").value = state.search;
+  byId("side").value = String(SIDES.indexOf(state.side));
+  byId("segment").value = String(state.segment + 1);
+  byId("found").textContent = `${found.length.toLocaleString("en")} of ${report.queries.length.toLocaleString("en")} queries`;
+  byId("at").textContent = `${state.page + 1} of ${pages}`;
+  byId("before").disabled = state.page === 0;
+  byId("after").disabled = state.page >= pages - 1;
+  showRows(found.slice(state.page * PAGE, (state.page + 1) * PAGE));
+  if (report.systems.length > 1) showDifferences(found);
+  showQuery(found);
+}
+
+/** @param {number[]} queries */
+function showRows(queries) {
+  const [a, b] = [report.systems[state.a], report.systems[state.b]].map((name) => brief(name, 24));
+  const texts = Object.keys(report.query_texts).length > 0;
+  const several = report.systems.length > 1;
+  const by = (/** @type {string} */ text, /** @type {string} */ sort, kind = "") =>
+    sorter(text, state.sort === sort, state.down, () => choose({ sort, down: state.sort === sort ? !state.down : sort !== "query", page: 0 }), kind);
+  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference"), ...(several ? [by(`B: ${b}`, "b"), by("A − B", "difference")] : []), by("Reference items", "size")];
+  const rows = queries.map((query) => {
+    const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
+    const text = report.query_texts[report.queries[query]] ?? "";
+    return element("tr", query === state.query ? { class: "open" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
+      ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
+  });
+  fillTable("rows", `Scores in ${report.measures[state.measure]}; choose a query to see its lists`, heads, rows);
+}
+
+/** @param {number} query */
+function queryLink(query) {
+  const made = element("button", { type: "button", class: "link" }, named(report.queries[query]));
+  made.addEventListener("click", () => openQuery(query));
+  return made;
+}
+
+/** @param {number} query */
+function openQuery(query) {
+  choose({ query });
+  byId("query-title").focus({ preventScroll: true });
+  byId("query").scrollIntoView({ block: "start" });
+}
+
+/** @param {number[]} found */
+function showDifferences(found) {
+  const known = found.filter((query) => differenceOf(query) !== null);
+  const value = (/** @type {number} */ query) => differenceOf(query) ?? 0;
+  const sorted = state.sort === "difference" && state.down ? known : [...known].sort((x, y) => value(y) - value(x));
+  const values = sorted.map(value);
+  const better = values.filter((apart) => apart > 1e-6).length;
+  const worse = values.filter((apart) => apart < -1e-6).length;
+  const [a, b] = [brief(report.systems[state.a], 30), brief(report.systems[state.b], 30)];
+  byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${values.length} queries in ${report.measures[state.measure]}`;
+  const says = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
+  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), roomOf("differences"), says, (i) => openQuery(sorted[i])) : "");
+  const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);
+  const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
+  const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
+  const parts = [];
+  if (most.length) parts.push(`Most for ${a}: `, ...links(most), ". ");
+  if (least.length) parts.push(`Most for ${b}: `, ...links(least), ".");
+  byId("contrasts").replaceChildren(...parts);
+}
+
+/** @param {number[]} found */
+function showQuery(found) {
+  const { query } = state;
+  byId("query").hidden = query < 0;
+  if (query < 0) return;
+  const id = report.queries[query];
+  byId("query-title").replaceChildren("Query ", named(id, 80));
+  byId("query-text").replaceChildren(element("bdi", {}, prose(report.query_texts[id] ?? "")));
+  const at = found.indexOf(query);
+  byId("query-before").disabled = at <= 0;
+  byId("query-after").disabled = at < 0 || at >= found.length - 1;
+  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
+  byId("query-scores").replaceChildren(scoresOfQuery(query, systems));
+  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system) => listOf(query, system)));
+}
+
+/** @param {number} query @param {number[]} systems */
+function scoresOfQuery(query, systems) {
+  const heads = [head("Measure", "text"), ...systems.map((s) => element("th", { scope: "col" }, named(report.systems[s], 24)))];
+  const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, element("th", { scope: "row", class: "text" }, text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
+  const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table);
+}
+
+/** @param {string} title @param {string} caption @param {Node[]} heads @param {Node[]} rows */
+function listTable(title, caption, heads, rows) {
+  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  return element("div", { tabindex: "0", role: "region", "aria-label": brief(title) }, element("h4", {}, named(title)), table);
+}
+
+/** An item by its id, and its text where there is one. @param {number} query @param {number} place */
+function itemOf(query, place) {
+  const id = report.pools[query][place];
+  const made = element("td", { class: "item" }, named(id, 60));
+  if (report.texts[id]) made.append(element("small", {}, element("bdi", {}, prose(report.texts[id]))));
+  return made;
+}
+
+/** @param {number} query */
+function referenceOf(query) {
+  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
+  const ranks = arrays.reference_ranks;
+  const rows = Array.from({ length: count }, (_, i) => element("tr", {}, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
+  if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
+  return listTable("Reference", "What is right; items of one rank are equally good", [head("Rank"), head("Item", "text")], rows);
+}
+
+/** @param {number} query @param {number} system */
+function listOf(query, system) {
+  const positions = Array.from({ length: arrays.items.shape[2] }, (_, i) => {
+    const code = arrays.outcome.at(system, query, i) ?? 0;
+    const [rank, ideal, why, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
+    const [credit, earned, lost] = parts.map((part) => part / 1e4);
+    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, why, credit, earned, lost, could: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
+  });
+  const most = Math.max(1e-9, ...positions.map((entry) => entry.could));
+  const rows = positions.flatMap((entry, i) => {
+    if (entry.place < 0 && entry.lost === 0) return [];
+    const item = entry.place < 0 ? element("td", { class: "item" }, "(nothing)") : itemOf(query, entry.place);
+    if (report.why[entry.why]) item.append(element("small", {}, report.why[entry.why]));
+    const says = `earned ${written(entry.earned)} of ${written(entry.could)}`;
+    return [element("tr", {}, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
+      cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.could / most, says)), cell(written(entry.lost)))];
+  });
+  const heads = [head("#"), head("Item", "text"), head("Rank / due"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
+  return listTable(report.systems[system], `${report.explained}, position by position; due: the rank that belongs there`, heads, rows);
+}
+
+function listenToQueries() {
+  fillSelect("side", ["all queries", `A better`, `B better`, "equal"], (i) => choose({ side: SIDES[i], page: 0 }));
+  fillSelect("segment", ["all", ...report.segments.map((/** @type {any} */ part) => part.name)], (i) => choose({ segment: i - 1, page: 0 }));
+  byId("search").addEventListener("input", () => {
+    Object.assign(state, { search: byId("search").value, page: 0 });
+    showQueries();
+    remember();
+  });
+  byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
+  byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
+  byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
+  byId("query-close").addEventListener("click", () => {
+    choose({ query: -1 });
+    byId("search").focus();
+  });
+  for (const [id, step] of /** @type {[string, number][]} */ ([["query-before", -1], ["query-after", 1]])) {
+    byId(id).addEventListener("click", () => {
+      const found = chosenQueries();
+      choose({ query: found[found.indexOf(state.query) + step] });
+    });
+  }
+}

@@ -1,0 +1,323 @@
+"""The report shows what Python computed, to a pointer, to keys and to a reader; what comes from outside is text."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.reporting import comparison
+from rankdev.reporting.packing import packed
+
+DEMO = ("nearest", "popular", "blended")
+MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
+BEST = "blended is the best of 3 systems in RDQ@5: it is told apart from every other."
+UNPACK = "async text => { const {header, arrays} = await unpacked(text); return [header, nested(arrays.x)]; }"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    CliRunner().invoke(cli, ["demo", "--save", str(folder)], catch_exceptions=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def inputs(demo):
+    references = rd.read_references(demo / "places.jsonl")
+    return references, {name: rd.read_run(demo / f"{name}.run") for name in DEMO}
+
+
+@pytest.fixture
+def show(page, tmp_path):
+    """Open a page, and hold it to asking for nothing and failing at nothing."""
+
+    def opened(html, hash=""):
+        path = tmp_path / "report.html"
+        path.write_text(html, encoding="utf-8")
+        page.goto("about:blank")  # a page that differs in what follows # only is not loaded again
+        page.goto(path.as_uri() + hash)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield opened
+    assert page.troubles == []
+    assert all(url.startswith(("file:", "about:", "blob:")) for url in page.requests)
+
+
+@pytest.fixture(scope="module")
+def html(inputs):
+    return rd.report(*inputs, MEASURES).html
+
+
+def cells(page, selector):
+    return [
+        [cell.strip() for cell in row]
+        for row in page.eval_on_selector_all(
+            f"{selector} tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+        )
+    ]
+
+
+def test_scores_are_those_of_evaluate(show, html, inputs):
+    page = show(html)
+    scores = rd.evaluate(*inputs, MEASURES)
+    shown = {row[0]: [cell.split("\n")[0] for cell in row[1:]] for row in cells(page, "#scores")}
+    for s, system in enumerate(scores.systems):
+        assert shown[system] == [f"{value:.4f}" for value in scores.means[s]]
+    assert page.inner_text("#verdict") == BEST
+    assert page.inner_text("#groups") == "All systems are told apart."
+
+
+def test_pairs_are_those_of_significance(show, html, inputs):
+    page = show(html)
+    rows = rd.significance(rd.evaluate(*inputs, MEASURES)).to_polars()
+    for row in rows.iter_rows(named=True):
+        for a, b, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1)):
+            page.goto(page.url.partition("#")[0] + f"#a={a}&b={b}&measure={row['measure']}")
+            shown = {line[0]: line for line in cells(page, "#pair")}[row["measure"]]
+            low, high = (row["low"], row["high"]) if sign > 0 else (-row["high"], -row["low"])
+            counts = [row["wins"], row["ties"], row["losses"]][::sign]
+            assert shown[3] == f"{sign * row['difference']:+.4f}"
+            assert shown[4] == f"[{low:.4f}, {high:.4f}]"
+            assert shown[5] == " / ".join(map(str, counts))
+            assert shown[6] == f"{row['p_adjusted']:.4f}"
+            assert (shown[7] == "no") == (row["p_adjusted"] > 0.05)
+
+
+def test_losses_are_those_of_losses(show, html, inputs):
+    page = show(html)
+    shown = {row[0]: row[2:] for row in cells(page, "#losses")}
+    for system, score, retrieval, order in rd.losses(*inputs, "RDQ@5").to_polars().iter_rows():
+        assert shown[system] == [f"{score:.4f}", f"{order:.4f}", f"{retrieval:.4f}"]
+
+
+def test_agreement_is_that_of_agreement(show, html, inputs):
+    page = show(html)
+    shown = {row[0]: row[2:] for row in cells(page, "#agreement")}
+    found = rd.agreement(rd.evaluate(*inputs, MEASURES))
+    for i, measure in enumerate(MEASURES):
+        pairs = zip(found.tau[0, i], found.r[0, i], strict=True)
+        assert shown[measure] == ["–" if i == j else f"{tau:.3f}\n{r:.3f}" for j, (tau, r) in enumerate(pairs)]
+
+
+def test_lists_are_those_of_explain(show, html, inputs):
+    references, runs = inputs
+    page = show(html, "#query=museums&a=nearest&b=blended")
+    assert page.inner_text("#query-title") == "Query museums"
+    tables = page.locator("#lists table")
+    assert tables.count() == 3
+    assert [row.split("\t") for row in tables.nth(0).locator("tbody tr").all_inner_texts()] == [
+        [str(rank), item] for item, rank in references["museums"].items()
+    ]
+    for table, system in ((1, "nearest"), (2, "blended")):
+        told = rd.explain(references["museums"], runs[system]["museums"], k=5)
+        rows = tables.nth(table).locator("tbody tr")
+        assert rows.count() == len(told.positions)
+        for i, entry in enumerate(told.positions):
+            row = [cell.strip() for cell in rows.nth(i).locator("th, td").all_inner_texts()]
+            assert row[1].split("\n") == [entry.item, *([entry.why] if entry.why else [])]
+            assert row[2] == f"{entry.rank or '–'} / {entry.ideal_rank}"
+            assert row[3] == f"{entry.weight:g}"
+            assert row[4] == f"{entry.credit:.2f}"
+            assert row[6] == f"{entry.lost:.4f}"
+
+
+def test_queries_are_sorted_searched_and_filtered(show, html, inputs):
+    page = show(html, "#a=popular&b=nearest")
+    scores = rd.evaluate(*inputs, MEASURES)
+    apart = dict(zip(scores.queries, scores.of("RDQ@5")[1] - scores.of("RDQ@5")[0], strict=True))
+    shown = cells(page, "#rows")
+    assert [row[3] for row in shown] == [f"{value:+.4f}" for value in sorted(apart.values(), reverse=True)]
+    page.click("#rows th:has-text('A − B') button")
+    assert page.get_attribute("#rows th:has-text('A − B')", "aria-sort") == "ascending"
+    assert [row[0] for row in cells(page, "#rows")] == [row[0] for row in reversed(shown)]
+    page.click("#rows th:has-text('Query') button")
+    assert [row[0] for row in cells(page, "#rows")] == sorted(apart)
+    page.select_option("#side", label="B better")
+    assert {row[0] for row in cells(page, "#rows")} == {query for query, value in apart.items() if value < 0}
+    page.select_option("#side", label="all queries")
+    page.fill("#search", "bike")
+    assert [row[0] for row in cells(page, "#rows")] == ["bike-repair"]
+    assert page.inner_text("#found") == "1 of 10 queries"
+    assert "search=bike" in page.url
+
+
+def test_a_picture_opens_a_query(show, html):
+    page = show(html, "#a=blended&b=nearest")
+    first = cells(page, "#rows")[0][0]
+    page.locator("#differences svg").click(position={"x": 60, "y": 20})
+    assert page.inner_text("#query-title") == f"Query {first}"
+    assert f"query={first}" in page.url
+    link = page.url
+    page.click("#query-close")
+    assert not page.is_visible("#query")
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector("body[data-ready]")
+    assert page.inner_text("#query-title") == f"Query {first}"
+
+
+def test_all_of_it_can_be_reached_by_keys(show, html):
+    page = show(html)
+    page.focus("#matrix td[tabindex='0']")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#pair-title") == "blended minus nearest, by every measure"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#pair-title") == "popular minus nearest, by every measure"
+    page.focus("#rows tbody tr:first-child button")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "query-title"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") in ("query-before", "query-after")
+    reachable = "[...document.querySelectorAll('a, button, select, input')].every(made => made.tabIndex >= 0)"
+    assert page.evaluate(reachable)
+
+
+HOSTILE = [
+    "<script>window.hurt = 1</script>",
+    "<img src=x onerror='window.hurt = 1'>",
+    "</script><script>window.hurt = 1</script>",
+    "\u202egnp.exe\u202c",
+    "x" * 10_000,
+    "__proto__",
+    "<!--<script>",
+    "a&amp;b\u2028c",
+]
+
+
+def test_hostile_names_are_text(show):
+    lists = {name: [*HOSTILE[i:], *HOSTILE[:i]] for i, name in enumerate(HOSTILE)}
+    runs = {
+        name: {query: items[::step] for query, items in lists.items()}
+        for name, step in zip(HOSTILE, [1, -1] * 4, strict=True)
+    }
+    texts = {name: name for name in HOSTILE}
+    segments = {name: [name] for name in HOSTILE}
+    page = show(rd.report(lists, runs, ["RDQ@5", "AP@5"], queries=texts, texts=texts, segments=segments).html)
+    for query in range(len(HOSTILE)):
+        page.locator("#rows tbody button").nth(query).click()
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("main img, main script, main iframe").count() == 0
+    shown = page.inner_text("main")
+    assert HOSTILE[0] in shown
+    assert HOSTILE[1] in shown
+    assert "\\u202egnp.exe\\u202c" in shown
+    assert "\u202e" not in page.inner_text("body")
+    assert "__proto__" in page.inner_text("#lists")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1100
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_between_a_person_and_the_page(browser, html, tmp_path, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core checks accessibility")
+    path = tmp_path / "report.html"
+    path.write_text(html, encoding="utf-8")
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri() + "#query=museums&a=blended&b=nearest")
+    page.wait_for_selector("body[data-ready]")
+    found = axe.Axe().run(page).response["violations"]
+    context.close()
+    assert [
+        (entry["id"], entry["nodes"][0]["html"]) for entry in found if entry["impact"] in ("serious", "critical")
+    ] == []
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_the_page_itself_never_scrolls_sideways(show, html, page, width):
+    page.set_viewport_size({"width": width, "height": 740})
+    show(html, "#query=museums&a=blended&b=nearest")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_numbers_are_unpacked_as_they_were(show, html):
+    page = show(html)
+    values = [[0.1234, -1.0, np.nan], [np.inf, -np.inf, 3.0]]
+    header, found = page.evaluate(UNPACK, packed({"name": "é</script>"}, {"x": (values, 4)}))
+    assert header == {"name": "é</script>"}
+    assert found == [[0.1234, -1, None], [float("inf"), float("-inf"), 3]]
+
+
+def test_everything_can_be_saved(show, html, inputs):
+    page = show(html)
+    with page.expect_download() as saved:
+        page.click("#download")
+    content = json.loads(saved.value.path().read_text(encoding="utf-8"))
+    assert content["systems"] == list(DEMO)
+    scores = rd.evaluate(*inputs, MEASURES)
+    np.testing.assert_allclose(content["arrays"]["scores"], scores.values.transpose(2, 0, 1), atol=5.1e-9)
+
+
+def test_one_system_is_a_report_too(show, inputs):
+    references, runs = inputs
+    page = show(rd.report(references, {"blended": runs["blended"]}, "AP@5").html)
+    assert not page.is_visible("#pairs")
+    assert "needs a second system" in page.inner_text("#verdict")
+    assert len(cells(page, "#rows")) == 10
+    page.locator("#rows tbody button").first.click()
+    assert page.locator("#lists table").count() == 2
+
+
+def test_a_page_too_large_holds_a_sample_of_the_queries(show, inputs, monkeypatch):
+    monkeypatch.setattr(comparison, "MOST_NUMBERS", 100)
+    page = show(rd.report(*inputs, MEASURES).html)
+    assert page.inner_text("#found") == "4 of 4 queries"
+    assert "The queries below are 4 of 10, drawn with seed 0" in page.inner_text("#remarks")
+    assert page.inner_text("#facts dd:nth-of-type(2)") == "10"
+
+
+def test_what_no_page_can_hold_is_refused():
+    references = {f"q{i}": ["a"] for i in range(20_001)}
+    runs = {f"s{i}": {"q0": ["a"]} for i in range(100)}
+    with pytest.raises(rd.UsageError, match=r"100 systems × 20,001 queries are more lists than one page can show"):
+        rd.report(references, runs)
+
+
+def test_the_command(show, demo, tmp_path):
+    (tmp_path / "queries.tsv").write_text("museums\tWhere is a museum?\n", encoding="utf-8")
+    (tmp_path / "items.jsonl").write_text(
+        '{"item": "art-hall", "text": "Paintings <b>and</b> more"}\n', encoding="utf-8"
+    )
+    (tmp_path / "by.csv").write_text("query,segment\nmuseums,sights\nsauna,body\nbookshops,sights\n", encoding="utf-8")
+    target = tmp_path / "out.html"
+    arguments = [
+        *("report", str(demo / "places.jsonl"), *(str(demo / f"{name}.run") for name in DEMO), "-m", "RDQ@5"),
+        *("--queries", str(tmp_path / "queries.tsv"), "--texts", str(tmp_path / "items.jsonl")),
+        *("--by", str(tmp_path / "by.csv"), "-o", str(target)),
+    ]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.output == f"{target}: 3 systems on 10 queries. {BEST}\n"
+    html = target.read_text(encoding="utf-8")
+    page = show(html, "#query=museums")
+    assert page.inner_text("#query-text") == "Where is a museum?"
+    assert "Paintings <b>and</b> more" in page.inner_text("#lists")
+    assert [row[:2] for row in cells(page, "#segments")] == [["sights", "2"], ["body", "1"]]
+    page.select_option("#segment", label="sights")
+    assert {row[0] for row in cells(page, "#rows")} == {"museums", "bookshops"}
+    CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert target.read_text(encoding="utf-8") == html
+    CliRunner().invoke(cli, [*arguments, "--public"], catch_exceptions=False)
+    page = show(target.read_text(encoding="utf-8"), "#query=museums")
+    assert "Paintings" not in page.inner_text("#lists")
+    assert str(tmp_path) not in page.inner_text("#making")
+    assert "places.jsonl nearest.run popular.run" in page.inner_text("#making")
+
+
+def test_what_is_wrong_is_said_in_a_line(demo, tmp_path):
+    (tmp_path / "bad.csv").write_text("name,words\nx,y\n", encoding="utf-8")
+    arguments = [
+        "report",
+        str(demo / "places.jsonl"),
+        str(demo / "nearest.run"),
+        "--queries",
+        str(tmp_path / "bad.csv"),
+    ]
+    result = CliRunner().invoke(cli, [*arguments, "-o", str(tmp_path / "out.html")])
+    assert isinstance(result.exception, rd.DataError)
+    assert "bad.csv: expected the columns query and text; got name, words" in str(result.exception)
+    assert not (tmp_path / "out.html").exists()
