@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.models import MODELS, Options
@@ -93,6 +94,13 @@ def test_bootstrap_p_values_are_two_sided():
     # 10 resamples, 2 of which turn the pair: 2 · (2 + 1) / (10 + 1)
     draws = np.array([[1.0, 0.0]] * 8 + [[0.0, 1.0]] * 2)
     assert_allclose(bootstrap_separation(draws, np.array([1.0, 0.0])).p, 6 / 11)
+
+
+def test_bootstrap_p_values_of_few_workers_are_student_s_and_two_sided():
+    # no resample turns the pair, but the spread of 100 is 1.5 around 3, and of 3 workers √(3/2) times as much
+    draws = np.array([[1.5, 0.0], [4.5, 0.0]] * 50)
+    error = 1.5 * np.sqrt(3 / 2)
+    assert_allclose(bootstrap_separation(draws, np.array([3.0, 0.0]), 3).p, 2 * stats.t.sf(3 / error, 2))
 
 
 def merge_sorted(items, ask):
