@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import rankdev
 
 HEAVY = ["polars", "scipy", "matplotlib", "rich", "pandas", "numba", "click", "torch", "pyarrow"]
 SCRIPT = "import json, sys, {module}; print(json.dumps([name for name in {heavy} if name in sys.modules]))"
@@ -16,3 +19,16 @@ def test_heavy_libraries_are_imported_on_use(module):
     command = [sys.executable, "-c", SCRIPT.format(module=module, heavy=HEAVY)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+# power is simulated on machines that have NumPy and an accelerator, and nothing else
+WITHOUT_POLARS = {"results", "tabular", "evaluation/scores", "meta/power_result", "meta/power_resume"}
+
+
+def test_power_runs_without_polars_and_nothing_else_need():
+    script = "import sys, rankdev.meta.power; sys.exit('polars' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    root = Path(rankdev.__file__).parent
+    late = {path for path in root.rglob("*.py") if "\n    import polars" in path.read_text(encoding="utf-8")}
+    names = {str(path.relative_to(root).with_suffix("")) for path in late}
+    assert {name for name in names if not name.startswith("cli/")} == WITHOUT_POLARS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import is_list
 from rankdev.arrays import Floats, Ints
@@ -16,9 +17,6 @@ from rankdev.measures.match import Ideals, Match
 from rankdev.references.reference import Reference
 from rankdev.results import Result
 from rankdev.tabular import as_id
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NOT_IN_REFERENCE = "not in the reference"
 DISPLACED = "displaced"
@@ -96,15 +94,11 @@ class Explanation(Result):
 
     def summary(self) -> pl.DataFrame:
         """One row: measure, score, lost_by_retrieval, lost_by_order; they add up to the ideal score."""
-        import polars as pl
-
         losses = {"lost_by_retrieval": [self.retrieval_loss], "lost_by_order": [self.ordering_loss]}
         return pl.DataFrame({"measure": [self.measure], "score": [self.score], **losses})
 
     def to_polars(self) -> pl.DataFrame:
         """One row per position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
-        import polars as pl
-
         return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError
@@ -20,8 +21,6 @@ from rankdev.results import Result
 from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.measures.match import Match
     from rankdev.ordering import Order, Ties
 
@@ -43,8 +42,6 @@ class Losses(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per system: system, score, lost_by_retrieval, lost_by_order; the three numbers add up to 1."""
-        import polars as pl
-
         score, best = self.scores.means.T
         columns = {"score": score, "lost_by_retrieval": 1.0 - best, "lost_by_order": best - score}
         return pl.DataFrame({"system": list(self.scores.systems), **columns})

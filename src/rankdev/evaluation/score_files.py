@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.scores import Scores
@@ -11,14 +12,9 @@ from rankdev.formats.parts import Table
 from rankdev.formats.streams import PathLike, Source
 from rankdev.formats.tables import read_table
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def read_scores(path: PathLike) -> Scores:
     """Read CSV, TSV, JSONL, JSON (a list of records) or Parquet; rows without a query are means and left out."""
-    import polars as pl
-
     with Source(path) as source:
         kind = source.kind
         if kind == "trec":
@@ -36,8 +32,6 @@ def read_scores(path: PathLike) -> Scores:
 
 
 def _records(source: Source) -> Table:
-    import polars as pl
-
     try:
         records = json.loads(source.read())
         frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)

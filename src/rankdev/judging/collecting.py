@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import DataError, UsageError, shown
@@ -22,8 +23,6 @@ from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.references.references import References
 
 GOALS = ("order", "top", "decide")
@@ -83,8 +82,6 @@ class Collected(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per question, in the order asked: query, first, second (as shown), winner (null: equal)."""
-        import polars as pl
-
         rows = [
             (a.query, a.first, a.loser if a.first == a.winner else a.winner, None if a.tie else a.winner)
             for a in self.answers
@@ -93,8 +90,6 @@ class Collected(Result):
 
     def summary(self) -> pl.DataFrame:
         """One row per query: query, items, asked, settled."""
-        import polars as pl
-
         asked = [answer.query for answer in self.answers]
         rows = [(q, len(items), asked.count(q), q not in self.unsettled) for q, items in self.pool.items.items()]
         names = {"query": pl.String, "items": pl.Int64, "asked": pl.Int64, "settled": pl.Boolean}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from rankdev.arguments import check_choice, check_number
@@ -18,9 +19,6 @@ from rankdev.meta.common_queries import as_scores
 from rankdev.meta.corrections import benjamini_hochberg, holm
 from rankdev.meta.families import agreeing, families_of, wanted_pairs
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is hardly known
@@ -52,20 +50,14 @@ class AcrossCollections(Result):
         ``tau`` is the standard deviation of true differences between collections, ``i2`` the share of the observed
         scatter that is due to it, ``q`` Cochran's statistic with its p-value ``q_p``.
         """
-        import polars as pl
-
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
         """One row per pair, measure and collection: queries, difference, low, high, and its weight in the mean."""
-        import polars as pl
-
         return pl.DataFrame(self.parts).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
         """One row per measure: measure, pairs, and how many of them are told apart at the level."""
-        import polars as pl
-
         told = (pl.col("p_adjusted") <= self.level).sum().alias("told_apart")
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_flag
 from rankdev.arrays import Floats
@@ -15,9 +15,6 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.meta.common_queries import as_scores, carried, pairs_of, panels
 from rankdev.meta.kendall import tau_b
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +35,6 @@ class Agreement(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a data set and pair of measures: dataset, a, b, tau, r."""
-        import polars as pl
-
         pairs = pairs_of(self.measures)
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
         frame = pl.DataFrame(

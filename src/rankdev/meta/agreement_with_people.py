@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
@@ -17,8 +18,6 @@ from rankdev.tabular import as_frame, text_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
 TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
 ROUNDING = 1e-9  # a smaller difference of scores is none
@@ -52,8 +51,6 @@ class PeopleAgreement(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure: measure, agreement, low, high, verdicts (those with a preference)."""
-        import polars as pl
-
         low, high = self._ends(self.draws)
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
         return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
@@ -64,8 +61,6 @@ class PeopleAgreement(Result):
         The same verdicts and the same resampled queries serve both, so that the interval is narrower than those of
         the two measures suggest.
         """
-        import polars as pl
-
         first, second = np.triu_indices(len(self.measures), 1)
         low, high = self._ends(self.draws[:, first] - self.draws[:, second])
         names = {"a": [self.measures[i] for i in first], "b": [self.measures[i] for i in second]}
@@ -74,8 +69,6 @@ class PeopleAgreement(Result):
 
     def by_size(self) -> pl.DataFrame:
         """By the size of a measure's own difference, in thirds: measure, size, from, to, agreement, verdicts."""
-        import polars as pl
-
         rows: list[tuple[Any, ...]] = []
         for m, measure in enumerate(self.measures):
             size = np.abs(self.differences[:, m])
@@ -169,8 +162,6 @@ class Verdicts:
     @classmethod
     def from_table(cls, table: Any, scores: Scores) -> Verdicts:
         """Read the columns query, a, b, winner and judge; verdicts on queries that were not scored are left out."""
-        import polars as pl
-
         records = isinstance(table, list) and all(isinstance(row, dict) for row in table)
         frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else table)
         query, a, b = (text_column(frame, name, "verdicts") for name in ("query", "a", "b"))

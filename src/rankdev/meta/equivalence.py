@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from rankdev.arguments import check_choice, check_number
@@ -17,9 +18,6 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.meta.common_queries import as_scores, carried
 from rankdev.meta.families import Family, families_of, wanted_pairs
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 VERDICTS = ("same", "better", "worse", "undecided")
 CORRECTIONS = ("bonferroni", "none")
@@ -44,21 +42,15 @@ class Equivalence(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per pair and measure: measure, a, b, difference, the interval that decides, and the verdict."""
-        import polars as pl
-
         return pl.DataFrame(self.columns)
 
     def summary(self) -> pl.DataFrame:
         """One row per measure: measure, pairs, and how many of them got each verdict."""
-        import polars as pl
-
         counts = ((pl.col("verdict") == word).sum().alias(word) for word in VERDICTS)
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), *counts)
 
     def noninferiority(self) -> pl.DataFrame:
         """One row per pair and measure: measure, a, b, low, high, and whether a is no worse than b, and b than a."""
-        import polars as pl
-
         low, high = self.one_sided
         columns = {"low": low, "high": high, "a_no_worse": low > -self.margin, "b_no_worse": high < self.margin}
         return (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_number, check_seed
 from rankdev.arrays import Floats
@@ -16,9 +17,6 @@ from rankdev.measures.base import MeasureLike
 from rankdev.results import Result
 from rankdev.runs import RunLike
 from rankdev.tabular import check_mapping
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +40,6 @@ class Doubt(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
-        import polars as pl
-
         tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
         low, high = _quantiles(self.both, tails)
         only_low, only_high = _quantiles(self.judgments, tails)
@@ -66,8 +62,6 @@ class Doubt(Result):
 
         Resamples in which one of the two has no score do not count.
         """
-        import polars as pl
-
         systems, measures = self.scores.systems, self.scores.measures
         a, b = np.triu_indices(len(systems), 1)
         difference = self.both[:, a] - self.both[:, b]

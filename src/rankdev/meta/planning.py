@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from rankdev.arguments import FINEST, check_number, check_seed
@@ -16,9 +16,6 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.meta.common_queries import as_scores, carried, panels
 from rankdev.meta.t_power import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
@@ -67,16 +64,12 @@ class Plan(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a number of queries: n, the analytic power and the power by resampling."""
-        import polars as pl
-
         sizes, analytic, resampled = self.curve
         columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
         return pl.DataFrame(columns).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
         """One row with the answer: the systems, the measure, the pilot, the queries needed and their interval."""
-        import polars as pl
-
         return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import polars as pl
 
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError
@@ -14,8 +15,6 @@ from rankdev.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from rankdev.evaluation.scores import ScoresLike
 
@@ -38,8 +37,6 @@ class QueryDifferences(Result):
 
         Queries for which a system has no value come last, without a difference.
         """
-        import polars as pl
-
         tables = []
         for m, measure in enumerate(self.measures):
             a, b = self.values[:, :, m]

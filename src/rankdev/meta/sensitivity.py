@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arrays import Floats
 from rankdev.errors import UsageError, shown, suggestion
@@ -20,9 +21,6 @@ from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike
 from rankdev.results import Result
 from rankdev.runs import RunLike
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
 
@@ -52,8 +50,6 @@ class Sensitivity(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a cell: one column a parameter, n, power."""
-        import polars as pl
-
         columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))

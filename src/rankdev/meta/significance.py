@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev.errors import RankdevWarning, UsageError
@@ -20,9 +21,6 @@ from rankdev.meta.families import Indices, families_of, wanted_pairs
 from rankdev.meta.paired import TESTS, Drawing
 from rankdev.meta.randomization import PValue
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OVER = ("measure", "all")
 
@@ -50,15 +48,11 @@ class Significance(Result):
 
     def summary(self) -> pl.DataFrame:
         """One row per measure: measure, pairs, and how many of them are told apart at the level."""
-        import polars as pl
-
         told = (pl.col("p_adjusted") <= self.level).sum().alias("told_apart")
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per pair and measure: the difference a − b, its interval, effect, wins and p-values."""
-        import polars as pl
-
         return pl.DataFrame(self.columns).fill_nan(None)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_seed, check_whole
 from rankdev.arrays import Floats
@@ -17,9 +18,6 @@ from rankdev.meta.common_queries import as_scores, carried, panels
 from rankdev.meta.orders import Orders
 from rankdev.meta.sizes import PAPER_SIZES, fitting
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SHOWN = 6  # sizes that a summary shows side by side
 
@@ -50,8 +48,6 @@ class Stability(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure and size: measure, n, tau, tau_ap, split, split_low, split_high; low, high of tau."""
-        import polars as pl
-
         names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
         columns: dict[str, Any] = {"measure": names, "n": np.tile(self.sizes, len(self.measures))}
         columns |= {"tau": self.tau, "tau_ap": self.tau_ap, "split": self.split}
@@ -69,8 +65,6 @@ class Stability(Result):
         where there are intervals. ``split_at_0.8`` asks the same of split halves, among the sizes of which the pool
         has two.
         """
-        import polars as pl
-
         usual = [n for n in self.sizes if n in (25, 100, 200)] if len(self.sizes) > SHOWN else []
         wanted = list(at or usual or self.sizes)
         for n in wanted:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from rankdev.arguments import check_number
@@ -19,9 +20,6 @@ from rankdev.evaluation.scores import Scores
 from rankdev.meta.across_collections import alike, is_several
 from rankdev.meta.common_queries import panels
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ONE = ("system", "query", "system × query")
 SEVERAL = ("system", "collection", "query", "system × collection", "system × query")
@@ -87,8 +85,6 @@ class Variance(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure and component: measure, component, variance, share."""
-        import polars as pl
-
         rows = []
         for measure, parts in zip(self.measures, self.components, strict=True):
             kept = [(name, self._part(parts, name)) for name in (SEVERAL if len(self.collections) > 1 else ONE)]
@@ -103,8 +99,6 @@ class Variance(Result):
 
     def summary(self) -> pl.DataFrame:
         """One row per measure: queries, Eρ² with its 95% interval, Φ, and the queries needed for a stable order."""
-        import polars as pl
-
         rows = []
         for measure, parts in zip(self.measures, self.components, strict=True):
             low, high = parts.needed_ends(self.reliability) if len(self.collections) == 1 else (None, None)
@@ -116,8 +110,6 @@ class Variance(Result):
 
     def design(self, sizes: Sequence[int]) -> pl.DataFrame:
         """Give both coefficients for other numbers of queries (of each collection): measure, n, e_rho2, phi."""
-        import polars as pl
-
         if not len(sizes) or min(sizes) < 1:
             raise UsageError("sizes must hold numbers of queries of at least 1")
         frames = [

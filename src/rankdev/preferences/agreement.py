@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_number, check_whole
 from rankdev.arrays import Floats
@@ -21,8 +22,6 @@ from rankdev.preferences.strengths import fit_model
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.preferences.preferences import Preferences
 
 RIDGE = 0.1
@@ -60,8 +59,6 @@ class JudgeAgreement(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: fact, value, low, high, chance (its value by chance), p, n (what it rests on)."""
-        import polars as pl
-
         order = self.position
         rows = [
             ("alpha", self.alpha, self.alpha_low, self.alpha_high, 0.0, None, self.pairs_judged_twice),
@@ -194,8 +191,6 @@ def _chances(d: Floats, tie_rate: float) -> Floats:
 
 def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) -> pl.DataFrame:
     """One row per worker: judgments, ties, agreement with the others' answers to the same pairs, repeats, bias."""
-    import polars as pl
-
     if judged.worker is None:
         return pl.DataFrame(schema={"worker": pl.String})
     pairs, worker, size = judged.pairs.of, judged.worker, len(judged.workers)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arguments import is_list
 from rankdev.errors import DataError, shown
 from rankdev.tabular import as_id, check_mapping
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
@@ -59,8 +57,6 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
 
 
 def _codes(before: list[str], *columns: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
-    import polars as pl
-
     values = pl.concat([pl.Series(before, dtype=pl.String), *columns]).rename("name")
     known = values.unique(maintain_order=True)
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rankdev.arguments import check_choice, is_list
 from rankdev.errors import DataError, UsageError, shown
@@ -26,9 +28,6 @@ from rankdev.preferences.presets import (
 )
 from rankdev.tabular import as_id, check_mapping, is_table, listed, mixed_series, number_column, text_column
 
-if TYPE_CHECKING:
-    import polars as pl
-
 Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
@@ -43,8 +42,6 @@ def columns_of(
 
     Gives the table, and remarks on what was taken for granted or left aside.
     """
-    import polars as pl
-
     given = {} if columns is None else check_mapping(columns, "columns", "{part: name of a column}")
     roles = _roles(frame, given)
     found: dict[str, Any] = {}
@@ -72,8 +69,6 @@ def check_rows(rows: Any) -> Iterable[Any]:
 
 def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     """Make the table of tuples (query, winner, loser[, worker])."""
-    import polars as pl
-
     listed_rows = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
@@ -97,8 +92,6 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
 
 def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Make the table of records (dicts), or of the tasks of a Label Studio export."""
-    import polars as pl
-
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise DataError(f"expected records such as {{'query': …, 'winner': …}}; got {shown(record)}", number)
@@ -112,8 +105,6 @@ def frame_of_grades(
     grades: Mapping[Any, Any], weight: float, *, workers: bool
 ) -> tuple[pl.DataFrame, dict[str, list[str]]]:
     """Make judgments of grades, each item above those of the next lower grade; and name the items of each query."""
-    import polars as pl
-
     rows: list[tuple[str, str, str, float]] = []
     items: dict[str, list[str]] = {}
     for name, graded in grades.items():
@@ -212,8 +203,6 @@ def _outcome(frame: pl.DataFrame, plain: dict[str, str]) -> str:
 
 
 def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict[str, pl.Series]:
-    import polars as pl
-
     if "item_a" in roles:
         a, b = (text_column(frame, roles[side], "preferences") for side in ("item_a", "item_b"))
         if "winner" in roles:
@@ -240,8 +229,6 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
 
 
 def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
-    import polars as pl
-
     text = frame[name].cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars()
     flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
     if flags.null_count():

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.preferences.preferences import Preferences
 
 COLUMNS = (
@@ -47,8 +46,6 @@ class Diagnostics(Result):
         different things; ``single_workers`` judged only once in the whole data; ``first_wins`` is the share of
         untied judgments that the item shown first won, null where nobody says which that was.
         """
-        import polars as pl
-
         columns = {name: self.values[name] for name in COLUMNS}
         table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
         return table.with_columns(pl.col("agreement", "first_wins").fill_nan(None), connected=pl.col("groups") == 1)

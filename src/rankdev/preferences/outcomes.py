@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rankdev.arguments import check_choice
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences.presets import SAYS_WHO, plain_name
 from rankdev.tabular import number_column
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Values = str | Mapping[str, str | float] | None
 
@@ -32,8 +30,6 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
 
     A row that ``values`` maps to ``skip`` is null in all columns.
     """
-    import polars as pl
-
     table = pl.DataFrame({"a": a, "b": b, "o": _words(outcome)})
     if isinstance(values, str) and values in ("probability", "graded", "graded-first"):
         numbers = number_column(outcome.rename("o").to_frame(), "o", f"column {outcome.name!r}")
@@ -48,8 +44,6 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
 
 
 def _words(outcome: pl.Series) -> pl.Series:
-    import polars as pl
-
     if outcome.dtype.is_float() and (outcome == outcome.floor()).all():
         outcome = outcome.cast(pl.Int64)  # pandas makes whole numbers floats where a row has none
     text = outcome.cast(pl.String).str.strip_chars()
@@ -65,8 +59,6 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
     The weights are scaled so that their sum is what they are worth as judgments of equal weight (Kish 1965);
     then the variance that counts of judgments suggest is right where items are equally good.
     """
-    import polars as pl
-
     swap = pl.col("lead") > 0
     columns = {
         "winner": pl.when(swap).then("b").otherwise("a"),
@@ -84,8 +76,6 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
 
 
 def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.DataFrame:
-    import polars as pl
-
     outside = (numbers < 0) | (numbers > 1)
     if outside.any():
         row = int(outside.arg_max() or 0)
@@ -101,8 +91,6 @@ def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.Da
 
 
 def _translated(words: pl.Series, values: Mapping[str, str | float], name: str) -> pl.Series:
-    import polars as pl
-
     meaning = {str(word).lower(): _meant(word, meant) for word, meant in values.items()}
     lower = words.str.to_lowercase()
     unknown = ~lower.is_in(list(meaning))
@@ -124,8 +112,6 @@ def _meant(word: str, meant: str | float) -> float | None:
 
 def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
     """Read words as item ids or as positions, whichever explains all; refuse where both or neither do."""
-    import polars as pl
-
     word = pl.col("o").str.to_lowercase()
     tie = pl.when(word.is_in(TIE)).then(0.0)
     ids = pl.when(pl.col("o") == pl.col("a")).then(-1.0).when(pl.col("o") == pl.col("b")).then(1.0)
@@ -144,8 +130,6 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
 
 
 def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
-    import polars as pl
-
     said = set(words.unique())
     numbers = words.cast(pl.Float64, strict=False)
     by_item, by_place = both["items"].null_count() == 0, both["position"].null_count() == 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arguments import check_kind, check_number
 from rankdev.arrays import Floats
@@ -15,10 +16,6 @@ from rankdev.preferences.newton import solve
 from rankdev.preferences.pairs import Pairs, moments, sums
 from rankdev.preferences.preferences import MAKE_THEM, Preferences
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 
@@ -46,8 +43,6 @@ class PositionBias(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row for all (worker null), then one per worker: worker, judgments, first_if_equal, low, high, p."""
-        import polars as pl
-
         everybody = {"judgments": self.judgments, "first_if_equal": self.bias, "low": self.low, "high": self.high}
         rows = {name: [value, *self.by_worker[name]] for name, value in {**everybody, "p": self.p}.items()}
         return pl.DataFrame({"worker": [None, *self.workers], **rows}, schema_overrides={"worker": pl.String})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arguments import check_number
 from rankdev.arrays import Floats
@@ -20,8 +21,6 @@ from rankdev.preferences.pairs import Pairs, count_pairs
 from rankdev.tabular import Tabular, as_polars
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.preferences.diagnostics import Diagnostics
 
 Ints = npt.NDArray[np.int32]
@@ -232,8 +231,6 @@ class Preferences(Tabular):
         >>> both.to_polars().select("winner", "loser", "weight").rows()
         [('x', 'y', 1.0), ('x', 'z', 0.5), ('y', 'z', 0.5)]
         """
-        import polars as pl
-
         weight = check_number("weight", weight, 0)
         more, items = frame_of_grades(grades, weight, workers=self.worker is not None)
         own = self.to_polars().drop("first", strict=False)
@@ -273,8 +270,6 @@ class Preferences(Tabular):
 
         ``first`` is the item that was shown first.
         """
-        import polars as pl
-
         names = pl.Series(list(self.items), dtype=pl.String)
         queries = pl.Series(list(self.queries), dtype=pl.String)
         columns: dict[str, Any] = {

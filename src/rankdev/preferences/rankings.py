@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_choice, check_number, is_list
 from rankdev.arrays import Floats
@@ -16,9 +17,6 @@ from rankdev.preferences.plackett_luce import plackett_luce
 from rankdev.references.reference import Reference
 from rankdev.references.references import References
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Tiers = list[list[str]]
 
@@ -53,8 +51,6 @@ class MergedRankings(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per item: query, item, score, low, high, rank; best first."""
-        import polars as pl
-
         rows = [
             (query, item, *self.scores[query][:, place].tolist(), rank)
             for query, tiers in self.tiers.items()

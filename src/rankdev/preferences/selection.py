@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_choice, check_number, check_whole
 from rankdev.arrays import Floats, Ints
@@ -21,10 +22,6 @@ from rankdev.preferences.resampling import generator
 from rankdev.preferences.strengths import fit_model
 from rankdev.results import Result
 from rankdev.tabular import check_mapping
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MOST_PAIRS = 10**6  # asked at a time
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy", "decide")
@@ -50,8 +47,6 @@ class NextPairs(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a pair: query, a, b, gain."""
-        import polars as pl
-
         schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
         return pl.DataFrame(self.rows, schema=schema, orient="row")
 

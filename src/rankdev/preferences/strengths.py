@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arguments import check_choice, check_kind, check_number, is_number
 from rankdev.arrays import Floats
@@ -21,10 +22,6 @@ from rankdev.preferences.preferences import MAKE_THEM, Preferences
 from rankdev.preferences.uncertainty import clustered_factors, factors
 from rankdev.preferences.workers import WorkerQuality, counted_once
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 METHODS = tuple(MODELS)
 TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
@@ -112,7 +109,6 @@ class Strengths(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row an item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
-        import polars as pl
         from scipy.special import stdtrit
 
         wide = stdtrit(np.minimum(self.freedom, 1e9), 0.5 + self.confidence / 2) * self.standard_errors

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arguments import check_kind
 from rankdev.preferences.implied import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
 from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.tiers import Tiers
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Ints = npt.NDArray[np.int64]
 TOO_CLOSE = 0.1  # in log-strength: the better of two wins 52.5% of the time
@@ -50,8 +47,6 @@ class Summary(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a query: query, items, comparisons, tiers, undecided, too_close, more, cyclic."""
-        import polars as pl
-
         names = list(QuerySummary.__dataclass_fields__)
         return pl.DataFrame({name: [getattr(row, name) for row in self.queries] for name in names})
 

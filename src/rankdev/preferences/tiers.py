@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_choice, check_kind, check_number, check_seed, check_whole
 from rankdev.preferences.models import MODELS
@@ -15,9 +15,6 @@ from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
 from rankdev.preferences.separation import Close
 from rankdev.preferences.strengths import Strengths
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,6 @@ class Tiers(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row an item: query, item, strength, low, high, rank (of its tier); best first."""
-        import polars as pl
-
         table = self.strengths.to_polars()
         ranks = [
             (query, item, rank)

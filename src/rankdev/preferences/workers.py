@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev.arrays import Floats
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.preferences.preferences import Preferences
 
 
@@ -52,8 +51,6 @@ class WorkerQuality(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per worker: worker, judgments, quality, low, high, verdict."""
-        import polars as pl
-
         return pl.DataFrame(
             {
                 "worker": list(self.workers),

@@ -7,14 +7,13 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import polars as pl
 
 from rankdev.errors import printable
 from rankdev.reporting.cells import Cell, as_cell
 from rankdev.reporting.layout import Column, Paint, coloured, paragraph, plain, table_lines
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WIDTH = 80  # columns where nothing says how many there are
 
@@ -49,8 +48,6 @@ class Table:
     @cached_property
     def columns(self) -> list[Column]:
         """The cells as text, column by column."""
-        import polars as pl
-
         frame = self.shown
         marked = {name for _, name in self.best}
         texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]

@@ -7,16 +7,15 @@ import math
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 import rankdev as rd
 from rankdev.measures import RDQ, Measure
 from rankdev.references.reference import Reference
 from rankdev.reporting.plots import Example, check_name, plot_examples, save
 from rankdev.reporting.report import Report, Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 DIGITS = 4
 DRAWN = ("RDQ@5", "RDQ(alpha=4)@5", "RDQ(penalty=m1)@5")
@@ -50,8 +49,6 @@ class Controlled:
 
     def to_polars(self) -> pl.DataFrame:
         """One row a cell: experiment, label (the paper's), measure, value, published, agrees."""
-        import polars as pl
-
         return pl.DataFrame([{**vars(cell), "agrees": cell.agrees} for cell in self.cells], infer_schema_length=None)
 
 
@@ -69,8 +66,6 @@ def run_controlled() -> Controlled:
 
 def controlled_report(study: Controlled) -> Report:
     """Show ours and the published value of each cell, and whether they agree."""
-    import polars as pl
-
     rows = []
     for experiment in study.experiments:
         cells = [cell for cell in study.cells if cell.experiment == experiment]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 import rankdev as rd
 from rankdev.meta.power import power
 from rankdev.meta.power_result import Power
@@ -18,8 +20,6 @@ from rankdev.studies.simulation import simulate
 from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.evaluation.scores import Scores
 
 MEASURES = "paper@5"

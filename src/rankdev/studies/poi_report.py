@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import polars as pl
+
 from rankdev.reporting.report import Report, Table
 from rankdev.studies.poi import Poi, system_grid
 from rankdev.studies.published import Comparison, fact, facts, published, rows_of
@@ -56,8 +58,6 @@ def stability_table(study: Poi, paper: dict[str, Any]) -> Comparison:
 
 def _systems_report(study: Poi) -> Report:
     """Means of the first measure: a table of models and settings where the names form one."""
-    import polars as pl
-
     means = dict(zip(study.scores.systems, study.scores.means[:, 0].tolist(), strict=True))
     measure = study.scores.measures[0]
     grid = system_grid(study.scores.systems)
@@ -72,8 +72,6 @@ def _systems_report(study: Poi) -> Report:
 
 def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     """Figure 1: median power of every (α, λ), the paper's four known cells, and what it says about the grid."""
-
-    import polars as pl
 
     found = study.sensitivity
     cells = dict(zip(found.measures, found.power.tolist(), strict=True))
@@ -105,8 +103,6 @@ def _grid_values(study: Poi) -> dict[str, float]:
 
 def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
     """Count the pairs that are told apart on all queries."""
-    import polars as pl
-
     counts = study.power.verdicts()
     measures = len(study.power.measures)
     words = {
@@ -123,8 +119,6 @@ def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
 
 
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
-    import polars as pl
-
     rows = list(_statements(study, power, stability))
     names = ("the paper says", "paper", "rankdev", "holds here")
     display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rankdev.errors import RankdevWarning
 from rankdev.reporting.cells import count
 from rankdev.reporting.report import Report, Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Row = Sequence[float | None]
 
@@ -44,8 +43,6 @@ class Comparison:
 
     def report(self) -> Report:
         """Two lines a measure, ours and the paper's; the best of each source is marked."""
-        import polars as pl
-
         known = [measure for measure in self.ours if measure in self.published]
         rows = [
             (measure, source, values)
@@ -87,8 +84,6 @@ def fact(
 
 def facts(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Make the table of a study's records: part, measure, statistic, value, published."""
-    import polars as pl
-
     schema = {"part": pl.String, "measure": pl.String, "statistic": pl.String}
     return pl.DataFrame(list(records), schema={**schema, "value": pl.Float64, "published": pl.Float64})
 

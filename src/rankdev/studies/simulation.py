@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
@@ -21,8 +22,6 @@ from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import polars as pl
 
 BUCKETS = ((1, 3, 100), (4, 10, 762), (11, 20, 2397), (21, 60, 1741))
 MODELS = {"v72": 1.0, "v74": 1.04, "v75": 0.92, "v81": 0.97}
@@ -73,8 +72,6 @@ class Simulation(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row a returned item: system, query, item, rank, score."""
-        import polars as pl
-
         parts = [run.to_polars().insert_column(0, pl.lit(name).alias("system")) for name, run in self.runs.items()]
         return pl.concat(parts)
 
@@ -160,8 +157,6 @@ def _pool(plan: Shape, sizes: Ints, rng: np.random.Generator) -> _Pool:
 
 
 def _named(letter: str, numbers: Ints) -> pl.Series:
-    import polars as pl
-
     return letter + pl.Series(numbers).cast(pl.String).str.zfill(len(str(len(numbers))))
 
 

@@ -8,12 +8,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+import polars as pl
+
 from rankdev import __version__
 from rankdev.reporting.encodings.registry import report_format
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev.reporting.report import Report
 
 

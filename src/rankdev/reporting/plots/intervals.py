@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.errors import printable
 from rankdev.evaluation.explain import Explanation
@@ -18,7 +19,6 @@ from rankdev.reporting.door import draws
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
 SHOWN = 60  # lines that a picture holds; the others are left to the table

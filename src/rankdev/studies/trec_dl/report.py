@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.reporting.report import Report, Table
 from rankdev.studies.published import Comparison, fact, facts, published, rows_of
@@ -52,8 +53,6 @@ def power_table(pool: Pool, paper: dict[str, Any]) -> Comparison:
 
 
 def _tiers_report(study: TrecDl, paper: dict[str, Any]) -> Report:
-    import polars as pl
-
     rows: list[dict[str, Any]] = [{"judgments": tiers.name, **_statistics(tiers)} for tiers in study.tiers]
     rows.append({"judgments": "paper (2019 to 2022)", **{name: float(paper["tiers"][name]) for name in STATISTICS[1:]}})
     rows[-1]["queries"] = paper["tiers"]["queries"]
@@ -75,8 +74,6 @@ def _statistics(tiers: Any) -> dict[str, Any]:
 
 def _agreement_report(study: TrecDl, paper: dict[str, Any]) -> Report:
     """The lowest and the highest agreement of an RDQ variant and a baseline, year by year."""
-    import polars as pl
-
     found = study.agreement
     assert found is not None
     rows = []

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from rankdev.errors import MissingExtraError
 from rankdev.runs import Run
 from rankdev.studies.trec_dl.cache import Cache, fingerprint
@@ -70,8 +72,6 @@ class Reranking:
 
     def run(self, year: str, queries: Mapping[str, str], candidates: Candidates) -> Run:
         """Give the reranked run."""
-        import polars as pl
-
         names = [query for query in queries if candidates.scores.get(query)]
         rows: list[dict[str, Any]] = []
         for start in range(0, len(names), BLOCK):

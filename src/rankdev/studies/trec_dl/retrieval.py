@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rankdev.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 DEPTH = 100
 K1, B = 0.9, 0.4  # what Anserini and Pyserini use by default
@@ -26,8 +25,6 @@ class Candidates:
 
     def to_polars(self) -> pl.DataFrame:
         """One row a candidate: query, item, score."""
-        import polars as pl
-
         rows = [(query, item, score) for query, found in self.scores.items() for item, score in found.items()]
         return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String, "score": pl.Float64}, orient="row")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 import rankdev as rd
 from rankdev.evaluation.scores import Scores
@@ -17,9 +18,6 @@ from rankdev.progress import Progress
 from rankdev.studies.published import remarks_into
 from rankdev.studies.trec_dl.pipeline import Collection
 from rankdev.tabular import Tabular
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RDQ = ("RDQ(penalty=m1)@10", "RDQ@10", "RDQ(alpha=4)@10")
 BASELINES = (
