@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, shown
 from rankdev.tabular import Tabular, as_id, text_series
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Value = TypeVar("Value")
 
@@ -107,6 +109,8 @@ def last_of_each(offsets: Ints, values: Ints) -> Ints:
 
 def group(query: pl.Series) -> Groups:
     """Number the queries in order of appearance; cheap where equal queries stand together."""
+    import polars as pl
+
     if not len(query):
         return Groups(query, np.zeros(0, np.int64))
     starts = np.flatnonzero(query.ne_missing(query.shift()).to_numpy())
@@ -131,6 +135,8 @@ def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
 
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     """Mark rows whose (query, item) stood in an earlier row."""
+    import polars as pl
+
     keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     ordered = np.sort(keys)
     suspects = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -181,6 +187,8 @@ def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> n
     repeated = repeated_rows(groups.codes, item)
     rows = np.flatnonzero(repeated)
     if len(rows):
+        import polars as pl
+
         frame = pl.DataFrame({"code": groups.codes, "item": item, "value": value})
         spread = frame.with_columns(pl.col("value").first().over("code", "item").alias("first"))
         clash = np.flatnonzero((spread["first"] != spread["value"]).to_numpy())
