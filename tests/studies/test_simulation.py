@@ -99,6 +99,8 @@ def test_saved_data_come_back(tmp_path):
         ({"noise": -1}, "noise must be a number of at least 0; got -1"),
         ({"buckets": [(3, 1, 1)]}, "buckets must be"),
         ({"models": {}}, "at least one model"),
+        ({"order": {"v72": 1.1}}, "order of v72 must be a number from 0 to 1; got 1.1"),
+        ({"retrieval": {"v27": 1}}, "unknown retrieval's name 'v27'"),
         ({"distractors": -1}, "distractors must be a whole number of at least 0"),
     ],
 )
@@ -106,3 +108,36 @@ def test_wrong_parameters_are_named(keywords, message):
     with pytest.raises(rd.UsageError) as error:
         simulate(**keywords)
     assert message in str(error.value)
+
+
+def pair(**skills):
+    made = simulate(800, models={"base": 1, "better": 1}, settings={"s": 1}, **skills)
+    scores = rd.evaluate(made.references, dict(made.runs), ["nDCG(gains=binary)@5", "RDQ(penalty=m1)@5"])
+    return dict(zip(scores.measures, np.diff(scores.means, axis=0)[0], strict=True))
+
+
+def test_order_moves_what_sees_order_and_leaves_the_positions_of_reference_items_alone():
+    apart = pair(order={"base": 0.4, "better": 0.9})
+    assert apart["RDQ(penalty=m1)@5"] > 0.02
+    assert abs(apart["nDCG(gains=binary)@5"]) < 0.02
+
+
+def test_retrieval_moves_all_measures_and_leaves_the_order_of_reference_items_alone():
+    apart = pair(retrieval={"better": 1.5})
+    assert min(apart.values()) > 0.02
+    skills = {"models": {"a": 1, "b": 1}, "settings": {"s": 1}, "retrieval": {"b": 2}, "order": {"a": 0.5, "b": 0.5}}
+    made = simulate(30, shared=1, noise=0, **skills)
+    for query in made.references:
+        known = set(made.references[query])
+        first, second = ([item for item in run[query] if item in known] for run in made.runs.values())
+        assert first == second
+
+
+def test_skills_of_model_and_setting_multiply_and_1_changes_nothing():
+    plain = simulate(20, models={"a": 1, "b": 1}, settings={"s": 1, "t": 1})
+    said = simulate(
+        20, models={"a": 1, "b": 1}, settings={"s": 1, "t": 1}, retrieval={"a": 2, "s": 0.5}, order={"b": 1}
+    )
+    assert plain.runs["a-s"] == said.runs["a-s"]
+    assert plain.runs["b-t"] == said.runs["b-t"]
+    assert plain.runs["a-t"] != said.runs["a-t"]

@@ -28,6 +28,7 @@ REPORTS = (
     "equivalence",
     "explanation",
     "judges",
+    "power_map",
     "preferences",
     "scores",
     "variance",
@@ -40,6 +41,7 @@ FIGURES = (
     "click_weights",
     "discrimination",
     "equivalence",
+    "power_map",
     "variance",
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_number, check_seed, check_whole
+from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import UsageError
 from rankdev.references.references import References
@@ -38,6 +38,12 @@ class Shape:
     difficulty, a log-normal factor of log-deviation ``difficulty`` that is the same for all rankers. Of the error's
     variance the share ``shared`` is common to all rankers, and half of the rest is common to rankers of the same
     model and of the same setting (a quarter each). ``buckets`` gives the reference sizes as (from, to, weight).
+
+    Rankers may also differ in two skills, by model or by setting: 1 where nothing is said, and multiplied like noise.
+    A ranker sees reference items ``margin`` × its ``retrieval`` above the others. Of the worth that sets reference
+    items apart from each other it sees a mixture with an error of the same deviation, whose correlation with the
+    truth is its ``order``. Retrieval says nothing about the order of reference items, and order nothing about which
+    positions they reach.
     """
 
     buckets: Sequence[tuple[int, int, float]] = BUCKETS
@@ -50,6 +56,8 @@ class Shape:
     noise: float = 1.0
     difficulty: float = 0.5
     shared: float = 0.5
+    retrieval: Mapping[str, float] = field(default_factory=dict)
+    order: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, high in (("recall", 1), ("ties", 1), ("shared", 1), ("noise", np.inf), ("difficulty", np.inf)):
@@ -59,6 +67,14 @@ class Shape:
             raise UsageError(f"buckets must be (from, to, weight) with 1 ≤ from ≤ to; got {self.buckets!r}")
         if not self.models or not self.settings:
             raise UsageError("there must be at least one model and one setting")
+        for skill, high in (("retrieval", np.inf), ("order", 1)):
+            for name, value in getattr(self, skill).items():
+                check_choice(f"{skill}'s name", name, (*self.models, *self.settings))
+                check_number(f"{skill} of {name}", value, 0, high, ends=True)
+
+    def skill(self, kind: Mapping[str, float], model: str, setting: str) -> float:
+        """Give a ranker's skill: its model's times its setting's."""
+        return kind.get(model, 1.0) * kind.get(setting, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,19 +189,42 @@ def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
     rows = pool.found
     offsets = np.searchsorted(pool.query[rows], np.arange(len(pool.sizes) + 1))
     difficulty = np.exp(plan.difficulty * _generator(seed, 3).standard_normal(len(pool.sizes)))[pool.query[rows]]
-    common = _generator(seed, 4).standard_normal(len(rows))
-    by_model = [_generator(seed, 5, i).standard_normal(len(rows)) for i in range(len(plan.models))]
-    by_setting = [_generator(seed, 6, i).standard_normal(len(rows)) for i in range(len(plan.settings))]
-    own = 1 - plan.shared
+    error, mistaken = _Errors(plan, seed, 4, len(rows)), _Errors(plan, seed, 8, len(rows))
+    relevant = pool.place[rows] < pool.sizes[pool.query[rows]]
     runs = {}
     for i, (model, model_factor) in enumerate(plan.models.items()):
         for j, (setting, setting_factor) in enumerate(plan.settings.items()):
-            alone = _generator(seed, 7, i, j).standard_normal(len(rows))
-            error = np.sqrt(plan.shared) * common + np.sqrt(own / 4) * (by_model[i] + by_setting[j])
-            error += np.sqrt(own / 2) * alone
-            score = pool.worth[rows] + plan.noise * model_factor * setting_factor * difficulty * error
+            seen = pool.worth[rows]
+            retrieval, order = (plan.skill(kind, model, setting) for kind in (plan.retrieval, plan.order))
+            if order != 1:
+                apart = order * (seen - plan.margin) + np.sqrt(1 - order**2) * mistaken.of(i, j)
+                seen = np.where(relevant, plan.margin + apart, seen)
+            seen = seen + np.where(relevant, (retrieval - 1) * plan.margin, 0.0)
+            score = seen + plan.noise * model_factor * setting_factor * difficulty * error.of(i, j)
             runs[f"{model}-{setting}"] = _ordered(pool, rows, offsets, score)
     return runs
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """Errors of deviation 1 that rankers share in part: with all, with their model, with their setting."""
+
+    plan: Shape
+    seed: int
+    stream: int  # the first of four
+    count: int
+
+    def of(self, model: int, setting: int) -> Floats:
+        """Draw the errors of one ranker."""
+        own = 1 - self.plan.shared
+        common, by_model = self._draw(0), self._draw(1, model)
+        by_setting, alone = self._draw(2, setting), self._draw(3, model, setting)
+        error = np.sqrt(self.plan.shared) * common + np.sqrt(own / 4) * (by_model + by_setting)
+        error += np.sqrt(own / 2) * alone
+        return error
+
+    def _draw(self, part: int, *which: int) -> Floats:
+        return _generator(self.seed, self.stream + part, *which).standard_normal(self.count)
 
 
 def _ordered(pool: _Pool, rows: Ints, offsets: Ints, score: Floats) -> Run:

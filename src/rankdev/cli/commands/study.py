@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, figure_option, figures_option, output_options, working_progress
+from rankdev.cli.options import deliver, draw, figure_option, figures_option, output_options, working_progress
 from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
 
@@ -65,6 +65,41 @@ def poi(
 
         save_poi_figures(study, figures)
     deliver(poi_report(study), form, output)
+
+
+@command.command("map", epilog="Example: rankdev study map --quick")
+@click.option("-n", "n", type=click.IntRange(min=2), default=100, show_default=True, help="Queries of a comparison.")
+@click.option("--ties", type=click.FloatRange(0, 1), help="Share of neighbours in a reference that share a rank.")
+@click.option("--reference-size", type=click.IntRange(min=1), help="Items in every reference.")
+@click.option("--quick", is_flag=True, help="A coarser plane, fewer seeds: seconds instead of a minute.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same map.")
+@figure_option
+@output_options
+def power_over_the_plane(
+    n: int,
+    ties: float | None,
+    reference_size: int | None,
+    quick: bool,
+    seed: int,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Which measure tells systems apart, by what they differ in.
+
+    Simulated pairs of systems, one of which finds reference items better (retrieval), orders them better (order), or
+    both: the power of the paper's configurations at every point of that plane.
+    """
+    from rankdev.reporting.door import report_of
+    from rankdev.studies.map import power_map
+
+    shape: dict[str, Any] = {} if ties is None else {"ties": ties}
+    if reference_size is not None:
+        shape["buckets"] = [(reference_size, reference_size, 1)]
+    with working_progress("the map") as progress:
+        found = power_map(n=n, quick=quick, seed=seed, progress=progress, **shape)
+    deliver(report_of(found), form, output)
+    draw(figure, found.plot)
 
 
 @command.command("trec-dl", epilog="Example: rankdev study trec-dl --year 2021")

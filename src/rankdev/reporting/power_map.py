@@ -1,0 +1,86 @@
+"""Which measure tells systems apart, by what they differ in: as a report and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev.meta.power_map import PowerMap
+from rankdev.reporting.cells import interval
+from rankdev.reporting.door import draws, reports
+from rankdev.reporting.plots.style import PAGE, figure, styled
+from rankdev.reporting.report import Report, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ACROSS = 5  # panels side by side
+
+
+@reports(PowerMap)
+def power_map_report(found: PowerMap) -> Report:
+    """Show what each measure lacks to the best over the whole plane, and the best of every cell."""
+    summary, winners = found.summary(), found.winners()
+    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"], 3), return_dtype=pl.String)
+    regrets = summary.select("measure", "regret", ends.alias("95% interval"), "worst", "wins")
+    about = (
+        "regret: the best measure's power less this one's, mean over the plane",
+        "worst: its largest regret in any cell; wins: cells where it is best",
+    )
+    title = f"Power at {found.n} queries: what each measure lacks to the best"
+    cells = "The best measure by what systems differ in; rivals are not clearly worse"
+    leads = {"retrieval": "{:g}".format, "order": "{:g}".format}
+    return Report(
+        found.to_polars(),
+        [
+            Table(regrets, title, about, digits=3, right=("95% interval",)),
+            Table(winners, cells, digits=3, formats=leads),
+        ],
+        remarks=found.remarks,
+        command="study map",
+        parameters=found.parameters,
+        summary=summary,
+        more={"winners": winners, "intervals": found.intervals()},
+    )
+
+
+@draws(PowerMap)
+@styled
+def plot_power_map(found: PowerMap) -> Figure:
+    """Draw the plane of every measure, least mean regret first; the best measure of a cell has a frame."""
+    names, regrets = (found.summary()[name].to_list() for name in ("measure", "regret"))
+    down = -(-len(names) // ACROSS)
+    drawn, axes = figure(PAGE, 0.9 + 1.6 * down, down, ACROSS, sharex=True, sharey=True)
+    power = found.power.mean(axis=0)
+    for axis, name, regret in zip(axes.flat, names, regrets, strict=False):
+        place = found.measures.index(name)
+        image = _plane(axis, found, power[:, :, place], found.best == place)
+        axis.set_title(f"{name.replace(',dcg=exp-log2', '')}\nmean regret {regret:.3f}", fontsize=7)
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    for column in range(ACROSS):
+        lowest = max(row for row in range(down) if row * ACROSS + column < len(names)) if column < len(names) else 0
+        axes[lowest, column].tick_params(labelbottom=True)
+    drawn.supxlabel("lead in order: how well reference items are ordered", fontsize=8)
+    drawn.supylabel("lead in retrieval: how well they are found", fontsize=8)
+    drawn.suptitle("Which measure tells two systems apart? A frame marks the best measure of a cell", fontsize=9)
+    drawn.colorbar(image, ax=axes, label=f"power at {found.n} queries", pad=0.01, aspect=40)
+    return drawn
+
+
+def _plane(axis: Any, found: PowerMap, cells: Any, best: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    image = axis.imshow(cells, cmap="viridis", vmin=0, vmax=1, origin="lower", aspect="auto")
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    axis.set_xticks(range(len(found.order)), [f"{value:g}" for value in found.order])
+    axis.set_yticks(range(len(found.retrieval)), [f"{value:g}" for value in found.retrieval])
+    for (i, j), value in np.ndenumerate(cells):
+        axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=5, color="black" if value > 0.6 else "white")
+    for i, j in np.argwhere(best & found.different):
+        axis.add_patch(Rectangle((j - 0.45, i - 0.45), 0.9, 0.9, fill=False, edgecolor="#E8000B", linewidth=1.4))
+    return image

@@ -1,0 +1,91 @@
+"""When does which measure tell systems apart? Power where systems differ in retrieval, in order, or in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import rankdev as rd
+from rankdev.arguments import check_seed, check_whole
+from rankdev.meta.power import power
+from rankdev.meta.power_map import PowerMap
+from rankdev.progress import Progress
+from rankdev.studies.published import remarks_into
+from rankdev.studies.simulation import Simulation, simulate
+
+MEASURES = "paper@5"
+ORDER = 0.5  # order of the weaker system: so far from 0 and 1 that there is something to gain and to lose
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How much is simulated, and where: leads of the better system in each skill."""
+
+    steps: Sequence[float] = (0.0, 0.05, 0.1, 0.2, 0.3)
+    seeds: int = 10
+    queries: int = 1000
+    subsamples: int = 100
+    permutations: int = 499
+
+
+FULL = Protocol()
+QUICK = Protocol((0.0, 0.1, 0.3), 3, 400, 40, 199)
+
+
+def power_map(
+    measures: Any = MEASURES,
+    *,
+    n: int = 100,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **shape: Any,
+) -> PowerMap:
+    """Give the power of measures at ``n`` queries over the plane of (difference in retrieval, difference in order).
+
+    One system of :func:`simulate` has retrieval 1 and order .5; others lead it in one skill or in both. ``shape``
+    says what else the data are like: ``ties=0.5``, or ``buckets=[(3, 3, 1)]`` for references of three items.
+
+    >>> found = power_map(["RDQ@5", "RBP@5"], quick=True)
+    >>> found.to_polars().columns, found.summary().columns
+    (['retrieval', 'order', 'measure', 'power'], ['measure', 'regret', 'low', 'high', 'worst', 'wins'])
+    """
+    protocol = QUICK if quick else FULL
+    n, seed = check_whole("n", n, 2), check_seed(seed)
+    for own in ("models", "settings", "retrieval", "order"):
+        if own in shape:
+            raise rd.UsageError(f"the map sets {own} itself; leave it out")
+    if n > protocol.queries:
+        raise rd.UsageError(f"n is {n}, and the map has {protocol.queries} queries; give a smaller n")
+    maps, notes = [], list[str]()
+    for place in range(protocol.seeds):
+        made = plane(protocol.steps, protocol.queries, seed * protocol.seeds + place, **shape)
+        with remarks_into(notes):
+            scores = rd.evaluate(made.references, dict(made.runs), measures)
+            found = power(
+                scores, sizes=[n], subsamples=protocol.subsamples, permutations=protocol.permutations, seed=seed
+            )
+        with_weakest = found.power[:, : len(scores.systems) - 1, 0]  # pairs of the first system come first
+        maps.append(with_weakest.T.reshape(len(protocol.steps), len(protocol.steps), -1))
+        if progress is not None:
+            progress(place + 1, protocol.seeds, f"seed {place + 1} of {protocol.seeds}")
+    steps = tuple(protocol.steps)
+    settings = (n, protocol.queries, protocol.subsamples, protocol.permutations, protocol.seeds, shape, seed)
+    return PowerMap(steps, steps, scores.measures, np.stack(maps), *settings, tuple(dict.fromkeys(notes)))
+
+
+def plane(steps: Sequence[float], queries: int, seed: int, **shape: Any) -> Simulation:
+    """Make the weakest system, and one for each pair of leads, retrieval's first: no lead gives it an equal."""
+    leads = {"weakest": (0.0, 0.0), **{f"r{lead:g}+o{other:g}": (lead, other) for lead in steps for other in steps}}
+    return simulate(
+        queries,
+        seed=seed,
+        models=dict.fromkeys(leads, 1.0),
+        settings={"s": 1.0},
+        retrieval={name: 1 + lead for name, (lead, _) in leads.items()},
+        order={name: ORDER + lead for name, (_, lead) in leads.items()},
+        **shape,
+    )

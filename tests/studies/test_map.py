@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.meta.power_map import PowerMap
+from rankdev.studies.map import plane
+
+
+def made(power):
+    """A map of two measures over a plane of two by two."""
+    return PowerMap((0.0, 0.1), (0.0, 0.2), ("x", "y"), np.array(power), 10, 20, 5, 9, len(power), {}, 0)
+
+
+SEEDS = [[[[0.1, 0.0], [0.5, 0.9]], [[0.6, 0.2], [0.8, 0.8]]], [[[0.0, 0.1], [0.3, 0.9]], [[0.8, 0.2], [0.8, 0.6]]]]
+
+
+def test_regret_is_what_a_measure_lacks_to_the_best_of_each_cell():
+    summary = made(SEEDS).summary()
+    assert summary["measure"].to_list() == ["x", "y"]
+    # x: .9 − .4 in one cell of three; y: .7 − .2 and .8 − .7
+    assert summary["regret"].to_list() == pytest.approx([0.5 / 3, 0.6 / 3])
+    assert summary["worst"].to_list() == pytest.approx([0.5, 0.5])
+    assert summary["wins"].to_list() == [2, 1]
+
+
+def test_the_corner_without_a_difference_has_no_winner():
+    winners = made(SEEDS).winners()
+    assert winners["winner"].to_list() == ["y", "x", "x"]
+    assert (winners["retrieval"] + winners["order"]).min() > 0
+
+
+def test_rows_are_cells_and_measures():
+    rows = made(SEEDS).to_polars()
+    assert rows.columns == ["retrieval", "order", "measure", "power"]
+    assert rows.row(4) == (0.1, 0.0, "x", pytest.approx(0.7))
+
+
+def test_equal_systems_are_told_apart_as_rarely_as_the_level_says_and_a_lead_is_seen():
+    found = rd.power_map(["RDQ@5"], quick=True, seed=1)
+    cells = found.power.mean(axis=0)[:, :, 0]
+    assert cells[0, 0] < 0.2
+    assert cells[2, 2] > 0.9
+
+
+def test_the_same_seed_gives_the_same_map():
+    first, again = (rd.power_map(["RBP@5"], n=20, quick=True, seed=3, ties=0.5).power for _ in range(2))
+    assert np.array_equal(first, again)
+
+
+def test_the_plane_holds_the_weakest_first_and_then_every_pair_of_leads():
+    systems = plane((0.0, 0.1), 5, 0).runs
+    assert list(systems) == ["weakest-s", "r0+o0-s", "r0+o0.1-s", "r0.1+o0-s", "r0.1+o0.1-s"]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"), [({"n": 401}, "give a smaller n"), ({"models": {}}, "the map sets models itself")]
+)
+def test_wrong_arguments_are_named(keywords, message):
+    with pytest.raises(rd.UsageError, match=message):
+        rd.power_map(quick=True, **keywords)
