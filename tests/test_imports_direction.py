@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -16,3 +17,14 @@ def test_the_contracts_of_pyproject_are_kept():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "data flows one way KEPT" in done.stdout
+
+
+def test_every_room_is_on_the_page_about_the_architecture():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    rooms = [room.strip() for layer in contract["layers"] for room in layer.split("|")]
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    places = [page.find(f"`{room}/`") if f"`{room}/`" in page else page.find(f"`{room}.py`") for room in rooms]
+    assert -1 not in places
+    assert places == sorted(places)

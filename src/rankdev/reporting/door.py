@@ -1,6 +1,6 @@
 """The one door into reporting: the report and the figure of any result.
 
-A module that knows how a result looks says so by the result's class, and is named in ``REPORTS`` or ``FIGURES``::
+A module that knows how a result looks says so by the result's class, and is found in this folder::
 
     @reports(Power)
     def power_report(found: Power, *, n: int | None = None) -> Report: ...
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from functools import cache, singledispatch
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import UsageError
@@ -19,31 +21,6 @@ from rankdev.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-REPORTS = (
-    "across_collections",
-    "agreement_with_people",
-    "click_weights",
-    "discrimination",
-    "equivalence",
-    "explanation",
-    "judges",
-    "power_map",
-    "preferences",
-    "scores",
-    "variance",
-    "verdicts",
-)
-FIGURES = (
-    "plots",
-    "across_collections",
-    "agreement_with_people",
-    "click_weights",
-    "discrimination",
-    "equivalence",
-    "power_map",
-    "variance",
-)
 
 
 @singledispatch
@@ -59,7 +36,7 @@ def _figure(result: Result, **options: Any) -> Figure:
 
 def report_of(result: Result, **options: Any) -> Report:
     """Give what a person reads about a result; ``options`` are those of its report."""
-    _load(REPORTS)
+    _load()
     return _report(result, **options)
 
 
@@ -75,15 +52,15 @@ def html_of(result: Result) -> str:
 
 def figure_of(result: Result, **options: Any) -> Figure:
     """Draw a result; ``options`` are those of its picture."""
-    _load(FIGURES)
+    _load()
     return _figure(result, **options)
 
 
 @cache
-def _load(modules: tuple[str, ...]) -> None:
+def _load() -> None:
     """Import what registers itself here; on use, because it brings all results with it."""
-    for name in modules:
-        import_module(f"rankdev.reporting.{name}")
+    for module in iter_modules([str(Path(__file__).parent)]):
+        import_module(f"rankdev.reporting.{module.name}")
 
 
 reports, draws = _report.register, _figure.register  # decorators that take the result's class
