@@ -58,13 +58,16 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
     >>> suggestion("RPB", ["RBP", "RDQ"]), suggestion("BPM", ["RBP", "RDQ"]), suggestion("Prec", ["P", "Precision"])
     ('; did you mean RBP?', '', '; did you mean Precision?')
+    >>> suggestion("set", ["Settings", "SET"])
+    '; did you mean SET?'
     """
     word = str(word)
     names: dict[str, str] = {}
     for name in islice(known, 1000):
         names.setdefault(name.lower(), name)
     begun = word.lower() if len(word) > 2 else " "
-    slips = {name: 1 if name.startswith(begun) else _slips(word.lower()[:100], name[:100]) for name in names}
+    slips = {name: _slips(word.lower()[:100], name[:100]) for name in names}
+    slips |= {name: min(slips[name], 1) for name in names if name.startswith(begun)}
     nearest = min(slips, key=slips.__getitem__, default="")
     allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1
     return f"; did you mean {names[nearest]}?" if nearest and slips[nearest] <= allowed else ""
