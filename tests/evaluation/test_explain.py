@@ -1,5 +1,6 @@
 """explain: where the rest of a score was lost."""
 
+import re
 from itertools import permutations
 
 import pytest
@@ -143,9 +144,13 @@ def test_shares_of_average_precision_by_hand():
     assert [entry.lost for entry in explanation.positions] == pytest.approx([0, 1 / 2, -1 / 3])
 
 
-def test_what_is_not_built_up_cannot_be_explained():
-    with pytest.raises(UsageError, match="Tau@2 is not built up position by position"):
-        rd.explain(["d1", "d2"], ["d1", "d2"], measure="Tau@2")
+@pytest.mark.parametrize(
+    "text",
+    ["Tau@2", "TauAP", "Rho@2", "SetP", "SetF", "SetAP", "IPrec@0.1", "Bpref", "infAP", "RBO(p=0.9)@5", "NumRet"],
+)
+def test_what_is_not_built_up_cannot_be_explained(text):
+    with pytest.raises(UsageError, match=rf"{re.escape(text)} is not built up position by position; explain RDQ"):
+        rd.explain({"d1": 1, "d2": 2}, ["d1", "d2"], measure=text)
 
 
 def test_a_measure_or_its_parameters():

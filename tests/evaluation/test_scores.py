@@ -97,6 +97,28 @@ def test_what_is_selected_twice_is_kept_once(scores):
     assert (part.systems, part.measures, part.values.shape) == (("b", "a"), ("P@1",), (2, 2, 1))
 
 
+def test_counts_are_added_up_and_labels_from_elsewhere_averaged():
+    """Verdicts keep each query's count."""
+    rows = [("a", q, m, float(v)) for q, v in (("q1", 3), ("q2", 4)) for m in ("NumRet", "num_ret", "NumOfMine", "P@5")]
+    table = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
+    scores = rd.Scores.from_table(table)
+    assert scores.sums == ("NumRet", "num_ret")
+    assert scores.means.tolist() == [[7.0, 7.0, 3.5, 3.5]]
+    assert scores.of("NumRet").tolist() == [[3.0, 4.0]]
+    missing = rd.Scores(("a",), ("q1", "q2"), ("NumRet", "NumQ"), np.array([[[2.0, np.nan], [np.nan, np.nan]]]))
+    np.testing.assert_array_equal(missing.means, [[2.0, np.nan]])
+
+
+def test_a_table_says_what_is_a_sum():
+    mixed, counts = (
+        rd.Scores(("a",), ("q1",), names, np.ones((1, 1, len(names)))) for names in (("NumRet", "P@5"), ("NumRet",))
+    )
+    assert "Mean over 1 query" in str(mixed)
+    assert "NumRet: sum over the queries" in str(mixed)
+    assert "Sum over 1 query" in str(counts)
+    assert "over the queries" not in str(counts)
+
+
 def test_of_one_measure(scores):
     assert scores.of("P@1").tolist() == [[1.0, 1.0], [0.0, 1.0]]
 

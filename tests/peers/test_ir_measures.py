@@ -143,6 +143,18 @@ def test_measures_of_ir_measures_are_understood_as_they_are(case):
     assert got == pytest.approx(expected, abs=1e-12)
 
 
+AGGREGATED = [ir_measures.NumRet, ir_measures.NumRelRet, ir_measures.NumRel, ir_measures.NumQ, ir_measures.P @ 5]
+
+
+@draws.quick
+@given(st.lists(judged_cases(), min_size=1, max_size=4))
+def test_counts_are_added_up_over_queries_and_others_averaged(several):
+    qrels, run = ({str(i): case[side]["1"] for i, case in enumerate(several)} for side in (0, 1))
+    scores = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, AGGREGATED)
+    expected = {str(rd.parse(m)): value for m, value in ir_measures.calc_aggregate(AGGREGATED, qrels, run).items()}
+    assert scores.mean().drop("system").row(0, named=True) == pytest.approx(expected, abs=1e-12)
+
+
 def test_one_measure_of_ir_measures_alone():
     assert parse_all(ir_measures.nDCG(dcg="exp-log2") @ 10) == [rd.parse("nDCG(dcg=exp-log2)@10")]
 

@@ -83,6 +83,9 @@ def compare(qrels, run, same, asked=None, **options):
         expected = {text: theirs[query][name] for text, name in same.items()}
         got = dict(zip(same, scores.values[0, q].tolist(), strict=True))
         assert got == pytest.approx(expected, abs=1e-12)
+    for m, name in enumerate(same.values()):
+        overall = pytrec_eval.compute_aggregated_measure(name, [values[name] for values in theirs.values()])
+        assert scores.means[0, m] == pytest.approx(overall, abs=1e-12)
 
 
 @draws.quick

@@ -22,6 +22,7 @@ NOT_IN_REFERENCE = "not in the reference"
 DISPLACED = "displaced"
 MISSING = "missing"
 REPEATED = "repeated"
+NOT_CUMULATIVE = "is not built up position by position; explain RDQ, nDCG, AP, RBP, P or RR"
 ROUNDING = 1e-12  # a loss below this is none
 
 
@@ -123,6 +124,8 @@ def explain(
     if measure is not None and (k is not None or parameters):
         raise UsageError("give either a measure or k and RDQ's parameters, not both")
     chosen = _rdq(k, parameters) if measure is None else parse(measure)
+    if not chosen.cumulative:
+        raise UsageError(f"{chosen} {NOT_CUMULATIVE}")
     if getattr(chosen, "judged_only", False):
         raise UsageError(f"{chosen} scores other positions than those shown; explain it without judged_only")
     known = Reference.of(reference)
@@ -202,7 +205,7 @@ def _added(reference: Reference, ranking: Sequence[str], measure: Measure) -> Fl
         [float(measure.score(match_one(reference, ranking[:length]))[0]) for length in range(len(ranking) + 1)]
     )
     if not np.isfinite(totals).all() or totals[0]:
-        raise UsageError(f"{measure} is not built up position by position; explain RDQ, nDCG, AP, RBP, P or RR")
+        raise UsageError(f"{measure} {NOT_CUMULATIVE}")
     return np.diff(totals)
 
 

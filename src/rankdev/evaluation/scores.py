@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rankdev.measures import Measure
     from rankdev.tabular import TableLike
 
 NAMED = 5  # systems that a remark names; more are counted
@@ -148,14 +148,26 @@ class Scores(Result):
 
     @cached_property
     def means(self) -> Floats:
-        """Means over the queries where a measure is available, ``means[system, measure]``."""
+        """What stands for all queries, ``means[system, measure]``: the averages, and the sums of counts."""
+        sums = np.where(np.isfinite(self.values), self.values, 0.0).sum(axis=1)
+        added = [measure in self.sums for measure in self.measures]
+        return np.where(added & np.isfinite(self.averages), sums, self.averages)
+
+    @cached_property
+    def averages(self) -> Floats:
+        """Means over the queries where a measure is available, of counts too; what statistics are made of."""
         known = np.isfinite(self.values)
         counts = known.sum(axis=1)
         sums = np.where(known, self.values, 0.0).sum(axis=1)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
+    @cached_property
+    def sums(self) -> tuple[str, ...]:
+        """The measures that are added up over the queries, as in trec_eval: counts, such as NumRet."""
+        return tuple(text for text in self.measures if (known := _known(text)) and known.adds_up)
+
     def mean(self) -> pl.DataFrame:
-        """Tabulate the means: a row a system, a column a measure; null where not available."""
+        """Tabulate the means (sums of counts): one row per system, one column per measure; null where not available."""
         import polars as pl
 
         columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
@@ -209,7 +221,7 @@ class Scores(Result):
         )
 
     def sorted_by(self, measure: str) -> Scores:
-        """Order the systems by their mean of a measure, best first; those without one come last."""
+        """Order the systems by their mean (or sum) of a measure, best first; those without one come last."""
         means = self.means[:, self._measure(measure)]
         order = np.argsort(-means, kind="stable")
         return self.select(systems=[self.systems[i] for i in order])
@@ -234,11 +246,9 @@ class Scores(Result):
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""
-        from rankdev.measures import parse
-
         if not isinstance(text, str) or text not in self.measures:
-            with suppress(MeasureError):
-                text = str(parse(text))
+            known = _known(text)
+            text = text if known is None else str(known)
         return self._index(text, self.measures, "measure")
 
     @staticmethod
@@ -246,6 +256,16 @@ class Scores(Result):
         if not isinstance(name, str) or name not in known:
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
         return known.index(name)
+
+
+def _known(text: str) -> Measure | None:
+    """Find the measure that a label stands for; scores from elsewhere may have others."""
+    from rankdev.measures import parse
+
+    try:
+        return parse(text)
+    except MeasureError:
+        return None
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:

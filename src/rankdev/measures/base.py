@@ -72,13 +72,17 @@ class Measure(ABC):
     """A measure with its parameters; ``str(measure)`` is the text that stands for it.
 
     A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``. ``at`` names the
-    parameter that is written behind the @; None for measures that have none.
+    parameter that is written behind the @; None for measures that have none. Over queries its values are averaged,
+    or added up where it is a count (``adds_up``). Its score is built up down the ranking (``cumulative``), so that
+    ``explain`` can say what each position adds, or it is not.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
     at: ClassVar[str | None] = "cutoff"
+    adds_up: ClassVar[bool] = False
+    cumulative: ClassVar[bool] = True
 
     cutoff: int | None = None
 

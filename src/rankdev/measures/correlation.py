@@ -22,6 +22,7 @@ class Tau(Measure):
     name: ClassVar[str] = "Tau"
     summary: ClassVar[str] = "Kendall's τ where run and reference hold the same items"
     source: ClassVar[str] = "Kendall 1938"
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -45,6 +46,7 @@ class TauAP(Measure):
     name: ClassVar[str] = "TauAP"
     summary: ClassVar[str] = "AP correlation: Kendall's τ that weighs the top"
     source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
+    cumulative: ClassVar[bool] = False
 
     ties: str = parameter("none", "references without ties only, or τ_ap,b", choices=("none", "b"))
 
@@ -67,6 +69,7 @@ class Rho(Measure):
     name: ClassVar[str] = "Rho"
     summary: ClassVar[str] = "Spearman's ρ where run and reference hold the same items"
     source: ClassVar[str] = "Spearman 1904"
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

@@ -1,4 +1,4 @@
-"""Counts: NumRet, NumRel and NumQ. Over queries they are added up, as in trec_eval."""
+"""Counts per query: NumRet, NumRel and NumQ. A table over queries shows their sum, as trec_eval does."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class NumRet(Relevance):
     name: ClassVar[str] = "NumRet"
     summary: ClassVar[str] = "number of items returned, or of relevant ones"
     at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -34,6 +36,8 @@ class NumRel(Relevance):
     name: ClassVar[str] = "NumRel"
     summary: ClassVar[str] = "number of relevant items"
     at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -47,6 +51,8 @@ class NumQ(Measure):
     name: ClassVar[str] = "NumQ"
     summary: ClassVar[str] = "number of queries"
     at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Count every query."""

@@ -39,6 +39,7 @@ class Bpref(Relevance):
     summary: ClassVar[str] = "relevant items above those judged worthless"
     source: ClassVar[str] = "Buckley and Voorhees 2004"
     at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -60,6 +61,7 @@ class InfAP(Relevance):
     summary: ClassVar[str] = "average precision inferred from a sample of judgments"
     source: ClassVar[str] = "Yilmaz and Aslam 2006"
     at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

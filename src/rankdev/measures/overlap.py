@@ -23,6 +23,7 @@ class RBO(Measure):
     name: ClassVar[str] = "RBO"
     summary: ClassVar[str] = "rank-biased overlap, aware of ties in the reference"
     source: ClassVar[str] = "Webber, Moffat and Zobel 2010; Corsi and Urbano 2024"
+    cumulative: ClassVar[bool] = False
 
     p: float = parameter(0.9, "persistence", number=SHARE, written=True)
     ties: str = parameter("a", "tied reference items, as Corsi and Urbano", choices=("w", "a", "b"))

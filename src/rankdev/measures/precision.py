@@ -66,6 +66,7 @@ class IPrec(JudgedRelevance):
     summary: ClassVar[str] = "interpolated precision at recall r: IPrec@0.1"
     source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
     at: ClassVar[str | None] = "recall"
+    cumulative: ClassVar[bool] = False
 
     recall: float | None = parameter(None, "recall from which on precision counts", number=UNIT)
 

@@ -20,6 +20,7 @@ class SetP(JudgedRelevance):
     name: ClassVar[str] = "SetP"
     summary: ClassVar[str] = "precision of all that was returned"
     at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
 
     relative: bool = parameter(False, "divide by what a list of this length could reach")
 
@@ -50,6 +51,7 @@ class SetF(JudgedRelevance):
     summary: ClassVar[str] = "harmonic mean of SetP and SetR"
     source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
     at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
 
     beta: float = parameter(1.0, "weight of recall beside precision", number=NON_NEGATIVE)
 
@@ -68,6 +70,7 @@ class SetAP(JudgedRelevance):
     name: ClassVar[str] = "SetAP"
     summary: ClassVar[str] = "average precision of all that was returned, unordered"
     at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

@@ -22,10 +22,10 @@ def mean_intervals(scores: Scores, confidence: float = 0.95) -> tuple[Floats, Fl
 
     tail = (1 - check_number("confidence", confidence, 0, 1)) / 2
     n = np.isfinite(scores.values).sum(axis=1)
-    apart = np.where(np.isfinite(scores.values), scores.values - scores.means[:, None], 0.0)
+    apart = np.where(np.isfinite(scores.values), scores.values - scores.averages[:, None], 0.0)
     free = np.where(n > 1, n - 1, np.nan)
     half = special.stdtrit(free, 1 - tail) * np.sqrt((apart**2).sum(axis=1) / free / n)
-    return scores.means - half, scores.means + half
+    return scores.averages - half, scores.averages + half
 
 
 def groups(scores: Scores, found: Significance, measure: str) -> list[tuple[str, ...]]:

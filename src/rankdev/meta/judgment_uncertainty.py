@@ -48,7 +48,7 @@ class Doubt(Result):
             {
                 "measure": np.repeat(measures, len(systems)).tolist(),
                 "system": list(systems) * len(measures),
-                "mean": self.scores.means.T.ravel(),
+                "mean": self.scores.averages.T.ravel(),
                 "low": low.T.ravel(),
                 "high": high.T.ravel(),
                 "judgments_low": only_low.T.ravel(),

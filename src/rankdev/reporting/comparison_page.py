@@ -169,7 +169,7 @@ def _segments(found: Comparison) -> list[dict[str, Any]]:
             "name": name,
             "size": len(queries),
             "queries": [place[int(i)] for i in queries if int(i) in place],
-            "means": np.round(np.nan_to_num(found.scores.select(queries=queries).means, nan=-9.0), SHOWN).tolist(),
+            "means": np.round(np.nan_to_num(found.scores.select(queries=queries).averages, nan=-9.0), SHOWN).tolist(),
         }
         for name, queries in found.segments.items()
     ]
@@ -180,7 +180,7 @@ def _score_arrays(found: Comparison) -> Arrays:
     low, high = found.mean_intervals
     arrays: Arrays = {
         "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
-        "means": (found.scores.means, SHOWN),
+        "means": (found.scores.averages, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
         "losses": (lost.select("score", "lost_by_retrieval", "lost_by_order").to_numpy(), SHOWN),

@@ -22,7 +22,7 @@ def verdict(found: Comparison) -> str:
     """Say who is best, as far as the queries tell, in the first measure."""
     scores, measure = found.scores, found.headline
     if found.significance is None:
-        mean = number(float(scores.means[0, 0]))
+        mean = number(float(scores.averages[0, 0]))
         return f"{scores.systems[0]} scores {mean} in {measure}; a comparison needs a second system."
     if len(scores.systems) == 2:
         return one_pair(found.significance, found.significance.to_polars().row(0, named=True))

@@ -18,16 +18,26 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     rows = means.unpivot(index="system", variable_name="measure", value_name="value")
     rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
     if not per_query:
-        best = best_cells(means, scores.measures)
-        title = f"Mean over {counted(len(scores.queries), 'query', 'queries')}{'; * best' if best else ''}"
-        return Report(rows, [Table(means, title, best=best)], remarks=scores.remarks)
+        best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
+        over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query', 'queries')}"
+        table = Table(means, f"{over}{'; * best' if best else ''}", best=best, notes=_sums(scores))
+        return Report(rows, [table], remarks=scores.remarks)
     values = scores.to_polars()
 
     def wide() -> pl.DataFrame:
         table = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
-        return pl.concat([table, means.select("system", pl.lit("mean").alias("query"), *scores.measures)])
+        return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
-    return Report(pl.concat([values, rows]), [Table(wide)], remarks=scores.remarks)
+    return Report(pl.concat([values, rows]), [Table(wide, notes=_sums(scores))], remarks=scores.remarks)
+
+
+def _over(scores: Scores) -> str:
+    return "sum" if scores.sums == scores.measures else "mean"
+
+
+def _sums(scores: Scores) -> list[str]:
+    """Name the counts among measures that are averaged."""
+    return [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and _over(scores) == "mean" else []
 
 
 @reports(Losses)

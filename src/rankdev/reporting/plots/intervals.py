@@ -29,7 +29,8 @@ SHOWN = 60  # lines that a picture holds; the others are left to the table
 def plot_scores(scores: Scores) -> Figure:
     """Draw each system's means, one group of dots per measure."""
     names = [(measure, system) for measure in scores.measures for system in scores.systems]
-    return _lines(names, scores.means.T.ravel(), None, None, "mean")
+    label = f"mean (sum of {', '.join(scores.sums)})" if scores.sums else "mean"
+    return _lines(names, scores.means.T.ravel(), None, None, label)
 
 
 @draws(Significance)
