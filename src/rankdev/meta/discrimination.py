@@ -70,10 +70,11 @@ def discrimination(
     ``test`` and ``correction`` are those of :func:`significance`; Sakai's later papers take ``correction="tukey"``.
 
     >>> import numpy as np
+    >>> from rankdev.evaluation.scores import Scores
     >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
     >>> scores = Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
     >>> discrimination(scores).summary().select("pairs", "told_apart").row(0)
-    (3, 2)
+    (3, 3)
     """
     alpha = check_number("alpha", alpha, FINEST, 1)
     found = significance(

@@ -188,7 +188,7 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     """Count wins between places in the order of strengths, for as many independent judgments as they are worth.
 
     A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
-    Where workers' judgments hang together, all count less.
+    Where workers' judgments hang together, or the order of presentation had to be told apart, all count less.
     """
     start, stop = (int(place) for place in fit.pairs.starts[query : query + 2])
     seen = fit.witness
@@ -201,12 +201,14 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
     ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
     wins /= 1 - ties
-    return wins if seen.curvature is None else wins / _inflation(wins, *seen.clustered[query])
+    if seen.curvature is None:
+        return wins
+    factor, freedom = seen.clustered[query]
+    as_they_are = np.isinf(freedom) and seen.position == "ignore"
+    return wins if as_they_are else wins / _inflation(wins, factor)
 
 
-def _inflation(wins: Floats, factor: Floats, freedom: float) -> float:
-    """How much larger the clustered variance of strengths is than that of independent judgments, 1 at least."""
-    if not np.isfinite(freedom):
-        return 1.0
+def _inflation(wins: Floats, factor: Floats) -> float:
+    """How much larger the variance of strengths is than that of independent judgments, 1 at least."""
     own = _fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins))).covariance
     return max(1.0, float((factor**2).sum() / (np.trace(own) - own.mean() * len(own))))

@@ -76,7 +76,7 @@ class Strengths(Result):
         Qualities that are fitted to the same judgments flatter the strengths: on random answers Crowd-BT's own
         standard errors separate a fifth to a half of all pairs.
         """
-        if self.coupling is None:
+        if not MODELS[self.method].needs_witness:
             return self
         return fit_model(self.preferences, "bradley-terry", Options(self.ridge, "davidson"))
 

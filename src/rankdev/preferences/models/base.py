@@ -57,6 +57,7 @@ class Model(ABC):
     about: ClassVar[str]
     ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can read ties, the best first
     corrects_position: ClassVar[bool] = False
+    needs_witness: ClassVar[bool] = False  # its own standard errors are too small to test by
     rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
 
     @abstractmethod

@@ -33,6 +33,7 @@ class CrowdBT(Model):
     """
 
     name = "crowd-bt"
+    needs_witness = True
     about = "Bradley–Terry and the quality of each worker together"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
