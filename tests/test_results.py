@@ -52,6 +52,7 @@ def made():
         "agreement": rd.agreement(scores),
         "discrimination": rd.discrimination(scores, seed=7),
         "collections": rd.significance({"x": scores, "y": scores.select(queries=slice(0, 7))}),
+        "rectify": rd.rectify(scores.select(queries=slice(0, 10)), scores),
         "variance": rd.variance(scores, measures=["RDQ@3"]),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
@@ -92,6 +93,7 @@ NAMES = sorted(
         "agreement",
         "equivalence",
         "variance",
+        "rectify",
         "collections",
         "query_differences",
         "explain",

@@ -44,6 +44,8 @@ from rankdev.meta.power_map import PowerMap as PowerMap
 from rankdev.meta.power_result import Power as Power
 from rankdev.meta.query_differences import QueryDifferences as QueryDifferences
 from rankdev.meta.query_differences import query_differences as query_differences
+from rankdev.meta.rectify import Rectified as Rectified
+from rankdev.meta.rectify import rectify as rectify
 from rankdev.meta.sensitivity import Sensitivity as Sensitivity
 from rankdev.meta.sensitivity import sensitivity as sensitivity
 from rankdev.meta.significance import Significance as Significance

@@ -18,6 +18,7 @@ SHORT = {
     "one tier": 40,
     "variance": 150,
     "collections": 500,
+    "people and a model": 300,
 }
 
 

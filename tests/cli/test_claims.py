@@ -46,3 +46,18 @@ def test_several_collections(rankdev, folder):
     assert "system × collection" in rankdev("variance", *both).out
     assert "give either" in rankdev("compare", "places.jsonl", *both).err
     assert "a test of its own" in rankdev("compare", *both, "--margin", "0.1").err
+
+
+def test_rectify(rankdev, folder):
+    (folder / "model.jsonl").write_text("".join((folder / "places.jsonl").read_text().splitlines(keepends=True)))
+    done = rankdev("rectify", "places.jsonl", "model.jsonl", "popular.run", "blended.run", "-m", "RDQ@5")
+    assert done.status == 1
+    assert "share 10 queries with values of all systems, and the model has 0 more" in done.err
+    rows = [(s, f"q{i}", i % 3 + (s == "b")) for s in "ab" for i in range(40)]
+    for name, kept, shift in (("people", 15, 0), ("model", 40, 0.5)):
+        lines = [f"{s},{q},M,{value / 4 + shift}" for s, q, value in rows if int(q[1:]) < kept]
+        (folder / f"{name}.csv").write_text("system,query,measure,value\n" + "\n".join(lines) + "\n")
+    found = json.loads(rankdev("rectify", "people.csv", "model.csv", "--format", "json", "--figure", "x.png").out)
+    assert [row["b"] for row in found["rows"]] == [None, None, "b"]
+    assert found["rows"][0]["model"] > found["rows"][0]["high"]
+    assert (folder / "x.png").exists()

@@ -49,6 +49,7 @@ CALLS = {
     "read_references": (("references.csv",), {}),
     "read_run": (("run.csv",), {}),
     "read_scores": (("scores.csv",), {}),
+    "rectify": ((MANY, MANY), {}),
     "score": ((["a", "b"], ["a"], "RDQ@5"), {}),
     "sensitivity": ((REFERENCES, RUNS), {"n": 2, "subsamples": 2, "permutations": 9, "grid": {"alpha": [1]}}),
     "significance": ((SCORES,), {"permutations": 99}),

@@ -29,6 +29,7 @@ COMMANDS = {
     "agreement": "Say how far measures agree on the order of systems.",
     "plan": "Say how many queries a comparison needs.",
     "report": "Put a whole comparison on one page for a browser.",
+    "rectify": "Estimate from few queries judged by people and many by a model.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
     "weights": "Estimate position weights from clicks.",

@@ -1,0 +1,77 @@
+"""rankdev rectify: what would people say of the queries that a model judged?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.options import (
+    deliver,
+    draw,
+    empty_option,
+    figure_option,
+    measure_option,
+    order_options,
+    output_options,
+    score_runs,
+)
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+
+
+@click.command(
+    "rectify",
+    short_help="Estimate from few queries judged by people and many by a model.",
+    epilog="Example: rankdev rectify people.qrels model.qrels a.run b.run -m nDCG@10",
+)
+@click.argument("people", type=click.Path())
+@click.argument("model", type=click.Path())
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path())
+@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@click.option("--confidence", default=0.95, show_default=True, help="Confidence of the intervals.")
+@measure_option(())
+@order_options
+@empty_option
+@output_options
+@figure_option
+def command(
+    people: str,
+    model: str,
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    confidence: float,
+    measures: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    **options: Any,
+) -> None:
+    """Estimate what people would say of all queries, from a few that they judged and many that a model judged.
+
+    PEOPLE and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
+    columns system, query, measure, value. Intervals hold however wrong the model is.
+    """
+    from rankdev.meta.rectify import rectify
+    from rankdev.reporting.door import report_of
+
+    told, said = (_scores(source, runs, names, measures, options) for source in (people, model))
+    found = rectify(told, said, confidence=confidence)
+    deliver(report_of(found), form, output)
+    draw(figure, found.plot)
+
+
+def _scores(
+    source: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], options: dict[str, Any]
+) -> Scores:
+    from rankdev.evaluation.score_files import read_scores
+
+    if runs:
+        return score_runs(source, runs, names, measures or ["RDQ@10"], **options)
+    if names:
+        raise UsageError("--name is for runs; without RUNs the scores name their systems")
+    scores = read_scores(source)
+    return scores.select(measures=list(measures)) if measures else scores
