@@ -123,3 +123,24 @@ def test_differences_that_are_only_rounding_are_ties_as_in_significance():
     assert counted == (2, 27, 1)
     title = plot_differences(scores, "a", "b", "P@5").axes[0].get_title(loc="left")
     assert title.endswith("2 wins, 27 ties, 1 losses")
+
+
+def test_long_names_keep_both_systems_apart_and_are_not_clipped(tmp_path):
+    long = "a-system-whose-name-says-its-model-and-all-of-its-settings-v2"
+    values = np.random.default_rng(0).random((3, 30, 2)) + np.arange(3)[:, None, None] / 4
+    measures = ("RDQ@5", "nDCG(gains=linear,dcg=exp-log2)@5")
+    found = significance(Scores((long, f"{long}-b", "c"), tuple(f"q{i}" for i in range(30)), measures, values))
+    drawn = found.plot()
+    texts = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    assert len(set(texts)) == 6
+    assert all(" − " in text for text in texts)
+    assert texts[0].endswith("-v2-b")
+    drawn.savefig(tmp_path / "long.png")
+    picture = mpl.image.imread(tmp_path / "long.png")[:, :, :3]
+    for edge in (picture[:, 0], picture[:, -1], picture[0], picture[-1]):
+        assert (edge == 1).all()  # nothing reaches the edge of the paper
+
+
+def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):
+    drawn = plot_power(power(scores, sizes=[10], subsamples=3, permutations=19))
+    assert drawn.axes[0].get_ylabel() == "median power at level 0.05"

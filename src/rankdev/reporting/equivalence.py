@@ -65,10 +65,9 @@ def _in_words(found: Equivalence) -> Any:
 def plot_equivalence(found: Equivalence) -> Figure:
     """Draw each pair's difference with the interval that decides, and the margin as a band."""
     rows = found.to_polars()
-    names = [(row["measure"], f"{row['a']} − {row['b']}: {row['verdict']}") for row in rows.iter_rows(named=True)]
+    names = [(row["measure"], row["a"], f"{row['b']}: {row['verdict']}") for row in rows.iter_rows(named=True)]
     decided = (rows["verdict"] != "undecided").to_list()
-    drawn = draw_intervals(
-        rows, "difference", names, "difference; band: the margin; filled: decided", decided, zero=True
-    )
+    label = "difference; band: the margin; filled: decided"
+    drawn = draw_intervals(rows, "difference", names, label, decided, zero=True, between=" − ")
     drawn.axes[0].axvspan(-found.margin, found.margin, color="#009E73", alpha=0.15, linewidth=0)
     return drawn

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve a measure."""
     medians = np.median(power.power, axis=1)
-    return _curves(power.sizes, power.measures, medians, f"median power (α = {power.alpha:g})", (0, 1))
+    return _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1))
 
 
 @draws(Stability)

@@ -16,7 +16,7 @@ from rankdev.meta.planning import Plan
 from rankdev.meta.significance import Significance
 from rankdev.preferences import NextPairs, Strengths, Tiers, WorkerQuality
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled
+from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, side_by_side, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,10 +38,10 @@ def plot_scores(scores: Scores) -> Figure:
 def plot_significance(found: Significance) -> Figure:
     """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
     rows = found.to_polars()
-    names = [(row["measure"], f"{row['a']} − {row['b']}") for row in rows.iter_rows(named=True)]
+    names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
     believed = (rows["p_adjusted"] <= found.level).fill_null(False).to_list()
     label = f"difference, {found.confidence:.0%} interval; filled: adjusted p ≤ {found.level:g}"
-    return draw_intervals(rows, "difference", names, label, believed, zero=True)
+    return draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
 
 
 @draws(Doubt)
@@ -85,8 +85,8 @@ def plot_workers(found: WorkerQuality) -> Figure:
 @styled
 def plot_next_pairs(found: NextPairs) -> Figure:
     """Draw what each pair's answer is expected to teach."""
-    names = [(query, f"{a} or {b}") for query, a, b in found]
-    return _lines(names, np.array([row[3] for row in found.rows]), None, None, "expected information (bits)")
+    label = "expected information (bits)"
+    return _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
 
 
 @draws(Plan)
@@ -126,7 +126,7 @@ def plot_explanation(found: Explanation) -> Figure:
 
 
 def draw_intervals(
-    rows: pl.DataFrame, value: str, names: Sequence[tuple[str, str]], label: str, filled: Any = None, **look: Any
+    rows: pl.DataFrame, value: str, names: Sequence[tuple[str, ...]], label: str, filled: Any = None, **look: Any
 ) -> Figure:
     """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` as for a list of lines."""
     middle, low, high = (rows[name].cast(float).fill_null(np.nan).to_numpy() for name in (value, "low", "high"))
@@ -134,7 +134,7 @@ def draw_intervals(
 
 
 def _lines(
-    names: Sequence[tuple[str, str]],
+    names: Sequence[tuple[str, ...]],
     values: Any,
     low: Any,
     high: Any,
@@ -143,8 +143,9 @@ def _lines(
     *,
     zero: bool = False,
     groups: Sequence[int] | None = None,
+    between: str = "",
 ) -> Figure:
-    """Draw a dot and its interval per name, under headings where the first part of the name changes."""
+    """Draw a dot and its interval per name: a group, told where there are several, and one name or two."""
     count = min(len(names), SHOWN)
     left_out = f"\n{len(names) - count:,} more in the table" if len(names) > count else ""
     drawn, axes = figure(PAGE, 0.9 + 0.2 * count)
@@ -157,9 +158,14 @@ def _lines(
             axis.plot([low[i], high[i]], [i, i], color=colour, linewidth=1.4)
         face = colour if filled is None or filled[i] else "white"
         axis.plot(values[i], i, "o", color=colour, markerfacecolor=face, markersize=5)
-    several = len({first for first, _ in names}) > 1
-    texts = [f"{first}: {second}" if several and first else second for first, second in names[:count]]
-    axis.set_yticks(range(count), [shortened(printable(text)) for text in texts])
+    several = len({first for first, *_ in names}) > 1
+    axis.set_yticks(range(count), [_label(name, between, several) for name in names[:count]])
     axis.set(xlabel=label + left_out, ylim=(count - 0.5, -0.5))
     axis.grid(visible=False, axis="y")
     return drawn
+
+
+def _label(name: tuple[str, ...], between: str, grouped: bool) -> str:
+    """Write a name so that each part of it can still be told."""
+    first, *rest = side_by_side([printable(part) for part in (name if grouped else ("", *name[1:]))])
+    return f"{first}: {between.join(rest)}" if first else between.join(rest)

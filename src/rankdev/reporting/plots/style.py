@@ -119,6 +119,18 @@ def shortened(name: str, longest: int = 40) -> str:
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
+def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
+    """Cut the longest of some names until all of them together have room.
+
+    >>> side_by_side(["q1", "a-name-that-goes-on", "another-name-so-long"], 24)
+    ['q1', 'a-nam…es-on', 'anoth…-long']
+    """
+    limit = max(map(len, names))
+    while limit > 7 and sum(min(len(name), limit) for name in names) > longest:
+        limit -= 1
+    return [shortened(name, limit) for name in names]
+
+
 def colour_of(measure: str) -> str:
     """Give the colour of a measure at any cutoff, the same in every picture.
 
