@@ -20,7 +20,7 @@ from rankdev.judging.system_scores import SystemScores
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]
 POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
-STRATEGIES = {"random": "random", "information": "order", "top-heavy": "top", "decide": "decide"}
+STRATEGIES = ("random", "information", "top-heavy", "decide")
 COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
 MOST, REPEATS = 1500, 100
 STEPS = np.arange(50, MOST + 1, 50)

@@ -20,6 +20,7 @@ from rankdev.formats import read_run as read_run
 from rankdev.formats import write_references as write_references
 from rankdev.formats import write_run as write_run
 from rankdev.formats.preferences import read_preferences as read_preferences
+from rankdev.formats.preferences import write_preferences as write_preferences
 from rankdev.judging import Collected as Collected
 from rankdev.judging import JudgeError as JudgeError
 from rankdev.judging import collect as collect

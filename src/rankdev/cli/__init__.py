@@ -32,6 +32,7 @@ COMMANDS = {
     "rectify": "Estimate from few queries judged by people and many by a model.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
+    "judge": "Collect preferences of people in the browser.",
     "weights": "Estimate position weights from clicks.",
     "playground": "Open a page on which to try RDQ by hand.",
     "study": "Rerun the paper's experiments beside its published numbers.",

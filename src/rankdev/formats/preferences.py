@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.judgment_database import as_judgments, is_database, read_answers
 from rankdev.formats.parts import Table
-from rankdev.formats.streams import Kind, PathLike, Source
-from rankdev.formats.tables import parse_table
+from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
+from rankdev.formats.tables import encode_table, parse_table
+from rankdev.formats.writing import writing
 from rankdev.preferences import Preferences
 from rankdev.preferences.columns import frame_of_records
 from rankdev.preferences.presets import NAMES, SAYS, SIDES, WON_LOST, plain_name
 from rankdev.tabular import first_line
 
+TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 SHAPES = "'topic a b winner' or 'query preferred other'"
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
@@ -30,16 +34,62 @@ def read_preferences(
 ) -> Preferences:
     """Read judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
 
+    Or from the database that ``rankdev judge`` writes, while it is written too.
+
     In a file that is no table four words a line are ``topic a b winner`` and three are ``query preferred other``.
     ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` tell what
     the columns and the outcomes mean where that is not plain: see :meth:`Preferences.from_table`.
     """
+    if is_database(path):
+        return _from_database(path, items)
     with Source(path) as source:
         table, values = _read(source, values)
     try:
         return Preferences.from_table(table.frame, items=items, columns=columns, values=values)
     except DataError as error:
         table.fail(error)
+
+
+def write_preferences(preferences: Preferences, path: PathLike) -> None:
+    """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, or lines of words.
+
+    Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
+    """
+    content = encode_preferences(preferences, path)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
+    """Give judgments as the bytes of the kind of file that the name asks for."""
+    table = preferences.to_polars()
+    if plain_suffix(path) in TABLES:
+        return encode_table(table, path)
+    names = {*preferences.queries, *preferences.items}
+    if odd := next((name for name in sorted(names) if name.split() != [name]), None):
+        raise DataError(f"{shown(odd)} is not one word, which lines of words need; write .jsonl or .csv instead")
+    if preferences.tie.any() and "tie" in preferences.items:
+        raise DataError(
+            "an item is called 'tie', which stands for a tie in lines of words; write .jsonl or .csv instead"
+        )
+    if preferences.weight is not None or preferences.share is not None:
+        raise DataError("lines of words cannot hold weights; write .jsonl or .csv instead")
+    first = pl.col("first") if "first" in table.columns else pl.col("winner")
+    second = pl.when(first == pl.col("winner")).then("loser").otherwise("winner")
+    won = pl.when("tie").then(pl.lit("tie")).otherwise("winner")
+    lines = table.select(pl.concat_str("query", first, second, won, separator=" ")).to_series()
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) -> Preferences:
+    answers = read_answers(path)
+    judged = as_judgments(answers)
+    if judged.is_empty():
+        raise FileFormatError(path, "nothing was judged yet")
+    skipped = len(answers) - len(judged)
+    remarks = (f"{skipped:,} answers of judges who could not say were left aside.",) if skipped else ()
+    found = Preferences.from_table(judged, items=items)
+    return replace(found, remarks=(*found.remarks, *remarks))
 
 
 def _read(source: Source, values: Any) -> tuple[Table, Any]:

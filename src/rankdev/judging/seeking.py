@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +25,7 @@ class Seeker(Protocol):
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
         """Name the pair whose answer is wanted most, other than those to skip; None where no pair is left."""
 
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: int = 1) -> None:
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Learn an answer; ``times=-1`` takes it back."""
 
     def unsettled(self) -> list[str]:
@@ -78,10 +77,21 @@ class _Query:
 
     def __init__(self, wins: Floats, strategy: str, rule: Rule, seed: Sequence[int]) -> None:
         self.wins, self.strategy, self.rule, self.seed = wins, strategy, rule, seed
-        self.learn(())
+        self.asked: dict[tuple[int, int], float] = {}
+        self.stale = True
 
-    def learn(self, closed: Collection[tuple[int, int]]) -> None:
-        """Fit again, and weigh all pairs but those that were asked as often as allowed."""
+    def tell(self, winner: int, loser: int, *, tie: bool, times: float) -> None:
+        """Count an answer; the fit waits until somebody asks."""
+        self.wins[winner, loser] += 0.5 * times if tie else times
+        self.wins[loser, winner] += 0.5 * times if tie else 0
+        pair = min(winner, loser), max(winner, loser)
+        self.asked[pair] = self.asked.get(pair, 0) + times
+        self.stale = True
+
+    def learn(self, repeats: int) -> None:
+        """Fit again where there were answers, and weigh all pairs but those that were asked as often as allowed."""
+        if not self.stale:
+            return
         n = len(self.wins)
         self.strength = climbed(self.wins, np.zeros(n), RIDGE, enough=1e-8)
         lead = np.tanh((self.strength[:, None] - self.strength) / 2)
@@ -90,11 +100,12 @@ class _Query:
         factor = np.linalg.solve(np.linalg.cholesky(information).T, np.eye(n))
         rng = np.random.default_rng(self.seed)
         self.candidates = Candidates(self.strength, factor, self.strategy, rng, NONE, None)
-        if closed:
+        if closed := [pair for pair, count in self.asked.items() if count >= repeats]:
             self.candidates.close(self.numbers(closed))
         self.first = self.candidates.best()
         self.compared = self._compared(self.rule.top)
         self.settled = bool(self.rule.settled(*self.compared).all())
+        self.stale = False
 
     def numbers(self, pairs: Collection[tuple[int, int]]) -> Ints:
         """Number pairs among the candidates."""
@@ -133,10 +144,16 @@ class OrderSeeker:
         started = pool.start()
         wins = _wins(pool, started.to_polars().rows() if len(started) else ())
         self.places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
-        self.asked: dict[str, Counter[tuple[int, int]]] = {query: Counter() for query in pool.items}
-        self.queries = {
+        self._queries = {
             query: _Query(wins[query], strategy, rule, (seed, number)) for number, query in enumerate(pool.items)
         }
+
+    @property
+    def queries(self) -> dict[str, _Query]:
+        """What is known about each query, with all answers so far."""
+        for state in self._queries.values():
+            state.learn(self.repeats)
+        return self._queries
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
         """Name the pair whose answer is wanted most; see :class:`Seeker`."""
@@ -144,23 +161,18 @@ class OrderSeeker:
         for query, a, b in skip:
             aside.setdefault(query, []).append(self._pair(query, a, b))
         worth, query, k = -np.inf, "", 0
-        for name in self.unsettled() or self.queries:  # what is settled is not asked while anything is open
-            worth_there, k_there = self.queries[name].best(aside.get(name, ()))
+        for name in self.unsettled() or self._queries:  # what is settled is not asked while anything is open
+            worth_there, k_there = self._queries[name].best(aside.get(name, ()))
             if worth_there > worth:
                 worth, query, k = worth_there, name, k_there
         if worth == -np.inf:
             return None
-        candidates, items = self.queries[query].candidates, self.pool.items[query]
+        candidates, items = self._queries[query].candidates, self.pool.items[query]
         return query, items[candidates.i[k]], items[candidates.j[k]]
 
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: int = 1) -> None:
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Learn an answer; see :class:`Seeker`."""
-        state, i, j = self.queries[query], self.places[query][winner], self.places[query][loser]
-        state.wins[i, j] += 0.5 * times if tie else times
-        state.wins[j, i] += 0.5 * times if tie else 0
-        asked = self.asked[query]
-        asked[self._pair(query, winner, loser)] += times
-        state.learn([pair for pair, count in asked.items() if count >= self.repeats])
+        self._queries[query].tell(self.places[query][winner], self.places[query][loser], tie=tie, times=times)
 
     def unsettled(self) -> list[str]:
         """Name the queries in which neighbours are neither separated nor nearly equal."""
@@ -169,9 +181,9 @@ class OrderSeeker:
     def left(self) -> int:
         """Estimate how many judgments are left, were strengths as they seem; never more than pairs may be asked."""
         total = 0
-        for query, state in self.queries.items():
-            n, asked = len(state.wins), self.asked[query]
-            allowed = n * (n - 1) // 2 * self.repeats - asked.total()
+        for state in self.queries.values():
+            n = len(state.wins)
+            allowed = n * (n - 1) // 2 * self.repeats - int(sum(state.asked.values()))
             total += min(max(allowed, 0), self.rule.needed(*state.compared))
         return total
 
@@ -186,11 +198,11 @@ class DecisionSeeker:
     def __init__(self, pool: Pool, scores: Scorer, sure: float, *, repeats: int, seed: int) -> None:
         self.pool, self.sure, self.repeats = pool, sure, repeats
         self.decision = Decision(pool.start(), scores, seed=seed)
-        self.asked: Counter[Pair] = Counter()
+        self.asked: dict[Pair, float] = {}
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
         """Name the pair that tells most; see :class:`Seeker`."""
-        aside = [pair for pair in skip if self.asked[_sorted(*pair)] < self.repeats]
+        aside = [pair for pair in skip if self.asked.get(_sorted(*pair), 0) < self.repeats]
         for pair in aside:
             self.decision.close(*pair)
         try:
@@ -199,11 +211,11 @@ class DecisionSeeker:
             for pair in aside:
                 self.decision.close(*pair, closed=False)
 
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: int = 1) -> None:
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Learn an answer; see :class:`Seeker`."""
         self.decision.tell(query, winner, loser, tie=tie, times=times)
         pair = _sorted(query, winner, loser)
-        self.asked[pair] += times
+        self.asked[pair] = self.asked.get(pair, 0) + times
         self.decision.close(*pair, closed=self.asked[pair] >= self.repeats)
 
     def verdict(self) -> Verdict:
@@ -217,7 +229,7 @@ class DecisionSeeker:
     def left(self) -> int:
         """Estimate how many judgments are left; never more than pairs may be asked."""
         pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
-        return int(np.ceil(min(self.decision.left(self.sure), pairs * self.repeats - self.asked.total())))
+        return int(np.ceil(min(self.decision.left(self.sure), pairs * self.repeats - int(sum(self.asked.values())))))
 
 
 def _sorted(query: str, a: str, b: str) -> Pair:

@@ -1,0 +1,98 @@
+"""rankdev judge: people judge pairs of items in a browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from typing import Any
+
+import click
+
+from rankdev.cli.terminal import say
+from rankdev.errors import DataError, UsageError
+
+
+@click.command("judge", short_help="Collect preferences of people in the browser.")
+@click.argument("items", metavar="ITEMS")
+@click.option(
+    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; made, or gone on with."
+)
+@click.option(
+    "--goal",
+    type=click.Choice(["order", "top", "decide"]),
+    default="order",
+    show_default=True,
+    help="What to find out: the order of the items, of those on top, or which --run is better.",
+)
+@click.option("--top", default=5, show_default=True, help="Places that count with --goal top.")
+@click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; give two or more.")
+@click.option("-m", "--measure", help="With --goal decide: the measure.")
+@click.option("--repeats", default=1, show_default=True, help="How many judges are asked the same pair at most.")
+@click.option("--list-size", default=6, show_default=True, help="Items to put in order at a time on the list page.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; 0.0.0.0 for the whole network."
+)
+@click.option("--port", default=0, help="Port to listen at; any free one by default.")
+@click.option("--no-browser", is_flag=True, help="Do not open the page.")
+def command(items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any) -> None:
+    """Let people say in a browser which of two items is better, and keep every answer.
+
+    ITEMS: JSONL, CSV or Parquet with the columns query and item, and, as there are, title, text, url, image (a file or
+    an address), grade and query_text.
+
+    \b
+    Example: rankdev judge pool.jsonl --db judgments.sqlite
+             rankdev refs preferences judgments.sqlite -o refs.jsonl
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only get in each other's way
+    from rankdev.arguments import check_whole
+    from rankdev.web.desk import Desk
+    from rankdev.web.items import read_items
+    from rankdev.web.server import JudgeServer, Tokens
+    from rankdev.web.store import Store
+
+    exhibits = read_items(items)
+    seeker = _seeker(exhibits.pool, **options)
+    store = Store(database)
+    desk = Desk(exhibits, store, seeker, list_size=check_whole("list-size", list_size, 2))
+    if desk.strange:
+        say(f"{desk.strange:,} answers in {database} are about other items than those in {items}; they are left aside")
+    tokens = Tokens()
+    try:
+        server = JudgeServer(desk, host, port, tokens)
+    except (OSError, OverflowError) as error:
+        raise DataError(f"{host}:{port}: no server can be started there ({error}); choose another --port") from None
+    try:
+        click.echo(f"judges: {server.link(tokens.judge)}\nowner:  {server.link(tokens.owner)}")
+        sys.stdout.flush()
+        if not no_browser:
+            webbrowser.open(server.link(tokens.owner))
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+        desk.close()
+        count = len(store.answers())
+        store.close()
+        say(f"{count:,} answers are in {database}")
+
+
+def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
+    from rankdev.arguments import check_whole
+    from rankdev.cli.options import named_runs
+    from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule
+    from rankdev.judging.system_scores import SystemScores
+
+    repeats = check_whole("repeats", repeats, 1)
+    if goal != "decide":
+        if runs or measure:
+            raise UsageError("--run and --measure belong to --goal decide")
+        places = check_whole("top", top, 1) if goal == "top" else None
+        return OrderSeeker(pool, Rule(top=places), repeats=repeats, seed=0)
+    if len(runs) < 2 or measure is None:
+        raise UsageError("--goal decide needs two or more --run and a --measure")
+    scores = SystemScores.of(pool.items, named_runs("", runs, ()), measure)
+    return DecisionSeeker(pool, scores, Rule().sure, repeats=repeats, seed=0)

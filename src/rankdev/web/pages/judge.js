@@ -1,0 +1,310 @@
+// @ts-check
+// The judging page: one question at a time, answered by key or pointer; says "saved" only when the server has it on disk.
+
+/** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
+/** @typedef {{id: string, text: string}} Query */
+/** @typedef {{mine: number, all: number, queries: number, open: number, left: number}} Progress */
+
+const token = location.hash.slice(1);
+const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+const state = {
+  judge: localStorage.getItem("judge") ?? "",
+  mode: "pairs",
+  /** @type {{query: Query, sides: Side[]}|null} */ question: null,
+  /** @type {{query: Query, items: Side[]}|null} */ list: null,
+  /** @type {string[][]} */ tiers: [],
+  busy: false,
+};
+
+/** @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node|string)} children */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** Ask the server; an error is shown, and nothing is taken for saved. @param {string} path @param {object} [asked] */
+async function call(path, asked = {}) {
+  const response = await fetch(`api/${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ judge: state.judge, ...asked }),
+  });
+  if (path === "export" && response.ok) return response.blob();
+  const told = await response.json();
+  if (!response.ok) throw new Error(told.error);
+  return told;
+}
+
+/** Do one thing at a time; say what went wrong. @param {() => Promise<void>} work */
+async function once(work) {
+  if (state.busy) return;
+  state.busy = true;
+  for (const button of document.querySelectorAll(".answers button")) button.toggleAttribute("disabled", true);
+  try {
+    await work();
+    byId("problem").textContent = "";
+  } catch (error) {
+    const lost = error instanceof TypeError;
+    byId("problem").textContent = lost ? "The server does not answer; your last answer was not saved. Try again." : String(/** @type {any} */ (error).message);
+    byId("saved").textContent = "";
+  } finally {
+    state.busy = false;
+    for (const button of document.querySelectorAll(".answers button")) button.toggleAttribute("disabled", false);
+  }
+}
+
+/** Text with the query's words marked, as text nodes. @param {string} text @param {string} query */
+function marked(text, query) {
+  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
+  const made = document.createDocumentFragment();
+  if (!words.length) return made.append(text), made;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  text.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
+  return made;
+}
+
+/** @param {Side} side */
+function picture(side) {
+  if (side.picture === undefined && !side.image) return null;
+  return element("img", { src: side.image ?? `picture/${token}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
+}
+
+/** @param {HTMLElement} place @param {Side} side @param {Query} query */
+function showSide(place, side, query) {
+  const parts = [element("h2", {}, marked(side.title ?? side.item, query.text))];
+  const image = picture(side);
+  if (image) parts.push(image);
+  if (side.text) parts.push(element("p", { class: "text" }, marked(side.text, query.text)));
+  if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
+  place.replaceChildren(...parts);
+}
+
+/** @param {Progress} progress */
+function showProgress(progress) {
+  const open = progress.open ? `${progress.open} of ${progress.queries} queries open, about ${progress.left} judgments left` : "all queries are settled";
+  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in all; ${open}`;
+}
+
+/** @param {any} told */
+function showQuestion(told) {
+  state.question = told.question;
+  showProgress(told.progress);
+  byId("pairs").hidden = !told.question;
+  byId("done").hidden = Boolean(told.question);
+  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !told.owner);
+  if (!told.question) return;
+  byId("query").textContent = told.question.query.text;
+  showSide(byId("first"), told.question.sides[0], told.question.query);
+  showSide(byId("second"), told.question.sides[1], told.question.query);
+  byId("comment").value = "";
+}
+
+/** @param {string} outcome */
+const answer = (outcome) =>
+  once(async () => {
+    const asked = state.question;
+    if (!asked) return;
+    const [first, second] = asked.sides.map((side) => side.item);
+    const told = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
+    byId("saved").textContent = "saved";
+    showQuestion(told);
+  });
+
+/** One number for one question on the screen: sent again after a failure, it is still one answer. @param {any} asked */
+function requestOf(asked) {
+  asked.request ??= Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
+  return asked.request;
+}
+
+const undo = () =>
+  once(async () => {
+    const told = await call("undo");
+    byId("saved").textContent = told.undone ? "taken back" : "nothing to take back";
+    if (state.mode === "pairs") showQuestion(told);
+    else showProgress(told.progress);
+  });
+
+// lists
+
+/** @param {any} told */
+function showList(told) {
+  state.list = told;
+  state.tiers = told.items.map((/** @type {Side} */ side) => [side.item]);
+  byId("list-query").textContent = told.query.text;
+  showProgress(told.progress);
+  showTiers();
+}
+
+/** @param {Side} side */
+function card(side) {
+  const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, side.title ?? side.item);
+  made.dataset.item = side.item;
+  const image = picture(side);
+  if (image) made.append(image);
+  if (side.text) made.append(element("small", {}, side.text.slice(0, 160)));
+  return made;
+}
+
+function showTiers() {
+  const sides = new Map(state.list?.items.map((side) => [side.item, side]));
+  const rows = [element("li", { class: "between", "data-between": "0" })];
+  state.tiers.forEach((tier, t) => {
+    rows.push(element("li", { "data-tier": String(t), value: String(t + 1) }, ...tier.map((item) => card(/** @type {Side} */ (sides.get(item))))));
+    rows.push(element("li", { class: "between", "data-between": String(t + 1) }));
+  });
+  byId("tiers").replaceChildren(...rows);
+}
+
+/** Put an item into a tier, or into a new one before it. @param {string} item @param {number} at @param {boolean} alone */
+function place(item, at, alone) {
+  const tiers = state.tiers.map((tier) => tier.filter((name) => name !== item));
+  if (alone) tiers.splice(at, 0, [item]);
+  else tiers[at].push(item);
+  state.tiers = tiers.filter((tier) => tier.length);
+  showTiers();
+}
+
+/** By keys an item joins the next tier, or leaves its tier for one of its own. @param {string} item @param {number} step */
+function move(item, step) {
+  const at = state.tiers.findIndex((tier) => tier.includes(item));
+  if (state.tiers[at].length > 1) place(item, step > 0 ? at + 1 : at, true);
+  else if (at + step >= 0 && at + step < state.tiers.length) place(item, at + step, false);
+  const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#tiers .card")]);
+  cards.find((made) => made.dataset.item === item)?.focus();
+}
+
+const saveList = () =>
+  once(async () => {
+    if (!state.list) return;
+    const told = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, tiers: state.tiers });
+    byId("saved").textContent = "saved";
+    showList(told);
+  });
+
+byId("tiers").addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+  const held = /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest(".card"));
+  if (!held || event.button) return;
+  const ghost = /** @type {HTMLElement} */ (held.cloneNode(true));
+  ghost.classList.add("ghost");
+  /** @type {Element|null} */ let over = null;
+  const under = (/** @type {PointerEvent} */ at) => document.elementFromPoint(at.clientX, at.clientY)?.closest("#tiers > li") ?? null;
+  const drag = (/** @type {PointerEvent} */ at) => {
+    if (!ghost.isConnected) document.body.append(ghost);
+    held.classList.add("dragged");
+    ghost.style.left = `${at.clientX + 4}px`;
+    ghost.style.top = `${at.clientY + 4}px`;
+    over?.classList.remove("over");
+    over = under(at);
+    over?.classList.add("over");
+  };
+  const drop = (/** @type {PointerEvent} */ at) => {
+    document.removeEventListener("pointermove", drag);
+    const moved = ghost.isConnected;
+    ghost.remove();
+    held.classList.remove("dragged");
+    over?.classList.remove("over");
+    const to = /** @type {HTMLElement|null} */ (under(at));
+    if (!moved || !to) return;
+    place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
+  };
+  document.addEventListener("pointermove", drag);
+  document.addEventListener("pointerup", drop, { once: true });
+});
+
+// the owner's view
+
+const showOwner = () =>
+  once(async () => {
+    const told = await call("overview", { query: byId("which").value || null });
+    byId("which").replaceChildren(
+      ...told.queries.map((/** @type {any} */ entry) =>
+        element("option", { value: entry.id }, `${entry.text}: ${entry.items} items, ${entry.judgments} judgments`),
+      ),
+    );
+    byId("which").value = told.query;
+    byId("state").textContent = told.open ? `${told.open} queries open; about ${told.left} judgments left.` : "All queries are settled.";
+    byId("found").replaceChildren(
+      ...told.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
+    );
+    if (!told.tiers.length) byId("found").append(element("li", {}, "nothing was judged here yet"));
+    byId("judges").tBodies[0].replaceChildren(
+      ...Object.entries(told.judges).map(([name, count]) =>
+        element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
+      ),
+    );
+  });
+
+for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
+  const button = element("button", { type: "button" }, form);
+  button.addEventListener("click", () =>
+    once(async () => {
+      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
+      element("a", { href: address, download: `judgments${form}` }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
+    }),
+  );
+  byId("exports").append(button);
+}
+
+// where everything comes together
+
+/** @param {string} mode */
+function enter(mode) {
+  state.mode = mode;
+  for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
+  byId("modes").hidden = false;
+  for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
+  byId("title").textContent = { pairs: "Which is better?", list: "Put them in order", owner: "Results so far" }[mode] ?? "";
+  byId("saved").textContent = "";
+  if (mode === "pairs") once(async () => showQuestion(await call("next")));
+  if (mode === "list") {
+    byId("list").hidden = false;
+    once(async () => showList(await call("list")));
+  }
+  if (mode === "owner") {
+    byId("owner").hidden = false;
+    showOwner();
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.matches("input, select")) return;
+  const item = target.dataset.item;
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
+  const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (state.mode === "list" && item && step) move(item, step);
+  else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
+  else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
+  else return;
+  event.preventDefault();
+});
+
+for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
+for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
+for (const [id, outcome] of [["first", "first"], ["second", "second"]])
+  byId(id).addEventListener("click", (/** @type {MouseEvent} */ event) => {
+    const chosen = String(getSelection()); // marking a passage to read it closely is no answer
+    if (!chosen && !(/** @type {Element} */ (event.target).closest("a"))) answer(outcome);
+  });
+byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
+});
+byId("undo").addEventListener("click", undo);
+byId("undo-list").addEventListener("click", undo);
+byId("save").addEventListener("click", saveList);
+byId("refresh").addEventListener("click", showOwner);
+byId("which").addEventListener("input", showOwner);
+byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
+  event.preventDefault();
+  state.judge = byId("name").value.trim();
+  if (!state.judge) return;
+  localStorage.setItem("judge", state.judge);
+  enter("pairs");
+});
+
+byId("name").value = state.judge;
+byId("who").hidden = false;
+byId("name").focus();
