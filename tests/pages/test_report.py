@@ -14,6 +14,8 @@ from rankdev.reporting.packing import packed
 DEMO = ("nearest", "popular", "blended")
 MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
 BEST = "blended is the best of 3 systems in RDQ@5: it is told apart from every other."
+# what is far from the screen is laid out when it comes near; here it is read from afar
+LAY_OUT = "for (const part of document.querySelectorAll('main > section')) part.style.contentVisibility = 'visible'"
 UNPACK = "async text => { const {header, arrays} = await unpacked(text); return [header, nested(arrays.x)]; }"
 
 
@@ -40,6 +42,7 @@ def show(page, tmp_path):
         page.goto("about:blank")  # a page that differs in what follows # only is not loaded again
         page.goto(path.as_uri() + hash)
         page.wait_for_selector("body[data-ready]")
+        page.evaluate(LAY_OUT)
         return page
 
     yield opened
@@ -101,6 +104,27 @@ def test_agreement_is_that_of_agreement(show, html, inputs):
     for i, measure in enumerate(MEASURES):
         pairs = zip(found.tau[0, i], found.r[0, i], strict=True)
         assert shown[measure] == ["–" if i == j else f"{tau:.3f}\n{r:.3f}" for j, (tau, r) in enumerate(pairs)]
+
+
+def test_equivalence_and_power_are_shown_where_they_are_asked_for(show, inputs):
+    scores = rd.evaluate(*inputs, MEASURES)
+    power = rd.power(scores, sizes=[5, 8], subsamples=20, permutations=99)
+    page = show(rd.report(*inputs, MEASURES, margin=0.3, power=power).html, "#a=blended&b=popular")
+    verdicts = {
+        row["measure"]: row
+        for row in rd.equivalence(scores, margin=0.3).to_polars().iter_rows(named=True)
+        if {row["a"], row["b"]} == {"blended", "popular"}
+    }
+    turned = {"better": "worse", "worse": "better"}
+    shown = {row[0]: row[8] for row in cells(page, "#pair")}
+    for measure, row in verdicts.items():
+        assert shown[measure] == (
+            row["verdict"] if row["a"] == "blended" else turned.get(row["verdict"], row["verdict"])
+        )
+    assert {row["verdict"] for row in verdicts.values()} > {"same"}
+    medians = {row[0]: row[1:] for row in cells(page, "#power")}
+    for m, measure in enumerate(MEASURES):
+        assert medians[measure] == [f"{power.summary(n)['p50'][m]:.3f}" for n in (5, 8)]
 
 
 def test_lists_are_those_of_explain(show, html, inputs):

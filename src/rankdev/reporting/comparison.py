@@ -22,6 +22,7 @@ from rankdev.formats.opening import size_of
 from rankdev.measures import RDQ, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.meta.agreement import Agreement, agreement
+from rankdev.meta.equivalence import Equivalence, equivalence
 from rankdev.meta.groups import groups, mean_intervals
 from rankdev.meta.planning import Plan, plan
 from rankdev.meta.significance import Significance, significance
@@ -52,6 +53,7 @@ class Comparison:
     references: References
     all_references: References
     significance: Significance | None = None
+    equivalence: Equivalence | None = None
     agreement: Agreement | None = None
     segments: Mapping[str, Ints] = field(default_factory=dict)
 
@@ -113,6 +115,7 @@ def compare(
     order: Order | None,
     ties: Ties | None,
     empty: Empty,
+    margin: float | None,
     segments: Mapping[str, Iterable[str]] | None,
     seed: int,
     progress: Progress | None,
@@ -146,6 +149,7 @@ def compare(
         held,
         known,
         significance(scores, seed=seed) if several else None,
+        equivalence(scores, margin=margin) if several and margin is not None else None,
         agreement(scores) if several and len(wanted) > 1 else None,
         _segments(scores, segments or {}),
     )

@@ -20,6 +20,8 @@ from rankdev.evaluation.scoring import Empty
 from rankdev.formats.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Ideals
+from rankdev.meta.equivalence import VERDICTS
+from rankdev.meta.power_result import Power
 from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike
@@ -57,6 +59,8 @@ def report(
     order: Order | None = None,
     ties: Ties | None = None,
     empty: Empty = "zero",
+    margin: float | None = None,
+    power: Power | None = None,
     segments: Mapping[str, Iterable[str]] | None = None,
     queries: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
@@ -68,8 +72,9 @@ def report(
     """Compare systems on one page: verdicts, pairs, losses, queries, lists, measures, and how it was made.
 
     The first arguments are those of :func:`rankdev.evaluate`; verdicts in words are about the first measure.
-    ``segments`` are named sets of queries. ``queries`` and ``texts`` say what the ids of queries and items stand for;
-    ``texts`` may be a function that is asked for the items on the page; ``public`` leaves the texts of items out.
+    With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
+    ``queries`` and ``texts`` say what the ids of queries and items stand for; ``texts`` may be a function that is asked
+    for the items on the page; ``public`` leaves the texts of items out. ``power``, where it was computed, is drawn.
 
     >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
     >>> page.html.startswith("<!doctype html>")
@@ -83,6 +88,7 @@ def report(
         order=order,
         ties=ties,
         empty=empty,
+        margin=margin,
         segments=segments,
         seed=seed,
         progress=progress,
@@ -108,9 +114,13 @@ def report(
         "segments": _segments(found),
         "explained": found.lists.measure,
         "why": WHY,
+        "power": None if power is None else {"measures": power.measures, "sizes": power.sizes, "level": power.alpha},
         "made": _made(found, command),
     }
     arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, local)
+    if power is not None:
+        medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
+        arrays["power"] = (np.stack(medians, axis=1), 3)
     return ReportPage(
         header["title"],
         header["verdict"],
@@ -133,6 +143,8 @@ def _words(found: Comparison) -> dict[str, Any]:
         "remarks": list(remarks(found)),
         "confidence": found.confidence,
         "correction": "" if found.significance is None else found.significance.correction,
+        "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
+        "verdicts": VERDICTS,
         "level": 0.0 if found.significance is None else found.significance.level,
     }
 
@@ -201,7 +213,11 @@ def _pair_arrays(found: Comparison) -> Arrays:
     arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
     p = np.reshape(columns["p_adjusted"], shape)
     arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 stands for less than can be shown
-    return arrays | {"pair_told": ((p <= found.significance.level).astype(np.int64), 0)}
+    arrays["pair_told"] = ((p <= found.significance.level).astype(np.int64), 0)
+    if found.equivalence is not None:
+        verdicts = [VERDICTS.index(word) for word in found.equivalence.columns["verdict"]]
+        arrays["pair_verdict"] = (np.reshape(verdicts, shape), 0)
+    return arrays
 
 
 def _pools(found: Comparison) -> tuple[list[list[str]], Ints]:
@@ -241,7 +257,12 @@ def _list_arrays(lists: Lists, local: Ints) -> Arrays:
         lists.why,
         *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.earned, lists.lost)),
     ]
-    outcomes, code = np.unique(np.stack([part.ravel() for part in columns]), axis=1, return_inverse=True)
+    code = np.zeros(lists.items.size, np.int64)
+    for part in columns:  # much faster than whole columns at once
+        values, place = np.unique(part, return_inverse=True)
+        code = np.unique(code * len(values) + place.ravel(), return_inverse=True)[1]
+    _, first = np.unique(code, return_index=True)
+    outcomes = np.stack([part.ravel()[first] for part in columns])
     return {
         "items": (local, 0),
         "outcome": (code.reshape(lists.items.shape), 0),

@@ -70,7 +70,8 @@ def facts(found: Comparison) -> list[tuple[str, str]]:
 
 def remarks(found: Comparison) -> Iterator[str]:
     """Say what a reader should know before believing it."""
-    yield from found.scores.remarks if found.significance is None else found.significance.remarks
+    said = [result.remarks for result in (found.significance or found.scores, found.equivalence) if result is not None]
+    yield from dict.fromkeys(remark for lines in said for remark in lines)
     if isinstance(found.plan, Plan):
         pair = found.scores.select(systems=[found.plan.a, found.plan.b], measures=[found.headline])
         yield from (remark for remark in found.plan.remarks if remark not in carried(pair))

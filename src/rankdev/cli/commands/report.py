@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @file_option("-o", "--output", default="report.html", show_default=True, help="Write the page here.")
 @click.option("--queries", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
 @click.option("--texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
+@click.option("--margin", type=float, help="Also say which systems are the same within this difference.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @by_option
 @click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")

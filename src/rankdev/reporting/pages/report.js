@@ -34,7 +34,22 @@ const head = (text, kind = "") => element("th", { scope: "col", class: kind }, .
 const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, content);
 
 /** @param {number} system */
-const rowHead = (system) => element("th", { scope: "row", class: system === state.a || system === state.b ? "text chosen" : "text" }, named(report.systems[system]));
+const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, named(report.systems[system]));
+
+/** Mark the two systems that are compared, wherever they are named. */
+function markChosen() {
+  const compared = report.systems.length > 1 ? [state.a, state.b] : [];
+  for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("th[data-system]")))
+    made.classList.toggle("chosen", compared.includes(Number(made.dataset.system)));
+  const table = byId("matrix");
+  const before = table.querySelector("td.chosen");
+  before?.classList.remove("chosen");
+  table.querySelector("td[tabindex='0']")?.setAttribute("tabindex", "-1");
+  const order = ordered(state.measure);
+  const now = table.tBodies[0].rows[order.indexOf(state.a)]?.cells[order.indexOf(state.b) + 1];
+  now?.classList.add("chosen");
+  now?.setAttribute("tabindex", "0");
+}
 
 /** A heading that sorts. @param {string} text @param {boolean} on @param {boolean} down @param {() => void} sort @param {string} [kind] */
 function sorter(text, on, down, sort, kind = "") {
@@ -61,9 +76,11 @@ function pairOf(measure, a, b) {
   const found = {
     difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), told: value("told") === 1,
     wins: value("wins"), ties: value("ties"), losses: value("losses"),
+    verdict: arrays.pair_verdict ? report.verdicts[value("verdict") ?? 0] : "",
   };
   if (!turned) return found;
-  const turnedRound = { difference: minus(found.difference), low: minus(found.high), high: minus(found.low), wins: found.losses, losses: found.wins };
+  const verdict = found.verdict === "better" ? "worse" : found.verdict === "worse" ? "better" : found.verdict;
+  const turnedRound = { difference: minus(found.difference), low: minus(found.high), high: minus(found.low), wins: found.losses, losses: found.wins, verdict };
   return { ...found, ...turnedRound };
 }
 
@@ -111,7 +128,7 @@ const roomOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700)
 
 function showScores() {
   const best = report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => arrays.means.at(ordered(m)[0], m));
-  const sort = (/** @type {number} */ m) => () => { state.scoresBy = m; showScores(); };
+  const sort = (/** @type {number} */ m) => () => { state.scoresBy = m; showScores(); markChosen(); };
   const heads = [head("System", "text"), ...report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => sorter(text, state.scoresBy === m, true, sort(m), "measure"))];
   const rows = ordered(state.scoresBy).map((/** @type {number} */ s) =>
     element("tr", {}, rowHead(s), ...report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => {
@@ -131,6 +148,7 @@ function showMatrix() {
   table.className = small ? "small" : "";
   byId("pairs-hint").textContent =
     `Row minus column in ${report.measures[state.measure]}. Bold on a colour: told apart (${report.correction}-adjusted p ≤ ${report.level}).` +
+    (report.margin ? ` ≈: the same within ±${report.margin}.` : "") +
     " Choose a pair with a click, or with the arrow keys and Enter.";
   const heads = [head("", "text"), ...order.map((/** @type {number} */ s, /** @type {number} */ i) => {
     const made = element("th", { scope: "col", title: visible(report.systems[s]) }, ...(small ? [String(i + 1)] : [named(report.systems[s], 14)]));
@@ -138,11 +156,11 @@ function showMatrix() {
     return made;
   })];
   const rows = order.map((/** @type {number} */ a, /** @type {number} */ i) => {
-    const first = element("th", { scope: "row", class: a === state.a || a === state.b ? "text chosen" : "text" }, small ? `${i + 1} ` : "", named(report.systems[a], small ? 22 : 30));
+    const first = element("th", { scope: "row", class: "text", "data-system": String(a) }, small ? `${i + 1} ` : "", named(report.systems[a], small ? 22 : 30));
     return element("tr", {}, first, ...order.map((/** @type {number} */ b) => matrixCell(a, b, small)));
   });
   fillTable("matrix", "Differences between all systems, best first", heads, rows);
-  if (!table.querySelector("td[tabindex='0']")) table.querySelector("td:not(.self)")?.setAttribute("tabindex", "0");
+  table.style.width = small ? `${11 + 2.5 * order.length}rem` : "";
 }
 
 /** @param {number} a @param {number} b @param {boolean} small */
@@ -150,27 +168,31 @@ function matrixCell(a, b, small) {
   if (a === b) return cell("–", "self");
   const found = pairOf(state.measure, a, b);
   const side = !found.told ? "" : (found.difference ?? 0) > 0 ? "better" : "worse";
-  const made = cell(small ? signed(found.difference, 2).replace("0.", ".") : signed(found.difference), side);
+  const made = cell(small ? signed(found.difference, 2).replace("0.", ".") : signed(found.difference), `${side} ${found.verdict === "same" ? "same" : ""}`.trim());
   if (!small) made.append(element("small", {}, pText(found.p)));
-  else made.title = `${signed(found.difference)}, ${pText(found.p)}`;
-  made.dataset.a = String(a);
-  made.dataset.b = String(b);
-  made.tabIndex = a === state.a && b === state.b ? 0 : -1;
-  if (made.tabIndex === 0) made.classList.add("chosen");
   return made;
+}
+
+/** The two systems of a cell. @param {EventTarget|null} target */
+function pairAtCell(target) {
+  const found = /** @type {HTMLTableCellElement|null} */ (/** @type {Element} */ (target).closest("#matrix td:not(.self)"));
+  if (!found) return null;
+  const order = ordered(state.measure);
+  const row = /** @type {HTMLTableRowElement} */ (found.parentElement).sectionRowIndex;
+  return { found, a: order[row], b: order[found.cellIndex - 1] };
 }
 
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(named(report.systems[a]), " minus ", named(report.systems[b]), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p (${report.correction})`), head("Told apart", "text")];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p (${report.correction})`), head("Told apart", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
     const better = (found.difference ?? 0) > 0 ? a : b;
     return element("tr", {}, element("th", { scope: "row", class: m === state.measure ? "text chosen" : "text" }, text),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
-      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.told ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"));
+      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.told ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
   });
   fillTable("pair", "Corrected for all pairs of a measure; the intervals hold together", heads, rows);
 }
@@ -196,8 +218,18 @@ function showLosses() {
 /** @param {string} tag */
 const key = (tag) => element("span", { class: "key stack", "aria-hidden": "true" }, element(tag));
 
+function showPower() {
+  byId("power-part").hidden = !report.power;
+  if (!report.power) return;
+  const { measures, sizes, level } = report.power;
+  const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
+  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], roomOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
+  const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, element("th", { scope: "row", class: "text" }, curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
+  fillTable("power", `How often n queries tell two systems apart, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
+}
+
 function showMeasures() {
-  byId("measures").hidden = !arrays.tau;
+  byId("measures").hidden = !arrays.tau && !report.power;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures order the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const told = report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => {
@@ -219,15 +251,19 @@ function showMeasures() {
 /** Everything that depends on what was chosen. */
 function show() {
   byId("measure").value = String(state.measure);
+  showOrder();
+  if (report.systems.length > 1) showMatrix();
+  showLosses();
+  showPower();
+  showPairChosen();
+}
+
+/** Everything that depends on the two systems. */
+function showPairChosen() {
   byId("a").value = String(state.a);
   byId("b").value = String(state.b);
-  showOrder();
-  showScores();
-  if (report.systems.length > 1) {
-    showMatrix();
-    showPair();
-  }
-  showLosses();
+  markChosen();
+  if (report.systems.length > 1) showPair();
   showSegments();
   showQueries();
 }
@@ -264,7 +300,8 @@ function choose(change) {
   const before = { ...state };
   Object.assign(state, change);
   if (state.a === state.b) state.a === before.a ? (state.a = before.b) : (state.b = before.a); // the two change places
-  if ("measure" in change || "a" in change || "b" in change) show();
+  if ("measure" in change) show();
+  else if ("a" in change || "b" in change) showPairChosen();
   else showQueries();
   remember();
 }
@@ -288,13 +325,19 @@ function fillSelect(id, texts, pick) {
 }
 
 function listen() {
-  fillSelect("measure", report.measures, (measure) => choose({ measure, scoresBy: measure }));
+  fillSelect("measure", report.measures, (measure) => choose({ measure }));
   fillSelect("a", report.systems, (a) => choose({ a }));
   fillSelect("b", report.systems, (b) => choose({ b }));
   byId("choices").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   byId("download").addEventListener("click", download);
   byId("matrix").addEventListener("click", (/** @type {MouseEvent} */ event) => pickPair(event.target));
   byId("matrix").addEventListener("keydown", moveInMatrix);
+  byId("matrix").addEventListener("mouseover", (/** @type {MouseEvent} */ event) => {
+    const pair = pairAtCell(event.target);
+    if (!pair || pair.found.title) return;
+    const { difference, p } = pairOf(state.measure, pair.a, pair.b);
+    pair.found.title = `${brief(report.systems[pair.a])} − ${brief(report.systems[pair.b])}: ${signed(difference)}, ${pText(p)}`;
+  });
   window.addEventListener("hashchange", () => {
     follow(location.hash);
     if (location.hash.includes("=")) show();
@@ -311,9 +354,9 @@ function listen() {
 
 /** @param {EventTarget|null} target */
 function pickPair(target) {
-  const found = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("td[data-a]"));
-  if (!found) return;
-  choose({ a: Number(found.dataset.a), b: Number(found.dataset.b) });
+  const pair = pairAtCell(target);
+  if (!pair) return;
+  choose({ a: pair.a, b: pair.b });
   byId("matrix").querySelector("td[tabindex='0']")?.focus({ preventScroll: true });
 }
 
@@ -340,7 +383,6 @@ function moveInMatrix(event) {
 }
 
 async function start() {
-  const begin = performance.now();
   ({ header: report, arrays } = await unpacked(JSON.parse(byId("data").textContent)));
   for (const part of document.querySelectorAll(".two")) /** @type {HTMLElement} */ (part).hidden = report.systems.length < 2;
   const [best, ...others] = ordered(0);
@@ -350,8 +392,10 @@ async function start() {
   listen();
   showWords();
   showMeasures();
+  showScores();
   show();
-  document.body.dataset.ready = String(Math.round(performance.now() - begin));
+  document.body.offsetHeight; // lay it out, so that the time to open it counts that too
+  document.body.dataset.ready = String(Math.round(performance.now()));
   if (state.query >= 0) byId("query").scrollIntoView();
   else if (location.hash && !location.hash.includes("=")) byId(location.hash.slice(1))?.scrollIntoView();
 }

@@ -82,3 +82,23 @@ function drawDifferences(values, chosen, width, says, pick) {
   });
   return drawn;
 }
+
+/** Curves over the number of queries, one of them in front.
+ *  @param {number[]} sizes @param {{name: string, values: (number | null)[]}[]} curves @param {string} chosen @param {number} width @param {string} says */
+function drawCurves(sizes, curves, chosen, width, says) {
+  const [left, right, height] = [48, width - 8, 220];
+  const last = Math.max(...sizes);
+  const x = (/** @type {number} */ n) => left + (n / last) * (right - left);
+  const y = (/** @type {number} */ value) => 8 + (1 - value) * (height - 34);
+  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  for (const at of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
+    drawn.append(svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }), svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, String(at)));
+  }
+  for (const at of ticks(0, last).slice(1)) drawn.append(svg("text", { class: "dim", x: x(at), y: height - 6, "text-anchor": at === last ? "end" : "middle" }, String(at)));
+  const behind = [...curves].sort((one, other) => Number(one.name === chosen) - Number(other.name === chosen));
+  for (const { name, values } of behind) {
+    const points = sizes.flatMap((n, i) => (values[i] === null ? [] : [`${x(n)},${y(/** @type {number} */ (values[i]))}`]));
+    drawn.append(svg("polyline", { class: name === chosen ? "curve a" : "curve", points: points.join(" ") }));
+  }
+  return drawn;
+}

@@ -1,0 +1,72 @@
+"""The report's page: its size, and how long a browser takes to open it and to follow a choice.
+
+Needs Playwright and the system's Chromium: python -m benchmarks.report_page
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+import rankdev as rd
+
+DATA = Path(os.environ.get("RANKDEV_DATA", Path(__file__).parents[2] / "shared/data"))
+TIMED = "const begin = performance.now(); {}; document.body.offsetHeight; return performance.now() - begin;"
+CHOICES = {
+    "another measure": "choose({measure: (state.measure + 1) % report.measures.length})",
+    "another system": "choose({a: (state.a + 1) % report.systems.length})",
+    "sort": "choose({sort: state.sort === 'query' ? 'size' : 'query'})",
+    "search": "choose({search: state.search + '1'})",
+    "open a query": "openQuery(state.query + 1)",
+    "next page": "choose({page: 1 - state.page})",
+}
+
+
+def real():
+    """63 systems × 53 queries × 13 measures."""
+    folder = DATA / "trec-dl/passage/dl21"
+    runs = {path.name.removeprefix("input.").removesuffix(".gz"): path for path in sorted(folder.glob("runs/*.gz"))}
+    return folder / "qrels.dl21-passage.txt", runs, ["paper@5"]
+
+
+def synthetic(systems=12, queries=5000, pool=30):
+    """12 systems × 5,000 queries: each list holds the better items of a pool, more or less in order."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(10**6, 10**7, (queries, pool))
+    references = {f"q{q}": [f"d{item}" for item in ids[q, :8]] for q in range(queries)}
+    runs = {}
+    for s in range(systems):
+        order = np.argsort(np.arange(pool) + rng.normal(0, 3 + s, (queries, pool)), axis=1)[:, :10]
+        runs[f"s{s}"] = {f"q{q}": [f"d{item}" for item in ids[q, order[q]]] for q in range(queries)}
+    return references, runs, ["RDQ@10", "AP@10"]
+
+
+def measure(browser, name, inputs):
+    """Print what one page takes."""
+    begin = time.perf_counter()
+    page = rd.report(*inputs)
+    print(f"{name}: {len(page.html.encode()) / 1e6:.2f} MB, made in {time.perf_counter() - begin:.1f} s")
+    path = Path(tempfile.mkdtemp()) / "report.html"
+    page.save(path)
+    view = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened = []
+    for _ in range(5):
+        view.goto("about:blank")
+        view.goto(path.as_uri())
+        view.wait_for_selector("body[data-ready]")
+        opened.append(float(view.get_attribute("body", "data-ready")))
+    print(f"  open: {min(opened):.0f} to {max(opened):.0f} ms")
+    for choice, script in CHOICES.items():
+        took = [view.evaluate(f"() => {{ {TIMED.format(script)} }}") for _ in range(5)]
+        print(f"  {choice}: {min(took):.0f} to {max(took):.0f} ms")
+
+
+with sync_playwright() as driver:
+    chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
+    if DATA.exists():
+        measure(chromium, "63 systems × 53 queries × 13 measures (TREC DL 2021)", real())
+    measure(chromium, "12 systems × 5,000 queries × 2 measures", synthetic())
