@@ -211,7 +211,7 @@ BAD = [
     ({"q1": [""]}, "query 'q1': an item .* text or a whole number; got ''"),
     ({"q1": ["\ud800"]}, "'.ud800' is not valid text"),
     ({"q1": {"\ud800": 1}}, "'.ud800' is not valid text"),
-    ({1: ["d1"], "1": ["d2"]}, "query '1' stands twice, as a number and as text"),
+    ({1: ["d1"], "1": ["d2"]}, "query '1' appears twice, as a number and as text"),
     ({None: ["d1"]}, "text or a whole number; got None"),
     ({"q1": {"d1": 1}, "q2": ["d1"]}, "query 'q2' must be {item: score}; got list"),
     ({"q1": {"d1": "high"}}, "query 'q1', item 'd1': the score is 'high'; expected a finite number"),

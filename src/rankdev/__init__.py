@@ -1,6 +1,6 @@
 """rankdev: evaluate rankings against ordered references.
 
-The public names stand in ``__init__.pyi``, and are loaded on first use, so that importing the package costs next to
+The public names are in ``__init__.pyi``, and are loaded on first use, so that importing the package costs next to
 nothing.
 """
 

@@ -66,7 +66,7 @@ class Run(ByQuery[list[str]]):
         counts = np.array([len(items) for items in lists.values()], np.int64)
         items = item_series(lists)
         queries = text_series("query", [as_id(query) for query in lists])
-        check_once(queries, "query {} stands twice, as a number and as text; keep one")
+        check_once(queries, "query {} appears twice, as a number and as text; keep one")
         codes = np.repeat(np.arange(len(counts)), counts)
         repeats = repeated_rows(codes, items)
         if repeats.any():
@@ -166,7 +166,7 @@ class Run(ByQuery[list[str]]):
         return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an item, in order: query, item, rank, and score where there are scores."""
+        """One row per item, in order: query, item, rank, and score where there are scores."""
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,

@@ -170,7 +170,7 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
         "a.jsonl",
         '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q1", "tiers": [["d2"]]}\n',
         2,
-        "'q1' stands on two lines",
+        "'q1' appears on two lines",
     ),
     (
         "a.jsonl",
@@ -259,7 +259,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path, read: Any) -> None:
         read(tmp_path / "nothing.run")
     with pytest.raises(UsageError, match="this is a folder; give a file"):
         read(tmp_path)
-    with pytest.raises(UsageError, match="not the name of a file"):
+    with pytest.raises(UsageError, match="name of a file"):
         read("a\0b")
     with pytest.raises(UsageError, match="cannot be opened"):
         read(tmp_path / ("x" * 5000))

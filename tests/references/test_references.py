@@ -80,7 +80,7 @@ def test_tables_of_lists_keep_their_order() -> None:
 def test_tables_of_tiers() -> None:
     frame = pl.DataFrame({"query": ["q1", "q2"], "tiers": [[["d1", "d3"], ["d2"]], [["d9"]]]})
     assert References.from_tiers(frame) == EXPECTED
-    with pytest.raises(DataError, match="query 'q1' stands twice"):
+    with pytest.raises(DataError, match="query 'q1' appears twice"):
         References.from_tiers(pl.concat([frame, frame[:1]]))
 
 
@@ -213,7 +213,7 @@ BAD = [
     (References.from_lists, {"q1": [True]}, "query 'q1': an item .* text or a whole number; got True"),
     (References.from_lists, {"q1": [["d1"]]}, r"query 'q1': an item .* text or a whole number; got \['d1'\]"),
     (References.from_lists, {"q1": ["\ud800"]}, "'.ud800' is not valid text"),
-    (References.from_lists, {1: ["d1"], "1": ["d1"]}, "query '1' stands twice, as a number and as text"),
+    (References.from_lists, {1: ["d1"], "1": ["d1"]}, "query '1' appears twice, as a number and as text"),
     (References.from_tiers, {"q1": [["d1"], []]}, "query 'q1': tier 2 is empty; every rank needs an item"),
     (References.from_tiers, {"q1": ["d1"]}, "query 'q1': tier 1 must be a list of items; got 'd1'"),
     (References.from_tiers, {"q1": [["d1"], ["d1"]]}, "query 'q1': item 'd1' has two ranks, 1 and 2"),

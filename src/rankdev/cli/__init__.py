@@ -1,4 +1,4 @@
-"""The command line: one file a command, loaded on use."""
+"""The command line: one file per command, loaded on use."""
 
 from __future__ import annotations
 

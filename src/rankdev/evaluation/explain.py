@@ -49,7 +49,7 @@ def rdq(reference: Any, ranking: Iterable[Any], k: int | None = None, **paramete
 
 @dataclass(frozen=True)
 class Position:
-    """What stands at a position, what it earns and what is lost there, and why."""
+    """What is at a position, what it earns and what is lost there, and why."""
 
     position: int
     item: str | None

@@ -66,7 +66,7 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
 
 
 def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
-    """Which item stands at [query, position]; -1 where none does."""
+    """Which item is at [query, position]; -1 where none is."""
     table = np.full((len(references), depth), -1)
     rows = np.flatnonzero(run.positions < depth)
     query = _codes(run.queries, references.queries)[run.codes[rows]]

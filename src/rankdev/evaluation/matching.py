@@ -1,4 +1,4 @@
-"""One join per run: which reference item stands at which position."""
+"""One join per run: which reference item is at which position."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class Scores(Result):
         return self.select(systems=[self.systems[i] for i in order])
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a value: system, query, measure, value; null where a measure is not available."""
+        """One row per value: system, query, measure, value; null where a measure is not available."""
         import polars as pl
 
         systems, queries, measures = self.values.shape

@@ -26,7 +26,7 @@ def system_name(path: str) -> str:
 def runs_in(folder: str | Path) -> dict[str, str]:
     """Give the files of a folder by the name of their system, in order of name; hidden files are not runs."""
     if not Path(folder).is_dir():
-        raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file a system")
+        raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file per system")
     runs: dict[str, str] = {}
     for path in sorted(Path(folder).iterdir()):
         if path.is_file() and not path.name.startswith("."):
@@ -35,5 +35,5 @@ def runs_in(folder: str | Path) -> dict[str, str]:
                 raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); rename one file")
             runs[name] = str(path)
     if not runs:
-        raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file a system")
+        raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file per system")
     return runs

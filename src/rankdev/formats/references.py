@@ -139,7 +139,7 @@ def _from_json(source: Source) -> References:
 
 def _from_run(name: str, run: Run) -> References:
     if run.repeats is not None:
-        raise FileFormatError(name, "an item stands twice in the list of a query; a reference needs each item once")
+        raise FileFormatError(name, "an item appears twice in the list of a query; a reference needs each item once")
     return References.from_ranks(run.to_polars())
 
 
@@ -147,7 +147,7 @@ def _tier_rows(table: Table) -> Table:
     """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
     try:
         query = text_column(table.frame, "query", "references")
-        check_once(query, "query {} stands on two lines; give all its tiers on one")
+        check_once(query, "query {} appears on two lines; give all its tiers on one")
     except DataError as error:
         table.fail(error)
     kept = ~_without_tiers(table)

@@ -63,7 +63,7 @@ class SystemScores:
 
 
 def _stand(returned: list[str], names: list[str], reach: int | None) -> tuple[Ints, Ints, int]:
-    """Where items first stand in what a system returned for a query."""
+    """Where items first appear in what a system returned for a query."""
     top, number = returned[:reach], {name: k for k, name in enumerate(names)}
     first = {item: position for position, item in reversed(list(enumerate(top))) if item in number}
     positions = sorted((position, number[item]) for item, position in first.items())

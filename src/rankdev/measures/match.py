@@ -1,4 +1,4 @@
-"""What measures see: for each query and position, the rank of the item that stands there. No item ids."""
+"""What measures see: for each query and position, the rank of the item that is there. No item ids."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Ideals:
         return values[np.maximum(rows, 0)]
 
     def ideal_ranks(self, depth: int) -> Ints:
-        """Ideal rank γ* at each position; past the reference the ranks go on by one a position."""
+        """Ideal rank γ* at each position; past the reference the ranks go on by one per position."""
         position = np.arange(depth)
         beyond = self.tiers[:, None] + (position + 1 - self.sizes[:, None])
         return np.where(position < self.sizes[:, None], self.spread(self.ranks, depth), beyond)
@@ -100,14 +100,14 @@ class Match:
         return max(1, longest if cutoff is None else min(cutoff, longest))
 
     def hits(self, cutoff: int | None, at_least: float | None = None) -> Bools:
-        """Tell, for [query, position], whether a reference item (of a grade of at least …) stands there."""
+        """Tell, for [query, position], whether a reference item (of a grade of at least …) is there."""
         hits = self.ranks(cutoff) > 0
         if at_least is None:
             return hits
         return np.asarray(hits & (self.grades(cutoff) >= at_least))
 
     def worthless(self, cutoff: int | None) -> Bools:
-        """Tell, for [query, position], whether an item stands there that was judged worthless (whatever its grade)."""
+        """Tell, for [query, position], whether an item is there that was judged worthless (whatever its grade)."""
         table = np.zeros((self.queries, self.depth(cutoff)), bool)
         if self.ideals.worthless_sizes.any():
             within = self.worthless_position < table.shape[1]

@@ -156,7 +156,7 @@ def _read_value(measure: str, name: str, text: str) -> Any:
 
 
 def _read_at(kind: type[Measure], text: str) -> Any:
-    """Read what stands behind the @: a cutoff, or what the measure has instead."""
+    """Read what follows the @: a cutoff, or what the measure has instead."""
     if kind.at != "cutoff":
         return _read_value(kind.name, str(kind.at), text)
     if not re.fullmatch(r"[0-9]{1,12}", text):

@@ -39,7 +39,7 @@ class Doubt(Result):
     made_with = ("method", "resamples", "confidence", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
+        """One row per system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
         tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
         low, high = _quantiles(self.both, tails)
         only_low, only_high = _quantiles(self.judgments, tails)
@@ -58,7 +58,7 @@ class Doubt(Result):
         return frame.fill_nan(None)
 
     def beats(self) -> pl.DataFrame:
-        """One row a measure and pair of systems: measure, a, b, how often a beats b (ties count half).
+        """One row per measure and pair of systems: measure, a, b, how often a beats b (ties count half).
 
         Resamples in which one of the two has no score do not count.
         """
@@ -127,7 +127,7 @@ def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measur
 
 
 def _loaded(run: Any) -> Any:
-    """Read a file once, not once a resample."""
+    """Read a file once, not once per resample."""
     from rankdev.formats import read_run
 
     return read_run(run) if isinstance(run, str | os.PathLike) else run

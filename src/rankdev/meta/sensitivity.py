@@ -49,7 +49,7 @@ class Sensitivity(Result):
     made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a cell: one column a parameter, n, power."""
+        """One row per cell: one column per parameter, n, power."""
         columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))

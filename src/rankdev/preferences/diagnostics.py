@@ -30,14 +30,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics(Result):
-    """A row a query: see :meth:`to_polars` for the columns."""
+    """A row per query: see :meth:`to_polars` for the columns."""
 
     queries: tuple[str, ...]
     values: dict[str, npt.NDArray[Any]] = field(repr=False)
     disconnected: dict[str, list[list[str]]] = field(repr=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """Tabulate, one row a query.
+        """Tabulate, one row per query.
 
         ``groups`` is 1 where all items are connected; ``in_cycles`` counts the items that take part in a
         cycle of majorities (x beats y beats z beats x); ``agreement`` is the chance that two judgments of

@@ -30,7 +30,7 @@ OPTIONAL = ("worker", "weight", "share", "winner_first")
 
 @dataclass(frozen=True, eq=False)
 class Preferences(Tabular):
-    """Judgments of pairs of items, one row a judgment.
+    """Judgments of pairs of items, one row per judgment.
 
     ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
     (non-decreasing); ``winner`` and ``loser`` index them. Where ``tie`` is set neither won. ``worker``

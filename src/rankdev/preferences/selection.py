@@ -46,7 +46,7 @@ class NextPairs(Result):
         return ((query, a, b) for query, a, b, _ in self.rows)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a pair: query, a, b, gain."""
+        """One row per pair: query, a, b, gain."""
         schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
         return pl.DataFrame(self.rows, schema=schema, orient="row")
 

@@ -108,7 +108,7 @@ class Strengths(Result):
         return {query: names[starts[k] : starts[k + 1]] for k, query in queries}
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
+        """One row per item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
         from scipy.special import stdtrit
 
         wide = stdtrit(np.minimum(self.freedom, 1e9), 0.5 + self.confidence / 2) * self.standard_errors
@@ -202,7 +202,7 @@ def connected(preferences: Preferences, disconnected: str) -> Preferences:
     raise DataError(
         f"query {query!r}: its items fall into {len(groups)} groups that were never compared with each other,"
         f" so no order of all exists: {named}{more}. Add comparisons between the groups, or choose"
-        " disconnected='split' (one reference a group) or 'largest'"
+        " disconnected='split' (one reference per group) or 'largest'"
     )
 
 

@@ -40,13 +40,13 @@ class QuerySummary:
 
 @dataclass(frozen=True)
 class Summary(Result):
-    """A row a query, and remarks on the data; ``str()`` gives the whole in plain words."""
+    """A row per query, and remarks on the data; ``str()`` gives the whole in plain words."""
 
     queries: tuple[QuerySummary, ...]
     remarks: tuple[str, ...] = field(default=())
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a query: query, items, comparisons, tiers, undecided, too_close, more, cyclic."""
+        """One row per query: query, items, comparisons, tiers, undecided, too_close, more, cyclic."""
         names = list(QuerySummary.__dataclass_fields__)
         return pl.DataFrame({name: [getattr(row, name) for row in self.queries] for name in names})
 
@@ -164,7 +164,7 @@ def _remarks(result: Tiers) -> list[str]:
     if duplicates:
         lines.append(f"{duplicates:,} judgments repeat one of the same worker; together they count once.")
     if contradictions:
-        lines.append(f"On {contradictions:,} pairs a worker gives different answers; together they count once.")
+        lines.append(f"On {contradictions:,} pairs, a worker gives different answers; together they count once.")
     if single:
         lines.append(f"{single:,} workers judged only once; their quality cannot be told.")
     if fit.workers is not None:

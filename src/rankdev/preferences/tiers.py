@@ -39,7 +39,7 @@ class Tiers(Result):
         return _tests(self.strengths, self.alpha, self.rule, self.resamples, self.seed, self.refit)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an item: query, item, strength, low, high, rank (of its tier); best first."""
+        """One row per item: query, item, strength, low, high, rank (of its tier); best first."""
         table = self.strengths.to_polars()
         ranks = [
             (query, item, rank)

@@ -149,7 +149,7 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def check_once(names: pl.Series, message: str) -> None:
-    """Refuse a name that stands twice; ``message`` has a place for it."""
+    """Refuse a name that appears twice; ``message`` has a place for it."""
     repeated = ~names.is_first_distinct()
     if repeated.any():
         row = int(repeated.arg_max() or 0)

@@ -95,7 +95,7 @@ class References(ByQuery[Reference]):
         if is_table(tiers):
             frame = as_frame(tiers)
             names = text_column(frame, "query", "references")
-            check_once(names, "query {} stands twice; give all its tiers in one row")
+            check_once(names, "query {} appears twice; give all its tiers in one row")
             tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
         tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
         ranks: dict[Any, list[tuple[Any, int]]] = {}
@@ -325,7 +325,7 @@ def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any
             raise DataError(f"query {shown(query)}: a reference needs at least one item")
     items = item_series({query: [item for item, _ in entries] for query, entries in pairs.items()})
     names = text_series("query", [as_id(query) for query in pairs])
-    check_once(names, "query {} stands twice, as a number and as text; keep one")
+    check_once(names, "query {} appears twice, as a number and as text; keep one")
     counts = [len(entries) for entries in pairs.values()]
     values = [value for entries in pairs.values() for _, value in entries]
     query = names.gather(np.repeat(np.arange(len(names)), counts))

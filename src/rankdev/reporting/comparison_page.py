@@ -249,7 +249,7 @@ def _reference_arrays(found: Comparison) -> Arrays:
 
 
 def _list_arrays(lists: Lists, local: Ints) -> Arrays:
-    """What stands at each position, and the few things that can be said about a position, each once."""
+    """What is at each position, and the few things that can be said about a position, each once."""
     ideal = np.broadcast_to(lists.ideal_ranks, lists.items.shape)
     columns = [
         lists.ranks,

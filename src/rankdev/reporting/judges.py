@@ -11,7 +11,7 @@ from rankdev.reporting.report import Report, Table
 
 @reports(JudgeAgreement)
 def agreement_report(found: JudgeAgreement) -> Report:
-    """Show a row per fact; what chance gives stands beside it."""
+    """Show a row per fact; what chance gives is beside it."""
     table = found.to_polars()
     notes = []
     if found.position is not None and found.position.swapped:

@@ -48,7 +48,7 @@ class Controlled:
     examples: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a cell: experiment, label (the paper's), measure, value, published, agrees."""
+        """One row per cell: experiment, label (the paper's), measure, value, published, agrees."""
         return pl.DataFrame([{**vars(cell), "agrees": cell.agrees} for cell in self.cells], infer_schema_length=None)
 
 

@@ -55,7 +55,7 @@ class Poi(Tabular):
     notes: tuple[str, ...] = field(repr=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a fact: part, measure, statistic, value, published."""
+        """One row per fact: part, measure, statistic, value, published."""
         from rankdev.studies.poi_report import poi_report
 
         return poi_report(self).rows

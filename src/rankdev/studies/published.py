@@ -21,7 +21,7 @@ Row = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One table of the paper: a row a measure, our values and the published ones for the same columns.
+    """One table of the paper: a row per measure, our values and the published ones for the same columns.
 
     In columns named in ``counts``, numbers of queries, less is better and no decimals are shown.
     """
@@ -42,7 +42,7 @@ class Comparison:
         ]
 
     def report(self) -> Report:
-        """Two lines a measure, ours and the paper's; the best of each source is marked."""
+        """Two lines per measure, ours and the paper's; the best of each source is marked."""
         known = [measure for measure in self.ours if measure in self.published]
         rows = [
             (measure, source, values)

@@ -35,7 +35,7 @@ def controlled(figure: str | None, form: str | None, output: str | None) -> None
 
 @command.command(epilog="Example: rankdev study poi --quick")
 @click.option("--references", metavar="FILE", help="Your references, in any format that rankdev eval takes.")
-@click.option("--runs", metavar="DIR", help="Their runs, one file a system; names like model-setting form a grid.")
+@click.option("--runs", metavar="DIR", help="Their runs, one file per system; names like model-setting form a grid.")
 @click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
 @figures_option("figure1.png (sensitivity), power.png and stability.png")
@@ -107,7 +107,7 @@ def power_over_the_plane(
     "--year", "years", multiple=True, metavar="YEAR", help="Default: the years of the files, or 2019 to 2022."
 )
 @click.option("--qrels", multiple=True, metavar="YEAR=FILE", help="Judgments; otherwise through ir_datasets.")
-@click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, one file a system; otherwise reranked here.")
+@click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, one file per system; otherwise reranked here.")
 @click.option("--queries", multiple=True, metavar="YEAR=FILE", help="Query texts; otherwise through ir_datasets.")
 @click.option("--texts", multiple=True, metavar="[YEAR=]FILE", help="Texts for BM25; otherwise Pyserini's index.")
 @click.option("--model", "models", multiple=True, help="A cross-encoder, name or folder; default: the paper's four.")

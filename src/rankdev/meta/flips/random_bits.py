@@ -2,7 +2,7 @@
 
 The generator is SplitMix64: the i-th word of a stream is a bijective hash of ``key + (i + 1) · GOLDEN``. It
 needs only 64-bit additions, multiplications, shifts and exclusive-ors, so NumPy, numba and PyTorch can each
-write it down and agree bit for bit. The keys themselves come from NumPy's Philox, one pair a subsample.
+write it down and agree bit for bit. The keys themselves come from NumPy's Philox, one pair per subsample.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def hashed(key: Words, counter: Words) -> Words:
 
 
 def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = False) -> Words:
-    """Give the random words of ``count`` permutations from ``first`` on: one row a permutation.
+    """Give the random words of ``count`` permutations from ``first`` on: one row per permutation.
 
     Bit j of word w decides over query 64 w + j: flipped where it is set. ``exact`` words count instead.
     """
@@ -49,7 +49,7 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
 
 
 def words_for(n: int) -> int:
-    """Count the 64-bit words that hold one bit a query."""
+    """Count the 64-bit words that hold one bit per query."""
     return -(-n // 64)
 
 

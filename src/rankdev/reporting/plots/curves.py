@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @draws(Power)
 @styled
 def plot_power(power: Power) -> Figure:
-    """Draw the median power over pairs against the number of queries, one curve a measure."""
+    """Draw the median power over pairs against the number of queries, one curve per measure."""
     medians = np.median(power.power, axis=1)
     return _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1))
 
@@ -28,7 +28,7 @@ def plot_power(power: Power) -> Figure:
 @draws(Stability)
 @styled
 def plot_stability(stability: Stability) -> Figure:
-    """Draw the mean τ-b against the number of queries, one curve a measure."""
+    """Draw the mean τ-b against the number of queries, one curve per measure."""
     bottom = min(0.0, float(np.nanmin(stability.tau, initial=0.0)))
     return _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1))
 

@@ -63,7 +63,7 @@ def _tiers_report(study: TrecDl, paper: dict[str, Any]) -> Report:
             if name == "queries":
                 known |= paper["queries"]
             records.append(fact("tiers", tiers.name, name, value, known.get(tiers.name)))
-    names = {"relevant": "relevant a query", "median_tier": "median tier", "mean_tier": "mean tier"}
+    names = {"relevant": "relevant per query", "median_tier": "median tier", "mean_tier": "mean tier"}
     display = pl.DataFrame(rows).select("judgments", *STATISTICS).rename(names)
     return Report(facts(records), [Table(display, "Tiers of equally good items", digits=1)])
 

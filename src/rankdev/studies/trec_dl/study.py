@@ -68,7 +68,7 @@ class TrecDl(Tabular):
     seed: int = 0
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a fact: part, measure, statistic, value, published."""
+        """One row per fact: part, measure, statistic, value, published."""
         from rankdev.studies.trec_dl.report import trec_dl_report
 
         return trec_dl_report(self).rows
