@@ -24,9 +24,9 @@ test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
 	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py
 
-# what make test does for a few seconds, with 30,000 files for each fuzzer; see docs/reliability.md
+# what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
-	RANKDEV_FUZZ=$(or $(FILES),30000) $(BIN)/python -m pytest tests/fuzz
+	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest tests/fuzz tests/formats/test_signals.py
 
 # every statistical claim at length; writes docs/calibration.md
 calibrate: setup

@@ -144,3 +144,47 @@ def test_compare_reads_what_eval_writes_missing_values_included(rankdev, name):
     )
     assert expected.to_polars()["value"].null_count()
     assert rankdev("compare", "--scores", name, "-m", "RDQ@5").status == 0
+
+
+def test_a_name_without_a_known_ending_is_refused_before_the_work(rankdev, folder):
+    for name in ("scores", "scores.xlsx", "scores.gz"):
+        done = rankdev("eval", "missing.jsonl", "blended.run", "-o", name)
+        assert (done.status, name in done.err, ".csv, .tsv" in done.err) == (2, True, True)
+        done = rankdev("refs", "preferences", "judgments.csv", "--strengths", name)
+        assert (done.status, name in done.err, ".csv, .tsv" in done.err) == (2, True, True)
+        assert not (folder / name).exists()
+    assert rankdev("eval", "places.jsonl", "blended.run", "-o", "scores", "--format", "csv").status == 0
+    assert (folder / "scores").read_text().startswith("system,")
+
+
+def test_streams_need_no_ending(shell):
+    done = shell(
+        "rankdev eval places.jsonl blended.run -o /dev/stdout | cat; rankdev eval places.jsonl blended.run -o -"
+    )
+    assert done.out.count("Mean over 10 queries") == 2
+    done = shell(
+        "rankdev eval places.jsonl blended.run -o /dev/stdout > out; rankdev eval places.jsonl blended.run -o >(cat)"
+    )
+    assert "Mean over 10 queries" in done.out
+    done = shell("cat out")
+    assert "Mean over 10 queries" in done.out
+
+
+def test_cells_are_no_formulas_where_one_asks_for_it(rankdev, folder):
+    call = ("eval", "places.jsonl", "blended.run", "--name", "=1+1")
+    assert rankdev(*call, "--format", "csv", "--safe-csv").out.splitlines()[1].startswith("'=1+1,")
+    assert rankdev(*call, "--format", "csv").out.splitlines()[1].startswith("=1+1,")
+    done = rankdev(*call, "--safe-csv")
+    assert (done.status, done.err.startswith("rankdev: --safe-csv is for CSV and TSV")) == (2, True)
+    (folder / "risky.csv").write_text("query,winner,loser\nq,=a,b\n")
+    rankdev("refs", "preferences", "risky.csv", "--strengths", "strengths.csv", "--safe-csv")
+    assert "q,'=a," in (folder / "strengths.csv").read_text()
+
+
+def test_the_demo_writes_over_nothing(rankdev, folder):
+    assert rankdev("demo", "--save", "here").status == 0
+    assert rankdev("demo", "--save", "here").status == 0
+    (folder / "here" / "places.jsonl").write_text("mine")
+    done = rankdev("demo", "--save", "here")
+    assert (done.status, "is there already" in done.err) == (2, True)
+    assert (folder / "here" / "places.jsonl").read_text() == "mine"

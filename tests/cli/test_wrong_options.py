@@ -24,7 +24,9 @@ ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", 
 
 
 def numeric_options():
-    for name in sorted(COMMANDS.keys() - {"study"}):  # which takes a seed only, and long
+    for name in sorted(
+        COMMANDS.keys() - {"study", "rectify"}
+    ):  # one takes a seed only, and long; the other needs two collections
         command = cli.get_command(None, name)
         parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
         for part, one in parts:

@@ -20,12 +20,15 @@ from rankdev.ordering import TIE_RULES
 from rankdev.progress import Progress
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankdev.evaluation.losses import Losses
     from rankdev.evaluation.scores import Scores
     from rankdev.formats.parts import Table as NamedTable
     from rankdev.reporting.report import Report
 
 PROGRESS_BYTES = 50_000_000
+SAFE_CSV = "rankdev.safe_csv"
 
 
 def _announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
@@ -44,10 +47,63 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --format and -o."""
     from rankdev.reporting.encodings import FORMATS
 
-    command = file_option("-o", "--output", help="Write here instead of to the terminal.")(command)
+    command = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(),
+        callback=_check_output,
+        help="Write here instead of to the terminal.",
+    )(safe_csv_option(command))
     return click.option(
-        "--format", "form", type=click.Choice(list(FORMATS)), help="Default: what FILE's ending says, else a table."
+        "--format",
+        "form",
+        type=click.Choice(list(FORMATS)),
+        is_eager=True,  # -o is checked with it
+        help="Default: what FILE's ending says, else a table.",
     )(command)
+
+
+def _check_output(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a name whose ending is no format's before the work begins."""
+    from rankdev.reporting.encodings import choose_format
+
+    if path is not None:
+        choose_format(ctx.params.get("form"), path)
+    return _announce(ctx, param, path)
+
+
+safe_csv_option = click.option(
+    "--safe-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, param, value: ctx.meta.update({SAFE_CSV: value}),
+    help="In CSV and TSV, put ' before names that a spreadsheet would run as formulas.",
+)
+
+
+def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
+    """Escape what a spreadsheet would run where --safe-csv asks for it; refuse to where there is no CSV."""
+    from rankdev.formats.tables import spreadsheet_safe
+
+    if not click.get_current_context().meta.get(SAFE_CSV):
+        return rows
+    if not csv:
+        raise UsageError("--safe-csv is for CSV and TSV; ask for one of them with --format or with the name's ending")
+    return spreadsheet_safe(rows)
+
+
+def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Add an option that names a table to write."""
+    return click.option(*names, metavar="FILE", type=click.Path(), callback=_check_table, **settings)
+
+
+def _check_table(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    from rankdev.formats.tables import check_table_name
+
+    if path is not None:
+        check_table_name(path)
+    return _announce(ctx, param, path)
 
 
 def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
@@ -186,6 +242,7 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     from rankdev.reporting.encodings import choose_format
 
     chosen = choose_format(form, output)
+    report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
     if output is not None:
         content = chosen.encode(report)
         with writing(output) as stream:

@@ -136,8 +136,6 @@ def _file(path: str) -> Any:
         raise UsageError(f"{path}: this is a folder; give a file") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"{path!r} is not the name of a file") from None
 
 
 def _may_wait(raw: Any) -> bool:

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.delimited import csv_parts
 from rankdev.formats.parts import Part, Table, joined
 from rankdev.formats.records import jsonl_parts
 from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
 from rankdev.tabular import ALIASES, first_line, known_names
 
+ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 _SLICE_ROWS = 1_000_000
 
 
@@ -55,9 +56,23 @@ def encode_records(frame: pl.DataFrame) -> bytes:
     return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
 
 
+def check_table_name(path: PathLike) -> str:
+    """Give the ending of a table's file; refuse one that no kind of table has."""
+    suffix = plain_suffix(path)
+    if suffix not in ENDINGS:
+        raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; give such an ending")
+    return suffix
+
+
+def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are."""
+    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")
+    return frame.with_columns(pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())
+
+
 def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
     """Give a table as the bytes of the kind of file that the name asks for."""
-    suffix = plain_suffix(path)
+    suffix = check_table_name(path)
     if suffix == ".parquet":
         buffer = io.BytesIO()
         frame.write_parquet(buffer)

@@ -66,6 +66,11 @@ def _opened(path: PathLike) -> Iterator[IO[bytes]]:
         yield raw
 
 
+def is_stream(path: PathLike) -> bool:
+    """Tell standard output, open descriptors, pipes and devices from files: their names say nothing of a format."""
+    return str(path) == "-" or _descriptor(str(path)) is not None or is_special(path)
+
+
 def _standard_output() -> IO[bytes]:
     if sys.stdout is None:
         raise OSError(errno.EBADF, "it is closed")

@@ -88,6 +88,10 @@ def _folded(line: str) -> str:
 def _save(folder: Path, target: Path) -> None:
     try:
         target.mkdir(parents=True, exist_ok=True)
+        for source in folder.iterdir():
+            there = target / source.name
+            if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
+                raise UsageError(f"{there} is there already, and is not the demo's; choose another folder")
         for source in sorted(folder.iterdir()):
             (target / source.name).write_bytes(source.read_bytes())
             click.echo(target / source.name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, file_option, output_options
+from rankdev.cli.options import deliver, file_option, for_spreadsheets, output_options, safe_csv_option, table_option
 from rankdev.cli.score_source import seed_option
 from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
@@ -181,8 +181,9 @@ def merge(sources: tuple[str, ...], output: str, method: str, unranked: str) -> 
 )
 @click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
 @click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality.")
-@file_option("--strengths", "strengths_file", help="Write each item's strength and interval here too.")
-@file_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
+@safe_csv_option
+@table_option("--strengths", "strengths_file", help="Write each item's strength and interval here too.")
+@table_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
 @seed_option
 def preferences(
     source: str,
@@ -251,7 +252,7 @@ def next_(
 @command.command(epilog="Example: rankdev refs agreement judgments.csv --resamples 50")
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
-@file_option("--workers", "workers_file", help="Write what is known of each worker here too.")
+@table_option("--workers", "workers_file", help="Write what is known of each worker here too.")
 @click.option("--resamples", default=1000, show_default=True, help="Bootstraps behind the interval of α.")
 @seed_option
 @output_options
@@ -279,10 +280,16 @@ def agreement(
         raise UsageError("--workers needs judgments that say who judged; there is no worker column")
     found = judge_agreement(judged, resamples=resamples, seed=seed)
     if workers_file is not None:
-        content = encode_table(found.workers, workers_file)
+        content = encode_table(for_spreadsheets(found.workers, _is_csv(workers_file)), workers_file)
         with writing(workers_file) as stream:
             stream.write(content)
     deliver(report_of(found), form, output)
+
+
+def _is_csv(path: str) -> bool:
+    from rankdev.formats.streams import plain_suffix
+
+    return plain_suffix(path) in (".csv", ".tsv")
 
 
 def _write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -293,7 +300,7 @@ def _write(references: References, output: str, tables: Mapping[str, Any] = Mapp
     from rankdev.reporting.cells import counted
 
     contents = [(output, encode_references(references, output))]
-    contents += [(path, encode_table(frame, path)) for path, frame in tables.items()]
+    contents += [(path, encode_table(for_spreadsheets(frame, _is_csv(path)), path)) for path, frame in tables.items()]
     with ExitStack() as stack:
         streams = [stack.enter_context(writing(path)) for path, _ in contents]
         for stream, (_, content) in zip(streams, contents, strict=True):

@@ -31,11 +31,16 @@ def as_latex(report: Report) -> bytes:
 def _tabular(table: Table) -> str:
     columns = table.columns
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
-    lines += [" & ".join(_in_latex(column.header) for column in columns) + " \\\\", "\\midrule"]
+    lines += [_apart(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
     for row in zip(*(column.cells for column in columns), strict=True):
         cells = [f"\\textbf{{{_in_latex(c.bare)}}}" if c.style == "best" else _in_latex(c.bare) for c in row]
-        lines.append(" & ".join(cells) + " \\\\")
+        lines.append(_apart(" & ".join(cells)) + " \\\\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _apart(row: str) -> str:
+    """Keep a row that begins with [ or * from being read as an option of the rule or the line end before it."""
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _in_latex(text: str) -> str:

@@ -36,4 +36,4 @@ def _pipe_table(table: Table) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>|~#&!" else char for char in printable(text))
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>|~#&!$" else char for char in printable(text))

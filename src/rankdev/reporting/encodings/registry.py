@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rankdev.arguments import check_choice
 from rankdev.errors import UsageError
 from rankdev.formats.streams import plain_suffix
+from rankdev.formats.writing import is_stream
 
 if TYPE_CHECKING:
     from rankdev.reporting.report import Report
@@ -54,9 +55,12 @@ def choose_format(form: str | None, output: str | None) -> Format:
     if form is not None:
         check_choice("format", form, FORMATS)
         return FORMATS[form]
-    suffix = "" if output is None else plain_suffix(output)
+    if output is None or is_stream(output):
+        return FORMATS["table"]
+    suffix = plain_suffix(output)
     for known in FORMATS.values():
-        if suffix in (known.suffix, ""):
-            return FORMATS["table"] if not suffix else known
+        if suffix == known.suffix:
+            return known
+    wrong = f"no format ends in {suffix}" if suffix else "the name does not say in which format"
     endings = ", ".join(known.suffix for known in FORMATS.values())
-    raise UsageError(f"{output}: no format ends in {suffix}; take {endings}, or say which with --format")
+    raise UsageError(f"{output}: {wrong}; take {endings}, or say which with --format")
