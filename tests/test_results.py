@@ -62,6 +62,7 @@ def made():
             seed=7,
         ),
         "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
+        "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),
         "query_differences": rd.query_differences(scores, "good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
@@ -89,6 +90,7 @@ NAMES = sorted(
     {
         *SEEDED,
         *DRAWN,
+        "bounds",
         "evaluate",
         "agreement",
         "equivalence",

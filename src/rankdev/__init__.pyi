@@ -5,6 +5,8 @@ from rankdev.errors import MeasureError as MeasureError
 from rankdev.errors import RankdevError as RankdevError
 from rankdev.errors import RankdevWarning as RankdevWarning
 from rankdev.errors import UsageError as UsageError
+from rankdev.evaluation.bounds import Bounds as Bounds
+from rankdev.evaluation.bounds import bounds as bounds
 from rankdev.evaluation.explain import Explanation as Explanation
 from rankdev.evaluation.explain import explain as explain
 from rankdev.evaluation.explain import rdq as rdq

@@ -29,6 +29,7 @@ CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1]
 CALLS = {
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
+    "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, worthless={"q1": []}), RUNS), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),
     "discrimination": ((SCORES,), {"permutations": 99}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
@@ -43,6 +44,7 @@ CALLS = {
     "plan": ((MANY, "x", "y", "P@1"), {}),
     "position_bias": ((SHOWN,), {}),
     "power": ((SCORES,), FEW),
+    "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
     "query_differences": ((SCORES, "x", "y"), {}),
     "rdq": ((["a", "b"], ["a"]), {}),
     "read_preferences": (("preferences.csv",), {}),

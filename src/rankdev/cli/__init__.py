@@ -27,6 +27,7 @@ COMMANDS = {
     "variance": "Say where the variance of scores comes from.",
     "sensitivity": "Say how a measure's parameters change its power.",
     "agreement": "Say how far measures agree on the order of systems.",
+    "bounds": "Say how far unjudged items leave scores and verdicts open.",
     "plan": "Say how many queries a comparison needs.",
     "report": "Put a whole comparison on one page for a browser.",
     "rectify": "Estimate from few queries judged by people and many by a model.",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +49,6 @@ class PowerMap(Result):
 
         ``rivals`` counts measures whose distance to the winner has an interval over seeds that reaches 0.
         """
-        import polars as pl
-
         mean, rivals = self.power.mean(axis=0), self._near.sum(axis=2) - 1
         rows = [
             (self.retrieval[i], self.order[j], self.measures[self.best[i, j]], mean[i, j].max(), int(rivals[i, j]))
@@ -67,8 +62,6 @@ class PowerMap(Result):
         ``regret`` is the mean, over the cells with a difference, of the best measure's power less this one's;
         ``worst`` is its largest in any cell, and ``wins`` counts the cells in which no measure has more power.
         """
-        import polars as pl
-
         apart = self._regret[:, self.different]
         low, high = _ends(apart.mean(axis=1))
         wins = np.bincount(self.best[self.different], minlength=len(self.measures))
@@ -96,8 +89,6 @@ class PowerMap(Result):
         return np.asarray(_ends(self._regret)[0] <= 0)
 
     def _cells(self, columns: dict[str, Floats]) -> pl.DataFrame:
-        import polars as pl
-
         i, j, m = (part.ravel() for part in np.indices(self.power.shape[1:]))
         where = {"retrieval": np.array(self.retrieval)[i], "order": np.array(self.order)[j]}
         names = {"measure": [self.measures[place] for place in m]}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import rankdev as rd
-from rankdev.arguments import check_seed, check_whole
+from rankdev.arguments import check_flag, check_seed, check_whole
+from rankdev.measures import parse_all
 from rankdev.meta.power import power
 from rankdev.meta.power_map import PowerMap
 from rankdev.progress import Progress
@@ -53,7 +54,8 @@ def power_map(
     >>> found.to_polars().columns, found.summary().columns
     (['retrieval', 'order', 'measure', 'power'], ['measure', 'regret', 'low', 'high', 'worst', 'wins'])
     """
-    protocol = QUICK if quick else FULL
+    protocol = QUICK if check_flag("quick", quick) else FULL
+    wanted = parse_all(measures)
     n, seed = check_whole("n", n, 2), check_seed(seed)
     for own in ("models", "settings", "retrieval", "order"):
         if own in shape:
@@ -64,7 +66,7 @@ def power_map(
     for place in range(protocol.seeds):
         made = plane(protocol.steps, protocol.queries, seed * protocol.seeds + place, **shape)
         with remarks_into(notes):
-            scores = rd.evaluate(made.references, dict(made.runs), measures)
+            scores = rd.evaluate(made.references, dict(made.runs), wanted)
             found = power(
                 scores, sizes=[n], subsamples=protocol.subsamples, permutations=protocol.permutations, seed=seed
             )

@@ -1,0 +1,194 @@
+"""Incomplete judgments: the lowest and highest score that complete ones could give, and verdicts that are safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev.arguments import check_whole
+from rankdev.arrays import Bools, Floats, Ints
+from rankdev.errors import DataError
+from rankdev.evaluation.extremes import Listed, check_bounded, extremes
+from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scoring import evaluate_all, named_systems
+from rankdev.formats import read_references, read_run
+from rankdev.measures import Measure, parse_all
+from rankdev.measures.base import MeasureLike
+from rankdev.ordering import Order, Ties
+from rankdev.references.reference import Reference
+from rankdev.references.references import References, ReferencesLike
+from rankdev.results import Result
+from rankdev.runs import Run, RunLike
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds(Result):
+    """How low and how high scores could be if every returned item had been judged.
+
+    ``ends[end, system, query, measure]`` are the lowest and the highest score over the places that the list's own
+    unjudged items could take, and ``apart[end, pair, query, measure]`` those of the difference of two systems over the
+    unjudged items of both. Where ``exact`` is false, completions were too many to look at, and the ends are those that
+    no score can pass. ``items`` are the unjudged ones, (query, item, lists that hold it), and ``moves`` is what each
+    alone could move.
+    """
+
+    scores: Scores = field(repr=False)
+    ends: Floats = field(repr=False)
+    apart: Floats = field(repr=False)
+    exact: Bools = field(repr=False)
+    exact_pairs: Bools = field(repr=False)
+    judged: Floats = field(repr=False)
+    items: tuple[tuple[str, str, int], ...] = field(repr=False)
+    moves: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per system and measure: system, measure, score, low, high, judged (share of items), exact."""
+        systems, measures = self.scores.systems, self.scores.measures
+        low, high = self.ends.mean(axis=2)
+        names = {"system": np.repeat(systems, len(measures)), "measure": measures * len(systems)}
+        values = {"score": self.scores.means.ravel(), "low": low.ravel(), "high": high.ravel()}
+        more = {"judged": self.judged.ravel(), "exact": self.exact.all(axis=1).ravel()}
+        return pl.DataFrame({**names, **values, **more})
+
+    def pairs(self) -> pl.DataFrame:
+        """One row per measure and pair of systems: measure, a, b, difference, low, high, safe, exact.
+
+        A verdict is safe where every completion of the judgments gives the mean difference the same sign.
+        """
+        rows = []
+        for m, measure in enumerate(self.scores.measures):
+            for pair, (a, b) in enumerate(combinations(range(len(self.scores.systems)), 2)):
+                difference = self.scores.means[a, m] - self.scores.means[b, m]
+                low, high = self.apart[:, pair, :, m].mean(axis=1)
+                safe = bool(low > ROUNDING or high < -ROUNDING)
+                names = (measure, self.scores.systems[a], self.scores.systems[b])
+                rows.append((*names, difference, low, high, safe, bool(self.exact_pairs[pair, :, m].all())))
+        columns = ["measure", "a", "b", "difference", "low", "high", "safe", "exact"]
+        return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+
+    def next_items(self, count: int = 10) -> pl.DataFrame:
+        """Which items to judge next, first what could move verdicts most: query, item, lists, moves.
+
+        ``moves`` is the width that the item alone, the others taken as worthless, gives to the mean differences
+        between systems, summed over the pairs and measures whose verdict is not safe. An order to judge in, no promise.
+        """
+        chosen = np.argsort(-self.moves, kind="stable")[: check_whole("count", count, 1)]
+        rows = [(*self.items[i], float(self.moves[i])) for i in chosen if self.moves[i] > 0 or len(self.apart[0]) == 0]
+        schema = {"query": pl.String, "item": pl.String, "lists": pl.Int64, "moves": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def bounds(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike] = "RDQ@10",
+    *,
+    order: Order | None = None,
+    ties: Ties | None = None,
+) -> Bounds:
+    """Give the lowest and highest score over where each returned unjudged item could stand.
+
+    The arguments are those of :func:`evaluate`. The references must say which items were judged worthless. With
+    grades, an unjudged item could have any grade of the collection; without, it could share any rank or come between
+    two. Counting it as worthless is no lower bound: a good item far from its place costs more. Unjudged items that no
+    list returned are taken as worthless.
+
+    >>> known = References.from_lists({"q": ["d1"]}, worthless={"q": ["d9"]})
+    >>> found = bounds(known, {"mine": {"q": ["d1", "x"]}, "other": {"q": ["d9", "d1"]}}, "RDQ@2")
+    >>> [round(value, 4) for value in found.to_polars().row(0)[2:5]]
+    [1.0, 0.5255, 1.0]
+    """
+    wanted = parse_all(measures)
+    for measure in wanted:
+        check_bounded(measure)
+    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
+    if known.worthless is None:
+        raise DataError(
+            "the references do not say which items were judged worthless; give grades (0 for such items), or"
+            " worthless={query: [item, …]} with lists, tiers or ranks"
+        )
+    loaded = _loaded(named_systems(runs), order, ties)
+    scores = evaluate_all(known, loaded, wanted, order=None, ties=None, empty="zero", progress=None)
+    return _Work(known, loaded, tuple(wanted), scores).done()
+
+
+def _loaded(runs: Mapping[str, Any], order: Order | None, ties: Ties | None) -> dict[str, Run]:
+    def one(run: Any) -> Run:
+        if isinstance(run, str | Path):
+            return read_run(run, order=order or "score", ties=ties or "trec_eval")
+        return Run.of(run, order=order, ties=ties)
+
+    return {name: one(run) for name, run in runs.items()}
+
+
+class _Work:
+    """Goes through queries; every list is cut where the measure stops looking."""
+
+    def __init__(self, known: References, runs: Mapping[str, Run], measures: tuple[Measure, ...], scores: Scores):
+        self.known, self.runs, self.measures, self.scores = known, list(runs.values()), measures, scores
+        self.levels = None if known.grades is None else np.unique(known.grades).tolist()
+        self.pairs = list(combinations(range(len(runs)), 2))
+        shape = (len(scores.queries), len(measures))
+        self.ends, self.exact = np.zeros((2, len(runs), *shape)), np.ones((len(runs), *shape), bool)
+        self.apart, self.exact_pairs = np.zeros((2, len(self.pairs), *shape)), np.ones((len(self.pairs), *shape), bool)
+        self.counts: Ints = np.zeros((2, len(runs), len(measures)), np.int64)  # judged items, and all
+        self.alone: dict[tuple[str, str], tuple[set[int], Floats]] = {}
+
+    def done(self) -> Bounds:
+        for q, query in enumerate(self.scores.queries):
+            reference = self.known[query]
+            returned = [run.get(query, []) for run in self.runs]
+            for m, measure in enumerate(self.measures):
+                self._query(q, m, measure, reference, [first_places(items, measure.reach) for items in returned])
+        means = self.apart.mean(axis=2)
+        undecided = ~((means[0] > ROUNDING) | (means[1] < -ROUNDING))
+        moves = [float((widths * undecided).sum()) / len(self.scores.queries) for _, widths in self.alone.values()]
+        items = tuple((*key, len(holders)) for key, (holders, _) in self.alone.items())
+        judged = self.counts[0] / np.maximum(self.counts[1], 1)
+        inexact = int((~self.exact).sum())
+        note = f"{inexact} of {self.exact.size} bounds are not exact: too many places for unjudged items"
+        remarks = (*self.scores.remarks, *([note] if inexact else []))
+        parts = (self.ends, self.apart, self.exact, self.exact_pairs, judged)
+        return Bounds(self.scores, *parts, items, np.array(moves, float), remarks)
+
+    def _query(self, q: int, m: int, measure: Measure, reference: Reference, places: list[dict[str, int]]) -> None:
+        poor = reference.worthless or {}
+        unjudged = [[item for item in held if item not in reference and item not in poor] for held in places]
+        for s, (held, unknown) in enumerate(zip(places, unjudged, strict=True)):
+            low, high, exact = extremes(measure, reference, [Listed(held)], unknown, self.levels)
+            self.ends[:, s, q, m], self.exact[s, q, m] = (low, high), exact
+            self.counts[:, s, m] += len(held) - len(unknown), len(held)
+            for item in unknown:
+                self.alone.setdefault((self.scores.queries[q], item), self._nothing())[0].add(s)
+        for pair, (a, b) in enumerate(self.pairs):
+            lists = [Listed(places[a]), Listed(places[b], -1)]
+            unknown = list(dict.fromkeys([*unjudged[a], *unjudged[b]]))
+            low, high, exact = extremes(measure, reference, lists, unknown, self.levels)
+            self.apart[:, pair, q, m], self.exact_pairs[pair, q, m] = (low, high), exact
+            for item in unknown:
+                least, most, _ = extremes(measure, reference, lists, [item], self.levels)
+                self.alone[self.scores.queries[q], item][1][pair, m] += most - least
+
+    def _nothing(self) -> tuple[set[int], Floats]:
+        return set(), np.zeros((len(self.pairs), len(self.measures)))
+
+
+def first_places(items: list[str], depth: int | None) -> dict[str, int]:
+    """Give the position, from 0, at which each item first appears within the depth.
+
+    >>> first_places(["a", "b", "a", "c"], 4)
+    {'a': 0, 'b': 1, 'c': 3}
+    """
+    found: dict[str, int] = {}
+    for place, item in enumerate(items[:depth]):
+        found.setdefault(item, place)
+    return found

@@ -1,0 +1,53 @@
+"""How far incomplete judgments leave scores and verdicts open, as a report and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankdev.evaluation.bounds import Bounds
+from rankdev.reporting.cells import counted, interval
+from rankdev.reporting.door import draws, reports
+from rankdev.reporting.plots.intervals import draw_intervals
+from rankdev.reporting.plots.style import styled
+from rankdev.reporting.report import Report, Table
+from rankdev.reporting.verdicts import verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OWN = (
+    "a score's range is over its own list's unjudged items, a difference's over both lists': what one list missed"
+    " lowers its score too"
+)
+
+
+@reports(Bounds)
+def bounds_report(found: Bounds, *, count: int = 5) -> Report:
+    """Show the ends of every score and difference, which verdicts are safe, and which items to judge next."""
+    rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
+    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"]), return_dtype=pl.String)
+    shown = rows.select("system", "measure", "score", ends.alias("could be"), "judged")
+    tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
+    if pairs.height:
+        safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
+        apart = pairs.select("measure", "a", "b", "difference", ends.alias("could be"), safe)
+        tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
+    if items.height and pairs.height:
+        tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
+    unjudged = counted(len(found.items), "returned item is unjudged", "returned items are unjudged")
+    closing = (
+        f"{unjudged}; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe",
+        *([OWN] if pairs.height else []),
+    )
+    return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
+
+
+@draws(Bounds)
+@styled
+def plot_bounds(found: Bounds) -> Figure:
+    """Draw each score with the lowest and highest that it could be."""
+    rows = found.to_polars().sort("measure", maintain_order=True)
+    names = list(zip(rows["measure"], rows["system"], strict=True))
+    return draw_intervals(rows, "score", names, "score (dot), and what complete judgments could make of it (line)")
