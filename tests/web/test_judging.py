@@ -12,6 +12,9 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.judging.seeking import DecisionSeeker
+from rankdev.judging.system_scores import SystemScores
+from rankdev.web.desk import Desk
 from rankdev.web.items import read_items
 from rankdev.web.server import EXPORTS
 from rankdev.web.store import Said, Store
@@ -127,14 +130,17 @@ def test_other_items_are_left_aside(tmp_path):
 
 def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
     ann = Client(server)
-    status, told = ann.post("ranking", request="l1", query="q1", tiers=[["d2"], ["d1", "d4"], ["d3"]])
+    shown, about = ["d1", "d2", "d3", "d4"], {"request": "l1", "query": "q1"}
+    status, told = ann.post("ranking", **about, shown=shown, tiers=[["d2"], ["d1", "d4"], ["d3"]])
     assert (status, told["saved"]) == (200, True)
     judged = rd.read_preferences(tmp_path / "judgments.sqlite")
     assert judged.weight.sum() == pytest.approx(3)
     assert judged.tie.sum() == 1
     assert rd.strengths(judged).ordered_items()["q1"][0] == "d2"
-    assert ann.post("ranking", request="l2", query="q1", tiers=[["d2", "d2"]])[0] == 400
-    assert ann.post("ranking", request="l2", query="q1", tiers=["d2"])[0] == 400
+    seen_first = judged.to_polars().select("winner", "loser", "first").rows()
+    assert {min(a, b) for a, b, _ in seen_first} == {first for _, _, first in seen_first}  # as shown, not as ordered
+    wrong = [[["d2", "d2"]], ["d2"], [["d2"]], [[3], ["d1"]], 7, [["d1", "d2", "d3", "zz"]]]
+    assert [ann.post("ranking", request="l2", query="q1", shown=shown, tiers=t)[0] for t in wrong] == [400] * len(wrong)
     assert ann.post("undo")[1]["undone"]
     assert server.desk.store.answers().is_empty()
 
@@ -179,6 +185,75 @@ def test_another_database_is_refused(tmp_path):
     with pytest.raises(rd.DataError, match="this is no database"):
         Store(text)
     assert text.read_text() == "my notes"
+
+
+def test_the_database_is_not_written_over(server, tmp_path):
+    ann = Client(server)
+    ann.answer(ann.next())
+    path = str(tmp_path / "judgments.sqlite")
+    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--disconnected", "largest", "-o", path])
+    assert "this file is read" in str(result.exception)
+    with pytest.raises(rd.UsageError, match="leave out columns"):
+        rd.read_preferences(path, columns={"query": "query"})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_text, "query,winner,loser\nq,a,b\n")
+        assert len(rd.read_preferences(pipe)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "message"),
+    [
+        ([("a query", "x", "y")], "out.txt", "'a query' is not one word"),
+        ([{"query": "q", "winner": "tie", "loser": "y", "tie": True}], "out.txt", "called 'tie'"),
+        ([{"query": "q", "winner": "x", "loser": "y", "weight": 0.5}], "out.txt", "cannot hold weights"),
+        ([("q", "x", "y")], "out.xlsx", "expected a name that ends in"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(rows, name, message, tmp_path):
+    with pytest.raises(rd.RankdevError, match=message):
+        rd.write_preferences(rd.Preferences.from_rows(rows), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_what_is_settled_is_not_asked(tmp_path):
+    rows = [{"query": "q", "item": item} for item in ("a", "b")]
+    with serving(tmp_path, rows, repeats=100) as server:
+        judges = 0
+        while (question := (client := Client(server, f"judge {judges}")).next()) is not None:
+            first = question["sides"][0]["item"]
+            client.answer(question, "first" if first == "a" else "second")
+            judges += 1
+        assert server.desk.question("last")["progress"]["open"] == 0
+    assert 2 < judges < 20
+
+
+def test_the_page_can_ask_what_decides(tmp_path):
+    rows = [{"query": f"q{q}", "item": item} for q in range(3) for item in "abcd"]
+    exhibits = read_items(written(tmp_path / "items.jsonl", rows))
+    runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
+    scores = SystemScores.of(exhibits.pool.items, runs, "RDQ@3")
+    seeker = DecisionSeeker(exhibits.pool, scores, 0.95, repeats=2, seed=0)
+    store = Store(tmp_path / "j.sqlite")
+    desk = Desk(exhibits, store, seeker)
+    for number in range(200):
+        name = ("ann", "bob")[number % 2]
+        question = desk.question(name)["question"]
+        if question is None:
+            break
+        first, second = (side["item"] for side in question["sides"])
+        about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
+        desk.answer(name, str(number), {**about, "outcome": "first" if first < second else "second"})
+    assert seeker.verdict().best == 0
+    assert seeker.verdict().probability > 0.95
+    assert number < 36
+    desk.close()
+    store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX")
@@ -238,6 +313,14 @@ def test_this_machine_may_be_called_by_its_numbers(host, server):
         (
             "answer",
             {"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "best", "comment": ""},
+            400,
+        ),
+        (
+            "answer",
+            {
+                **{"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""},
+                "judge": "x" * 81,
+            },
             400,
         ),
         ("next", {"judge": ""}, 400),

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from rankdev.errors import FileFormatError
+from rankdev.files_in_use import note_reading
 from rankdev.formats.streams import PathLike
 
 MAGIC = b"SQLite format 3\0"
@@ -32,10 +33,16 @@ COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment",
 
 
 def is_database(path: PathLike) -> bool:
-    """Tell a SQLite file from others by its first bytes."""
+    """Tell a SQLite file from others by its first bytes; a pipe is left alone, since it can be read only once."""
+    file = Path(str(path))
     try:
-        with Path(str(path)).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+        if str(path) == "-" or not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                return False
+            note_reading(path, stream.fileno())
+            return True
     except OSError:
         return False
 

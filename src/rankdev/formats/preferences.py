@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.judgment_database import as_judgments, is_database, read_answers
 from rankdev.formats.parts import Table
 from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
@@ -20,6 +20,7 @@ from rankdev.preferences.columns import frame_of_records
 from rankdev.preferences.presets import NAMES, SAYS, SIDES, WON_LOST, plain_name
 from rankdev.tabular import first_line
 
+WORDS = ("", ".txt")
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 SHAPES = "'topic a b winner' or 'query preferred other'"
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
@@ -41,6 +42,8 @@ def read_preferences(
     the columns and the outcomes mean where that is not plain: see :meth:`Preferences.from_table`.
     """
     if is_database(path):
+        if columns is not None or values is not None:
+            raise UsageError(f"{path}: a database of judgments says itself what it holds; leave out columns and values")
         return _from_database(path, items)
     with Source(path) as source:
         table, values = _read(source, values)
@@ -51,7 +54,7 @@ def read_preferences(
 
 
 def write_preferences(preferences: Preferences, path: PathLike) -> None:
-    """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, or lines of words.
+    """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
 
     Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
     """
@@ -65,6 +68,8 @@ def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
     table = preferences.to_polars()
     if plain_suffix(path) in TABLES:
         return encode_table(table, path)
+    if plain_suffix(path) not in WORDS:
+        raise UsageError(f"{path}: expected a name that ends in {', '.join([*TABLES, *WORDS[1:]])}")
     names = {*preferences.queries, *preferences.items}
     if odd := next((name for name in sorted(names) if name.split() != [name]), None):
         raise DataError(f"{shown(odd)} is not one word, which lines of words need; write .jsonl or .csv instead")

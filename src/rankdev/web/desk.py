@@ -14,6 +14,8 @@ from itertools import combinations
 from threading import Condition, Lock, Thread
 from typing import Any
 
+import polars as pl
+
 from rankdev.errors import DataError, UsageError
 from rankdev.formats.judgment_database import as_judgments
 from rankdev.judging.pool import Pair
@@ -57,10 +59,11 @@ class Desk:
         self._lessons: list[tuple[Said, int]] = []
         self._work = Condition(self._mine)
         self._total = self._strange = 0
-        self._state = {"open": len(exhibits.pool.items), "left": 0}
+        self._state: dict[str, int] = {}  # queries that are open, and judgments left
         self._closed = False
         self._recall()
-        self._study()
+        with self._learning:
+            self._learn()
         self._thread = Thread(target=self._background, daemon=True)
         self._thread.start()
 
@@ -84,15 +87,20 @@ class Desk:
             self._note([answer], 1)
         return self.question(name)
 
-    def ranking(self, name: str, request: str, query: str, tiers: Sequence[Sequence[str]]) -> dict[str, Any]:
-        """Keep an order of several items, with ties, as judgments of all its pairs that together weigh n − 1."""
-        placed = [(item, rank) for rank, tier in enumerate(tiers) for item in tier]
-        if len(placed) < 2 or len({item for item, _ in placed}) < len(placed):
-            raise UsageError("an order holds two or more items, each once")
-        self.exhibits.pool.check(query, *(item for item, _ in placed))
+    def ranking(
+        self, name: str, request: str, query: str, shown: Sequence[str], tiers: Sequence[Sequence[str]]
+    ) -> dict[str, Any]:
+        """Keep an order of several items, with ties, as judgments of all its pairs that together weigh n − 1.
+
+        ``shown`` is the order in which the page had shown them: of two items the higher one was seen first.
+        """
+        _check_name(name)
+        rank = {item: place for place, tier in enumerate(tiers) for item in tier}
+        if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
+            raise UsageError("an order holds two or more items, those that were shown, each once")
+        self.exhibits.pool.check(query, *shown)
         answers = [
-            Said(query, a, b, "tie" if rank == other else "first", name, 2 / len(placed))
-            for (a, rank), (b, other) in combinations(placed, 2)
+            Said(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown)) for a, b in combinations(shown, 2)
         ]
         if self.store.add(request, answers):
             self._note(answers, 1)
@@ -142,10 +150,15 @@ class Desk:
             for name, items in self.exhibits.pool.items.items()
         ]
         chosen = query if query in self.exhibits.pool.items else next(iter(self.exhibits.pool.items))
-        return {"judges": judges, "queries": names, "query": chosen, "tiers": self._tiers(chosen), **self._state}
+        return {
+            "judges": judges,
+            "queries": names,
+            "query": chosen,
+            "tiers": self._tiers(judgments, chosen),
+            **self._state,
+        }
 
-    def _tiers(self, query: str) -> list[list[dict[str, Any]]]:
-        judged = as_judgments(self.store.answers())
+    def _tiers(self, judged: pl.DataFrame, query: str) -> list[list[dict[str, Any]]]:
         mine = judged.filter(judged["query"] == query)
         if mine.is_empty():
             return []
@@ -166,8 +179,7 @@ class Desk:
     # what judges are asked
 
     def _judge(self, name: str) -> _Judge:
-        if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-            raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters")
+        _check_name(name)
         judge = self._judges.setdefault(name, _Judge())
         judge.seen = time.monotonic()
         return judge
@@ -180,7 +192,8 @@ class Desk:
                 judge = self._judges[name]
                 here = [other for other in self._judges.values() if time.monotonic() - other.seen < AWAY]
                 pending = {_sorted(pair) for other in here for pair in (other.asked, other.ready) if pair is not None}
-            pair = self.seeker.ask(pending | judge.done)
+                pending |= {_sorted((said.query, said.first, said.second)) for said, _ in self._lessons}  # came since
+            pair = self.seeker.ask(pending | judge.done) if self.seeker.unsettled() else None
             with self._mine:
                 judge.dry = pair is None
                 if pair is not None and judge.ready is None:
@@ -212,6 +225,7 @@ class Desk:
     # what answers teach
 
     def _checked(self, name: str, said: Mapping[str, Any]) -> Said:
+        _check_name(name)
         words = [said.get(key) for key in ("query", "first", "second", "outcome", "comment")]
         if not all(isinstance(word, str) for word in words):
             raise UsageError("an answer has query, first, second, outcome and comment, all text")
@@ -250,6 +264,10 @@ class Desk:
                 continue
             won, lost = (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
             self.seeker.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
+        if lessons or not self._state:
+            state = {"open": len(self.seeker.unsettled()), "left": self.seeker.left()}
+            with self._mine:
+                self._state = state
 
     def _recall(self) -> None:
         """Learn what the database holds; what is about other items is left aside."""
@@ -274,13 +292,6 @@ class Desk:
         """How many answers of the database are about other items than these."""
         return self._strange
 
-    def _study(self) -> None:
-        with self._learning:
-            self._learn()
-            state = {"open": len(self.seeker.unsettled()), "left": self.seeker.left()}
-        with self._mine:
-            self._state = state
-
     def _background(self) -> None:
         """Learn, and have a next question ready for every judge who has one on the screen."""
         while True:
@@ -292,10 +303,20 @@ class Desk:
                 waiting = self._waiting()
             for name in waiting:
                 self._prepare(name)
-            self._study()
+            with self._learning:
+                self._learn()
 
     def _waiting(self) -> list[str]:
         return [name for name, j in self._judges.items() if j.asked is not None and j.ready is None and not j.dry]
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters")
+
+
+def _outcome(first: int, second: int) -> str:
+    return "tie" if first == second else "first" if first < second else "second"
 
 
 def _sorted(pair: Pair) -> Pair:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import sys
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,6 +65,11 @@ class JudgeServer(ThreadingHTTPServer):
             f" img-src 'self' data: {remote}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         super().__init__((host, port), Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Be silent about a browser that went away; its answers are kept."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def link(self, token: str) -> str:
         """Give the address of the page; what follows # is never sent over a network."""
@@ -189,9 +195,9 @@ class Handler(BaseHTTPRequestHandler):
                 return desk.next_list(judge)
             case "/api/ranking":
                 tiers = asked.get("tiers")
-                if not isinstance(tiers, list) or not all(isinstance(tier, list) for tier in tiers):
-                    raise RefusedError(HTTPStatus.BAD_REQUEST, "tiers are lists of items")
-                return {**desk.ranking(judge, _text(asked, "request"), _text(asked, "query"), tiers), "saved": True}
+                shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
+                told = desk.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
+                return {**told, "saved": True}
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such call")
 
 
@@ -199,6 +205,12 @@ def _text(asked: dict[str, Any], name: str) -> str:
     value = asked.get(name)
     if not isinstance(value, str) or not value:
         raise RefusedError(HTTPStatus.BAD_REQUEST, f"a call needs {name}, a text")
+    return value
+
+
+def _items(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "shown is a list of items, and tiers are lists of items")
     return value
 
 

@@ -15,7 +15,7 @@ from typing import IO
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
-from rankdev.formats.judgment_database import COLUMNS, MAGIC, SCHEMA, read_answers
+from rankdev.formats.judgment_database import COLUMNS, SCHEMA, is_database, read_answers
 
 try:
     import fcntl
@@ -44,8 +44,7 @@ class Store:
         self.path = Path(path)
         self._lock = Lock()
         try:
-            known = self.path.read_bytes()[: len(MAGIC)] if self.path.exists() else b""
-            if known and known != MAGIC:
+            if self.path.exists() and self.path.stat().st_size and not is_database(self.path):
                 raise FileFormatError(path, "this is no database; give another name")
             self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             self._own = self._claim()

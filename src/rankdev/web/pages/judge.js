@@ -178,7 +178,7 @@ function move(item, step) {
 const saveList = () =>
   once(async () => {
     if (!state.list) return;
-    const told = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, tiers: state.tiers });
+    const told = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
     byId("saved").textContent = "saved";
     showList(told);
   });
