@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+import rankdev as rd
 from rankdev.meta.across_collections import combine
 from rankdev.meta.equivalence import interval
 from rankdev.meta.families import Family
@@ -110,7 +111,31 @@ def people_and_model(trials: int) -> Iterator[Finding]:
             yield Finding("the model alone, means", setting, held[2] / trials, trials, 0.0)
 
 
+def doubts(trials: int) -> Iterator[Finding]:
+    """The score against a strict true order, from 1, 3 or 12 judgments of each pair of eight items, ten queries."""
+    names = [f"d{i}" for i in range(8)]
+    a, b = np.triu_indices(8, 1)
+    for times in (1, 3, 12):
+        held = 0
+        for seed in range(trials):
+            rng = np.random.default_rng([seed, times, 11])
+            rows, run, truth = [], {}, {}
+            for query in map(str, range(10)):
+                strength = rng.normal(0, 1, 8)
+                won = rng.binomial(times, 1 / (1 + np.exp(strength[b] - strength[a])))
+                for i, j, wins in zip(a, b, won, strict=True):
+                    rows += [(query, names[i], names[j])] * wins + [(query, names[j], names[i])] * (times - wins)
+                seen = 0.5 * strength + np.sqrt(0.75) * rng.normal(0, 1, 8)
+                run[query], truth[query] = ([names[i] for i in np.argsort(-by)] for by in (seen, strength))
+            found = rd.evaluate_with_doubt(rows, {"s": run}, ["RDQ@8"], resamples=200, seed=seed).to_polars()
+            true = rd.evaluate(truth, {"s": run}, ["RDQ@8"]).means[0, 0]
+            held += found["judgments_low"][0] <= true <= found["judgments_high"][0]
+        setting = f"{times} {'judgment' if times == 1 else 'judgments'} of each pair, 8 items, 10 queries"
+        yield Finding("`evaluate_with_doubt`, the true order", setting, held / trials, trials, 0.9)
+
+
 CLAIMS = {
+    "doubt": (doubts, 40),
     "people and a model": (people_and_model, 2000),
     "collections": (collections, 4000),
     "variance": (reliabilities, 2000),

@@ -19,6 +19,7 @@ SHORT = {
     "variance": 150,
     "collections": 500,
     "people and a model": 300,
+    "doubt": 5,
 }
 
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_number, check_seed
+from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats
+from rankdev.errors import RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
+from rankdev.meta.order_posterior import Judged, draw_strengths, ranking_curve
+from rankdev.preferences.evidence import effective_wins
+from rankdev.preferences.strengths import Strengths
 from rankdev.results import Result
-from rankdev.runs import RunLike
+from rankdev.runs import Run, RunLike
 from rankdev.tabular import check_mapping
+
+Target = Literal["order", "tiers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +31,7 @@ class Doubt(Result):
     """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
 
     ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
-    are drawn again too. ``scores`` are those of the references as judged.
+    are drawn again too. ``scores`` are those of the references as judged. ``target`` says what is estimated.
     """
 
     scores: Scores = field(repr=False)
@@ -35,8 +42,14 @@ class Doubt(Result):
     confidence: float
     seed: int
     remarks: tuple[str, ...] = ()
+    target: Target = "tiers"
 
-    made_with = ("method", "resamples", "confidence", "seed")
+    made_with = ("target", "method", "resamples", "confidence", "seed")
+
+    @property
+    def means(self) -> Floats:
+        """What is estimated, ``[system, measure]``: against the true order the mean over draws, else as judged."""
+        return _mean_of(self.judgments) if self.target == "order" else self.scores.means
 
     def to_polars(self) -> pl.DataFrame:
         """One row per system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
@@ -48,7 +61,7 @@ class Doubt(Result):
             {
                 "measure": np.repeat(measures, len(systems)).tolist(),
                 "system": list(systems) * len(measures),
-                "mean": self.scores.averages.T.ravel(),
+                "mean": self.means.T.ravel(),
                 "low": low.T.ravel(),
                 "high": high.T.ravel(),
                 "judgments_low": only_low.T.ravel(),
@@ -84,6 +97,7 @@ def evaluate_with_doubt(
     runs: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike],
     *,
+    target: Target = "order",
     method: str = "bradley-terry",
     resamples: int = 200,
     confidence: float = 0.95,
@@ -91,32 +105,134 @@ def evaluate_with_doubt(
     evaluate: Callable[..., Scores] | None = None,
     **options: Any,
 ) -> Doubt:
-    """Score systems against references from preferences, and carry the doubt about both into the result.
+    """Score systems against what preferences say, and carry the doubt about judgments and queries into the result.
 
-    The judgments are drawn again ``resamples`` times (clustered by worker), each time giving new references and
-    new scores; each time the queries are drawn again as well. ``options`` go to the references: alpha, rule,
+    ``target`` says which score is estimated. ``"order"``: that against the true order of the items, in which no two are
+    equal. Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
+    judgments of all queries tells something about the items that were judged little. ``"tiers"``: that against the
+    tiers which these rules make of such judgments; the judgments are drawn again, clustered by worker, and new tiers
+    made of them. Either way the queries are drawn again as well. ``options`` go to the references: alpha, rule,
     max_depth, ridge, ties, disconnected.
 
     >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
     >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-    >>> doubt = evaluate_with_doubt(judged, runs, ["RDQ@2"], resamples=20)
-    >>> doubt.beats()["a_beats_b"].to_list()
-    [1.0]
+    >>> doubt = evaluate_with_doubt(judged, runs, ["RDQ@2"])
+    >>> doubt.beats()["a_beats_b"][0] > 0.8
+    True
     """
-    from rankdev.preferences import resample_references, tiers_from_preferences
+    from rankdev.preferences import tiers_from_preferences
 
+    check_choice("target", target, get_args(Target))
+    if target == "order" and method != "bradley-terry":
+        raise UsageError(f"the true order is estimated by bradley-terry, not {shown(method)}; say target='tiers'")
     confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
+    resamples = check_whole("resamples", resamples, 1)
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
-    scores = score(tiers_from_preferences(preferences, method, seed=seed, **options).tiers, loaded, measures)
-    again = resample_references(preferences, method, resamples=resamples, seed=seed, **options)
+    judged = tiers_from_preferences(preferences, method, seed=seed, **options)
+    scores = score(judged.tiers, loaded, measures)
+    if target == "order":
+        drawn = _against_orders(judged.strengths, loaded, measures, resamples, seed, score)
+    else:
+        drawn = _against_tiers(preferences, method, loaded, measures, resamples, seed, score, options)
     rng = np.random.Generator(np.random.Philox(seed + 1))
     both, judgments = [], []
-    for tiers in again:
-        drawn = score(tiers, loaded, measures)
-        both.append(_mean(drawn.values, rng.standard_exponential(len(drawn.queries))))
-        judgments.append(_mean(drawn.values, np.ones(len(drawn.queries))))
-    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, method, confidence, seed, scores.remarks)
+    for values in drawn:
+        queries = (values.shape[1],)
+        both.append(_mean(values, rng.standard_exponential(queries)))
+        judgments.append(_mean(values, np.ones(queries)))
+    few = _few(judged.strengths)
+    for remark in few:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    remarks = (*scores.remarks, *few, *_one_judge(judged.strengths))
+    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, method, confidence, seed, remarks, target)
+
+
+def _against_tiers(
+    preferences: Any,
+    method: str,
+    runs: Mapping[str, Any],
+    measures: Any,
+    resamples: int,
+    seed: int,
+    score: Callable[..., Scores],
+    options: dict[str, Any],
+) -> Iterator[Floats]:
+    """Score against the tiers of judgments drawn again: ``[system, query, measure]`` for each draw."""
+    from rankdev.preferences import resample_references
+
+    for tiers in resample_references(preferences, method, resamples=resamples, seed=seed, **options):
+        yield score(tiers, runs, measures).values
+
+
+def _against_orders(
+    fit: Strengths, runs: Mapping[str, Any], measures: Any, resamples: int, seed: int, score: Callable[..., Scores]
+) -> Iterator[Floats]:
+    """Score each system against orders drawn from what judgments leave open, given its own ranking."""
+    items = list(fit.ordered_items().items())
+    judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
+    found = []
+    for name, run in runs.items():
+        ranked = Run.of(run)
+        places = [_places(names, ranked.get(query, [])) for query, names in items]
+        padded = np.stack([np.pad(one, (0, judged.real.shape[1] - len(one)), constant_values=1.0) for one in places])
+        # the same random numbers for every system, so that differences between them are not noise
+        rng = np.random.Generator(np.random.Philox(seed))
+        drawn = draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng)
+        orders = np.argsort(np.where(judged.real, -drawn, np.inf), axis=2, kind="stable")
+        again = [
+            {
+                query: [[names[k]] for k in order[: len(names)]]
+                for (query, names), order in zip(items, draw, strict=True)
+            }
+            for draw in orders
+        ]
+        found.append(_scored(again, name, ranked, measures, score))
+    for values in zip(*found, strict=True):
+        yield np.concatenate(values)
+
+
+def _scored(
+    again: list[dict[str, list[list[str]]]], name: str, run: Run, measures: Any, score: Callable[..., Scores]
+) -> list[Floats]:
+    """Score one system against many references; by the usual way all at once, under names of their own."""
+    if score is not _evaluate:
+        return [score(tiers, {name: run}, measures).values for tiers in again]
+    tiers = {f"{draw} {query}": one for draw, drawn in enumerate(again) for query, one in drawn.items()}
+    lists = {f"{draw} {query}": run[query] for draw, drawn in enumerate(again) for query in drawn if query in run}
+    values = score(tiers, {name: Run.from_lists(lists)}, measures).values
+    return list(values.reshape(len(again), 1, -1, values.shape[2]))
+
+
+def _places(items: list[str], ranking: list[str]) -> Floats:
+    """Number items by their place among each other in a ranking, from 1; those that are not there share the last."""
+    seen = {item: place for place, item in enumerate(dict.fromkeys(ranking))}
+    known = np.array([seen.get(item, len(seen)) for item in items], float)
+    below = (known[:, None] > known).sum(axis=1)
+    return below + 1 + ((known[:, None] == known).sum(axis=1) - 1) / 2
+
+
+def _few(fit: Strengths) -> tuple[str, ...]:
+    """Say where there are fewer judgments than sorting needs."""
+    items = np.diff(fit.pairs.starts)
+    query = np.searchsorted(fit.pairs.starts, fit.pairs.first, side="right") - 1
+    judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items))
+    few = int((judged < items * np.log2(np.maximum(items, 1))).sum())
+    if not few:
+        return ()
+    return (
+        f"{few} of {len(items)} queries have fewer judgments than an order of n items needs (n log₂ n); what is"
+        " said about these rests on little",
+    )
+
+
+def _one_judge(fit: Strengths) -> tuple[str, ...]:
+    judges = fit.preferences.workers
+    if fit.preferences.worker is None or len(judges) != 1:
+        return ()
+    return (
+        f"all judgments come from one judge, {judges[0]}: the intervals are about that judge's order, not people's",
+    )
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:
@@ -139,6 +255,13 @@ def _mean(values: Floats, weight: Floats) -> Floats:
     weights = known * weight[:, None]
     total, summed = weights.sum(axis=1), (np.where(known, values, 0.0) * weights).sum(axis=1)
     return np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def _mean_of(drawn: Floats) -> Floats:
+    """Mean over the resamples that have a score."""
+    known = np.isfinite(drawn)
+    total = known.sum(axis=0)
+    return np.divide(np.where(known, drawn, 0.0).sum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
 
 
 def _quantiles(drawn: Floats, tails: list[float]) -> Floats:
