@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test calibrate test-extras fuzz check docs wheel lock clean
+.PHONY: setup demo test calibrate test-extras test-spark fuzz check docs wheel lock clean
 
 setup: .venv/.done
 
@@ -23,6 +23,12 @@ test: setup
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
 	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py
+
+# the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
+test-spark: setup
+	$(PYTHON) -m venv build/spark
+	build/spark/bin/python -m pip install --quiet --disable-pip-version-check "pyspark>=4" pytest hypothesis sybil pyarrow -e .
+	PYSPARK_PYTHON=$(CURDIR)/build/spark/bin/python build/spark/bin/python -m pytest tests/integrations/test_spark.py
 
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup

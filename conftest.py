@@ -13,7 +13,11 @@ from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 ROOT = Path(__file__).parent
-collect_ignore = [] if find_spec("torch") else ["src/rankdev/meta/flips/torch_engine.py"]
+OPTIONAL = {  # modules that cannot be imported without a library, which may not be here
+    "src/rankdev/meta/flips/torch_engine.py": "torch",
+    "src/rankdev/integrations/spark.py": "pyspark",
+}
+collect_ignore = [module for module, library in OPTIONAL.items() if not find_spec(library)]
 collect_ignore_glob = ["docs/*/*.py"]
 HOME = Path.cwd()
 
@@ -38,6 +42,7 @@ def in_demo_folder(namespace: dict[str, object]) -> None:
     folder = tempfile.mkdtemp()
     shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
     namespace["folder"] = folder
+    namespace["not_on_sail"] = not (find_spec("pysail") and find_spec("pyspark"))
     os.chdir(folder)
 
 

@@ -1,0 +1,1 @@
+"""rankdev inside other tools: one file each, imported on use. None of them is needed for anything else."""

@@ -1,0 +1,211 @@
+"""Spark: the same numbers, bit for bit, on Sail (no Java) and on real Spark where Java and pyspark are installed."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from tests.common import draws
+
+pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
+from rankdev.integrations import spark as rankdev_spark  # noqa: E402
+
+JAVA = shutil.which("java") and (Path(pyspark.__file__).parent / "jars").exists()
+MEASURES = ["RDQ@5", "RDQ(penalty=m1)@10", "nDCG(gains=linear)@10", "Compat(p=0.95)@5", "Tau@5", "AP"]
+
+
+def sail():
+    server = pytest.importorskip("pysail.spark").SparkConnectServer(port=0)
+    server.start(background=True)
+    session = pyspark.sql.SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").create()
+    yield session
+    session.stop()  # first, lest a later session wait for a server that is gone
+    server.stop()
+
+
+def spark():
+    if not JAVA:
+        pytest.skip("needs Java and pyspark with its jars: make test-spark")
+    builder = pyspark.sql.SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    paths = os.pathsep.join([str(Path(rd.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    session = builder.config("spark.executorEnv.PYTHONPATH", paths).config("spark.sql.shuffle.partitions", "4")
+    session = session.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module", params=[sail, spark], ids=["sail", "spark"])
+def session(request):
+    yield from request.param()
+
+
+KINDS = {pl.String: "string", pl.Int64: "bigint", pl.Float64: "double", pl.Boolean: "boolean", pl.Date: "date"}
+
+
+def made(session, frame):
+    """Make a Spark DataFrame."""
+    schema = ", ".join(f"{name} {KINDS[type(frame[name].dtype)]}" for name in frame.columns)
+    return session.createDataFrame(frame.rows(), schema)
+
+
+def table(rows, *names):
+    return pl.DataFrame(rows, schema=list(names), orient="row")
+
+
+def of_ranks(rows):
+    return table(rows, "query", "item", "rank")
+
+
+def of_runs(rows):
+    return table(rows, "system", "query", "item", "score")
+
+
+def here(references, runs, measures):
+    by_name = {name: runs.filter(pl.col("system") == name) for name in sorted(runs["system"].unique())}
+    return rd.evaluate(references, by_name, measures)
+
+
+def sorted_rows(frame):
+    return frame.sort("system", "query", "measure")
+
+
+def simulated(queries=60, systems="ab", seed=0):
+    """References with tiers; runs with ties, a query that nobody answers and one that nobody asked for."""
+    rng = random.Random(seed)
+    ranks = [(f"q{q}", f"d{d}", d // 2 + 1) for q in range(queries) for d in range(rng.choice([2, 6, 12]))]
+    runs = [
+        (system, f"q{q}", f"d{d}", round(rng.random(), 1))
+        for system in systems
+        for q in range(1 if system == "a" else 2, queries + 1)
+        for d in rng.sample(range(16), rng.randrange(1, 12))
+    ]
+    return of_ranks(ranks), of_runs(runs)
+
+
+def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
+    references, runs = simulated()
+    expected = here(references, runs, MEASURES)
+    inside = made(session, references), made(session, runs)
+    scores = rankdev_spark.evaluate(*inside, MEASURES)
+    got = table(scores.collect(), *scores.columns)
+    assert sorted_rows(got).equals(sorted_rows(expected.to_polars()))
+    means = rankdev_spark.means(scores)
+    for name in expected.measures:
+        ours, theirs = means[name].fill_null(-1), expected.mean()[name].fill_null(-1)
+        assert ours.to_list() == pytest.approx(theirs.to_list(), abs=1e-14)
+    counted = {row["system"]: row for row in rankdev_spark.coverage(*inside, MEASURES).collect()}
+    for entry in expected.coverage:
+        for name in rankdev_spark.COUNTS:
+            assert counted[entry.system][name] == getattr(entry, name)
+
+
+def test_verdicts_are_drawn_from_what_comes_back(session):
+    references, runs = simulated()
+    scores = rankdev_spark.evaluate(made(session, references), made(session, runs), "RDQ@5")
+    got = rd.significance(
+        rd.Scores.from_table(table(scores.collect(), *scores.columns).sort("query", "system")), seed=1
+    )
+    expected = here(references.sort("query"), runs, "RDQ@5")
+    assert got.to_polars().equals(rd.significance(expected, seed=1).to_polars())
+
+
+def test_grades_and_worthless_items_travel(session):
+    grades = table([("q", "a", 2), ("q", "b", 0), ("empty", "c", 0)], "query", "item", "grade")
+    runs = of_runs([("s", "q", "b", 2.0), ("s", "q", "a", 1.0)])
+    scores = rankdev_spark.evaluate(made(session, grades), made(session, runs), ["nDCG@5", "RDQ@5"])
+    expected = here(grades, runs, ["nDCG@5", "RDQ@5"]).to_polars()
+    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
+
+
+def test_a_query_may_have_far_more_rows_than_a_batch(session):
+    many = 1_000_000
+    items = session.range(many).selectExpr(
+        "'s' system", "'q' query", "cast(id as string) item", "cast(id as double) score"
+    )
+    references = of_ranks([("q", str(many - 1), 1), ("q", "7", 2)])
+    scores = rankdev_spark.evaluate(made(session, references), items, ["RDQ@5", "AP"], systems=["s"])
+    run = pl.DataFrame({"query": "q", "item": pl.Series(range(many)), "score": pl.Series(range(many))})
+    expected = rd.evaluate(references, {"s": run}, ["RDQ@5", "AP"]).to_polars()
+    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
+
+
+@pytest.mark.parametrize(
+    ("references", "runs", "message"),
+    [
+        (
+            table([("q", "a")], "query", "item"),
+            None,
+            "references: column 'rank' or 'grade' is missing",
+        ),
+        (
+            None,
+            table([("q", "a", 1.0)], "query", "item", "score"),
+            "runs: column 'system' is missing; found query",
+        ),
+        (None, of_runs([("s", "q", "a", "x")]), "runs: column 'score' holds string; expected numbers"),
+        (None, of_runs([("s", 1.5, "a", 1.0)]), "runs: column 'query' holds double; expected text or whole numbers"),
+    ],
+)
+def test_wrong_columns_are_refused_before_any_work(session, references, runs, message):
+    references = of_ranks([("q", "a", 1)]) if references is None else references
+    runs = of_runs([("s", "q", "a", 1.0)]) if runs is None else runs
+    with pytest.raises(rd.DataError, match=message):
+        rankdev_spark.evaluate(made(session, references), made(session, runs), "RDQ@5")
+
+
+def test_what_is_no_spark_frame_is_refused(session):
+    runs = made(session, of_runs([("s", "q", "a", 1.0)]))
+    with pytest.raises(rd.UsageError, match="references must be a Spark DataFrame; got DataFrame"):
+        rankdev_spark.evaluate(of_ranks([("q", "a", 1)]), runs, "RDQ@5")
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ([("s", "q", "a", 1.0), ("s", "q", "a", 2.0)], "item 'a' has two scores, 1 and 2"),
+        ([("s", "q", "a", float("nan"))], "expected a finite number"),
+        ([("s", "q", None, 1.0), ("s", "q", "a", 2.0)], "has no item"),
+        ([("t", "q", "a", 1.0)], "system 't' is not among the systems that were named"),
+    ],
+)
+def test_wrong_rows_are_named_by_the_job(session, runs, message):
+    inside = made(session, of_ranks([("q", "a", 1)])), made(session, of_runs(runs))
+    with pytest.raises(Exception, match=message):
+        rankdev_spark.evaluate(*inside, "RDQ@5", systems=["s"]).collect()
+
+
+def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, request):
+    if "sail" in request.node.name:
+        pytest.skip("Sail runs Python in its own process")
+    references, runs = simulated()
+    flag = str(tmp_path / "died")
+
+    def die_once(batches):
+        if not os.path.exists(flag):
+            open(flag, "w").close()
+            os._exit(1)
+        yield from batches
+
+    frail = made(session, runs).mapInArrow(die_once, "system string, query string, item string, score double")
+    scores = rankdev_spark.evaluate(made(session, references), frail, MEASURES, systems=["a", "b"])
+    got = table(scores.collect(), *scores.columns)
+    assert os.path.exists(flag)
+    assert sorted_rows(got).equals(sorted_rows(here(references, runs, MEASURES).to_polars()))
+
+
+@draws.quick
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 10))
+def test_pieces_hold_whole_queries_and_every_row(codes, size, enough):
+    queries = pl.DataFrame({"query": [f"q{code}" for code in sorted(codes)]}).with_row_index()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rankdev_spark, "ROWS", enough)
+        pieces = list(rankdev_spark._whole_queries(queries.iter_slices(size)))
+    assert pl.concat(pieces).equals(queries)
+    assert sum(piece["query"].n_unique() for piece in pieces) == queries["query"].n_unique()
