@@ -209,6 +209,7 @@ HOSTILE = [
     "\u202egnp.exe\u202c",
     "x" * 10_000,
     "__proto__",
+    "constructor",
     "<!--<script>",
     "a&amp;b\u2028c",
 ]
@@ -218,7 +219,7 @@ def test_hostile_names_are_text(show):
     lists = {name: [*HOSTILE[i:], *HOSTILE[:i]] for i, name in enumerate(HOSTILE)}
     runs = {
         name: {query: items[::step] for query, items in lists.items()}
-        for name, step in zip(HOSTILE, [1, -1] * 4, strict=True)
+        for name, step in zip(HOSTILE, [1, -1, 1] * 3, strict=True)
     }
     texts = {name: name for name in HOSTILE}
     segments = {name: [name] for name in HOSTILE}
@@ -265,6 +266,8 @@ def test_numbers_are_unpacked_as_they_were(show, html):
     header, found = page.evaluate(UNPACK, packed({"name": "é</script>"}, {"x": (values, 4)}))
     assert header == {"name": "é</script>"}
     assert found == [[0.1234, -1, None], [float("inf"), float("-inf"), 3]]
+    _, large = page.evaluate(UNPACK, packed({}, {"x": ([1e300, np.nan, -np.inf], 4)}))
+    assert large == [1e300, None, float("-inf")]
 
 
 def test_everything_can_be_saved(show, html, inputs):
@@ -295,7 +298,20 @@ def test_a_page_too_large_holds_a_sample_of_the_queries(show, inputs, monkeypatc
     assert page.inner_text("#facts dd:nth-of-type(2)") == "10"
 
 
+def test_queries_without_a_good_item_and_scores_that_are_not_there(show):
+    references = rd.References.from_grades({"q1": {"a": 2, "b": 1}, "q2": {"a": 0}, "q3": {"c": 1, "d": 1}})
+    runs = {"x": {"q1": ["b", "a"], "q2": ["a"]}, "y": {"q1": ["a", "z"], "q3": ["c", "d"]}}
+    for empty, queries in (("zero", 3), ("skip", 2)):
+        page = show(rd.report(references, runs, ["RDQ@2", "nDCG@2"], empty=empty).html)
+        assert len(cells(page, "#rows")) == queries
+        for place in range(queries):
+            page.locator("#rows tbody button").nth(place).click()
+            assert page.locator("#lists table").count() == 3
+
+
 def test_what_no_page_can_hold_is_refused():
+    with pytest.raises(rd.UsageError, match="151 systems are more than one page can show"):
+        rd.report({"q": ["a"]}, {f"s{i}": {"q": ["a"]} for i in range(151)})
     references = {f"q{i}": ["a"] for i in range(20_001)}
     runs = {f"s{i}": {"q0": ["a"]} for i in range(100)}
     with pytest.raises(rd.UsageError, match=r"100 systems × 20,001 queries are more lists than one page can show"):

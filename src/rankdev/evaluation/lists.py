@@ -45,8 +45,8 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     sizes = references.sizes
     ideal = Ideals(references.offsets, references.ranks).ideal_ranks(depth)
     counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
-    weights = measure.position_weights.first(max(depth, int(counted.max(initial=1))))
-    shares = weights[:depth] / np.cumsum(weights)[np.maximum(counted, 1) - 1][:, None]
+    relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
+    shares = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
     names = pl.concat([references.item_ids, *(run.item_ids for run in runs.values())]).unique(maintain_order=True)
     items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
     scored = np.zeros(shape, bool)
@@ -62,7 +62,9 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
         [WHY.index(text) for text in ("", MISSING, NOT_IN_REFERENCE, DISPLACED)],
         WHY.index(REPEATED),
     )
-    return Lists(str(measure), names, items, ranks, credit, earned, lost, why, ideal, weights[:depth])
+    return Lists(
+        str(measure), names, items, ranks, credit, earned, lost, why, ideal, measure.position_weights.first(depth)
+    )
 
 
 def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:

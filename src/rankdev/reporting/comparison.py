@@ -31,6 +31,7 @@ from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
 
+MOST_SYSTEMS = 150  # whose pairs a page can show
 MOST_LISTS = 2_000_000  # systems × queries that are compared for one page
 MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; of more queries it holds a sample
 MOST_POSITIONS = 20
@@ -122,9 +123,11 @@ def compare(
 ) -> Comparison:
     """Score the runs and judge the scores."""
     wanted = parse_all(measures)
-    explained = next((measure for measure in wanted if isinstance(measure, RDQ)), RDQ(cutoff=10))
+    explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
     known = read_references(references) if isinstance(references, str | Path) else References.of(references)
     systems = named_systems(runs)
+    if len(systems) > MOST_SYSTEMS:
+        raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); take fewer")
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError(
             f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rankdev import __version__
 from rankdev.arguments import check_whole
 from rankdev.arrays import Ints
+from rankdev.errors import printable
 from rankdev.evaluation.lists import WHY, Lists
 from rankdev.evaluation.scoring import Empty
 from rankdev.formats.writing import writing
@@ -153,7 +154,7 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     parameters = {} if found.significance is None else found.significance.parameters
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
     return [
-        *([("Command", command)] if command else []),
+        *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
         ("Intervals of means", f"Student's t over queries, {found.confidence:.0%}"),
         *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
@@ -174,14 +175,13 @@ def _groups(found: Comparison) -> list[list[list[int]]]:
 
 
 def _segments(found: Comparison) -> list[dict[str, Any]]:
-    """Each segment's queries among those shown, how many it has of all, and the means there."""
+    """Each segment's queries among those shown, and how many it has of all."""
     place = {int(i): n for n, i in enumerate(found.shown)}
     return [
         {
             "name": name,
             "size": len(queries),
             "queries": [place[int(i)] for i in queries if int(i) in place],
-            "means": np.round(np.nan_to_num(found.scores.select(queries=queries).averages, nan=-9.0), SHOWN).tolist(),
         }
         for name, queries in found.segments.items()
     ]
@@ -197,6 +197,9 @@ def _score_arrays(found: Comparison) -> Arrays:
         "highs": (high, SHOWN),
         "losses": (lost.select("score", "lost_by_retrieval", "lost_by_order").to_numpy(), SHOWN),
     }
+    if found.segments:
+        parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]
+        arrays["segment_means"] = (np.stack(parts), SHOWN)
     if found.agreement is not None:
         arrays["tau"] = (found.agreement.tau[0], 3)
         arrays["r"] = (found.agreement.r[0], 3)
@@ -267,5 +270,5 @@ def _list_arrays(lists: Lists, local: Ints) -> Arrays:
         "items": (local, 0),
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
-        "weights": (lists.weights, SHOWN),
+        "weights": (lists.weights, SCORES),
     }

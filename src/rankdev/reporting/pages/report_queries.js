@@ -2,6 +2,9 @@
 // The queries: found, sorted, drawn, and opened one by one.
 
 const PAGE = 25;
+/** @param {Record<string, string>} texts @param {string} id any text, such as the name of what every object has */
+const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
+
 const SIDES = ["all", "A better", "B better", "equal"];
 
 /** @param {number} query @returns {number | null} */
@@ -24,7 +27,7 @@ function chosenQueries() {
   const inside = state.segment < 0 ? null : new Set(report.segments[state.segment].queries);
   /** @type {number[]} */ const found = [];
   for (let query = 0; query < report.queries.length; query++) {
-    const text = report.query_texts[report.queries[query]] ?? "";
+    const text = textOf(report.query_texts, report.queries[query]);
     if (inside && !inside.has(query)) continue;
     if (words && !report.queries[query].toLowerCase().includes(words) && !text.toLowerCase().includes(words)) continue;
     const apart = differenceOf(query);
@@ -44,11 +47,11 @@ function showSegments() {
   const some = order.slice(0, 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
   const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure" }, named(report.systems[s], 30)))];
-  const rows = report.segments.map((/** @type {any} */ part) => {
-    const means = some.map((/** @type {number} */ s) => part.means[s][state.measure]);
-    const best = Math.max(...means);
+  const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
+    const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
+    const best = Math.max(...means.map((mean) => mean ?? -Infinity));
     return element("tr", {}, element("th", { scope: "row", class: "text" }, named(part.name)), cell(String(part.size)),
-      ...means.map((/** @type {number} */ mean) => cell(shown(mean < -1 ? null : mean), mean === best && means.length > 1 ? "best" : "")));
+      ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")));
   });
   const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
   fillTable("segments", `Mean ${report.measures[state.measure]} by segment${left}; the best in bold`, heads, rows);
@@ -80,7 +83,7 @@ function showRows(queries) {
   const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference"), ...(several ? [by(`B: ${b}`, "b"), by("A − B", "difference")] : []), by("Reference items", "size")];
   const rows = queries.map((query) => {
     const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
-    const text = report.query_texts[report.queries[query]] ?? "";
+    const text = textOf(report.query_texts, report.queries[query]);
     return element("tr", query === state.query ? { class: "open" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
       ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
   });
@@ -129,7 +132,7 @@ function showQuery(found) {
   if (query < 0) return;
   const id = report.queries[query];
   byId("query-title").replaceChildren("Query ", named(id, 80));
-  byId("query-text").replaceChildren(element("bdi", {}, prose(report.query_texts[id] ?? "")));
+  byId("query-text").replaceChildren(element("bdi", {}, prose(textOf(report.query_texts, id))));
   const at = found.indexOf(query);
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
@@ -156,7 +159,8 @@ function listTable(title, caption, heads, rows) {
 function itemOf(query, place) {
   const id = report.pools[query][place];
   const made = element("td", { class: "item" }, named(id, 60));
-  if (report.texts[id]) made.append(element("small", {}, element("bdi", {}, prose(report.texts[id]))));
+  const text = textOf(report.texts, id);
+  if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
   return made;
 }
 
