@@ -55,6 +55,8 @@ from rankdev.meta.significance import Significance as Significance
 from rankdev.meta.significance import significance as significance
 from rankdev.meta.stability import Stability as Stability
 from rankdev.meta.stability import stability as stability
+from rankdev.meta.tuning import Tuning as Tuning
+from rankdev.meta.tuning import tune as tune
 from rankdev.meta.variance import Variance as Variance
 from rankdev.meta.variance import variance as variance
 from rankdev.preferences import Diagnostics as Diagnostics

@@ -23,6 +23,7 @@ FILES = {
     "run.csv": "query,item,score\nq,a,1\n",
     "scores.csv": "system,query,measure,value\nx,q,P@1,0.5\n",
 }
+SAID = [{"query": f"q{i}", "a": "x", "b": "y", "winner": "y"} for i in (1, 2, 3)]
 FITTED = rd.strengths(TIED)
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
@@ -60,6 +61,7 @@ CALLS = {
     "strengths": ((TIED,), {}),
     "summarise": ((rd.tiers(FITTED),), {}),
     "tiers": ((FITTED,), {}),
+    "tune": (("RDQ@5", REFERENCES, RUNS, SAID), {"grid": {"alpha": [1, 2]}, "folds": 2, "resamples": 20}),
     "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),
     "write_references": ((REFERENCES, "refs.jsonl"), {}),

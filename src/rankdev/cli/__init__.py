@@ -34,6 +34,7 @@ COMMANDS = {
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
     "judge": "Collect preferences of people in the browser.",
+    "tune": "Choose a measure's parameters from people's verdicts.",
     "weights": "Estimate position weights from clicks.",
     "playground": "Open a page on which to try RDQ by hand.",
     "study": "Rerun the paper's experiments beside its published numbers.",

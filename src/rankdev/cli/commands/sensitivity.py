@@ -58,7 +58,7 @@ def command(
         found = sensitivity(
             references,
             named_runs(references, runs, names),
-            grid=dict(map(_values, grid)) or PAPER_GRID,
+            grid=dict(map(grid_values, grid)) or PAPER_GRID,
             progress=progress,
             **options,
         )
@@ -67,7 +67,8 @@ def command(
     draw(figure, plot_sensitivity, found, chosen)
 
 
-def _values(text: str) -> tuple[str, list[Any]]:
+def grid_values(text: str) -> tuple[str, list[Any]]:
+    """Read a parameter and its values, such as alpha=0.5,1,2."""
     name, mark, values = text.partition("=")
     if not mark or not values:
         raise UsageError(f"--grid is {text!r}; expected a parameter and its values, such as alpha=0.5,1,2")
