@@ -244,7 +244,8 @@ def test_scores_have_no_ranks() -> None:
         ({"order": "scores"}, "unknown order 'scores'; did you mean score? Expected one of score, rank"),
         (
             {"ties": "trec"},
-            "unknown ties 'trec'; did you mean trec_eval? Expected one of trec_eval, descending, ascending, given",
+            "unknown ties 'trec'; did you mean trec_eval?"
+            " Expected one of trec_eval, descending, ascending, given, expected",
         ),
     ],
 )

@@ -9,18 +9,23 @@ import numpy as np
 
 from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
+from rankdev.errors import UsageError
 
 Order = Literal["score", "rank"]
-Ties = Literal["trec_eval", "descending", "ascending", "given"]
+Ties = Literal["trec_eval", "descending", "ascending", "given", "expected"]
 
 
 @dataclass(frozen=True)
 class TieRule:
-    """How equal scores are told apart: compared in ``single`` precision or not, then by item id, or not at all."""
+    """How equal scores are told apart: compared in ``single`` precision or not, then by item id, or not at all.
+
+    Where the rule is ``open`` they are not: measures give their mean over all orders, and ids only order what is shown.
+    """
 
     summary: str
     single: bool
     names_descend: bool | None
+    open: bool = False
 
 
 TIE_RULES: dict[Ties, TieRule] = {
@@ -28,6 +33,7 @@ TIE_RULES: dict[Ties, TieRule] = {
     "descending": TieRule("as trec_eval 10: double precision, higher id first", single=False, names_descend=True),
     "ascending": TieRule("double precision, lower id first", single=False, names_descend=False),
     "given": TieRule("double precision, in the order of the source", single=False, names_descend=None),
+    "expected": TieRule("double precision, the mean over all orders", single=False, names_descend=True, open=True),
 }
 
 
@@ -55,9 +61,25 @@ class Ordering:
             return values.astype(np.float32).astype(np.float64)
 
     @property
+    def leaves_ties_open(self) -> bool:
+        """Whether no order of equal scores is chosen."""
+        return leaves_open(self.ties)
+
+    @property
     def names_descend(self) -> bool | None:
         """Whether ties put the higher item id first; None where ids do not matter."""
         return None if self.order == "rank" else TIE_RULES[self.ties].names_descend
+
+
+def leaves_open(ties: Ties | None) -> bool:
+    """Tell whether a rule chooses no order of equal scores; one that does not exist is refused where it is used."""
+    return isinstance(ties, str) and ties in TIE_RULES and TIE_RULES[ties].open
+
+
+def check_one_order(ties: Ties | None, what: str) -> None:
+    """Refuse a rule that leaves ties open, for what takes a single order apart."""
+    if leaves_open(ties):
+        raise UsageError(f"{what} is of one order, and ties={ties!r} has none; choose another rule for ties")
 
 
 TREC_EVAL = Ordering()

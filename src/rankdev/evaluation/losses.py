@@ -15,6 +15,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, evaluate_all
 from rankdev.measures import RDQ, parse
 from rankdev.measures.base import MeasureLike
+from rankdev.ordering import Order, Ties, check_one_order
 from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike
 from rankdev.results import Result
@@ -22,7 +23,6 @@ from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
     from rankdev.measures.match import Match
-    from rankdev.ordering import Order, Ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,7 @@ def losses(
     >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]
     [0.2336, 0.4737, 0.2928]
     """
+    check_one_order(ties, "what was lost by order")
     chosen = parse(measure)
     if not isinstance(chosen, RDQ):
         raise UsageError(f"only RDQ's losses can be told apart; got {chosen}")

@@ -14,6 +14,7 @@ import polars as pl
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.measures.match import Ideals, Match
+from rankdev.measures.tied import Shared, TiedMatch
 from rankdev.references.references import References
 from rankdev.runs import Run
 
@@ -28,11 +29,13 @@ class Hits:
     query: Ints
     position: Ints
     place: Ints
+    tied: Shared | None = None  # where ties are left open
 
     def between(self, begin: int, end: int) -> Hits:
-        """Those of some queries."""
+        """Those of some queries, counted from the first."""
         rows = slice(*np.searchsorted(self.query, [begin, end]))
-        return Hits(self.query[rows], self.position[rows], self.place[rows])
+        tied = None if self.tied is None else self.tied.between(rows, begin)
+        return Hits(self.query[rows] - begin, self.position[rows], self.place[rows], tied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +59,20 @@ class MatchedRun:
         offsets = self.references.offsets
         for begin, end in _block_bounds(self.width):
             hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
-            match = Match(
+            columns = (
                 self._ideals(begin, end),
-                hits.query - begin,
+                hits.query,
                 hits.position,
                 hits.place - offsets[begin],
                 self.lengths[begin:end],
-                poor.query - begin,
+                poor.query,
                 poor.position,
                 self._worthless_grades[poor.place],
             )
-            yield slice(begin, end), match
+            if hits.tied is None or poor.tied is None:
+                yield slice(begin, end), Match(*columns)
+            else:
+                yield slice(begin, end), TiedMatch(*columns, tied=hits.tied, worthless_tied=poor.tied)
 
     def _ideals(self, begin: int, end: int) -> Ideals:
         references = self.references
@@ -123,7 +129,7 @@ class Matcher:
         return cls(references.without_empty(), references.queries.gather(np.flatnonzero(references.sizes == 0)))
 
     def match(self, run: Run, depth: int | None) -> MatchedRun:
-        """Join on (query, item): first occurrences in the first ``depth`` positions."""
+        """Join on (query, item): first occurrences in the first ``depth`` positions, and what is tied with them."""
         known = self._known_queries(run)
         top = run.top(depth)
         lengths = np.zeros(len(self.references), np.int64)
@@ -134,14 +140,19 @@ class Matcher:
         place = self._join(query, run.item_ids.gather(rows))
         if len(place) and (place < 0).all():
             self._warn_of_strangers(run)
-        found = np.flatnonzero((place >= 0) & top.within[mine])
+        ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
+        found = np.flatnonzero((place >= 0) & (top.within[mine] | (ties is not None)))
         found = found[np.argsort(query[found], kind="stable")]
         items = len(self.references.item_ids)
-        good, poor = found[place[found] < items], found[place[found] >= items]
+
+        def hits(rows: Ints, first: int) -> Hits:
+            tied = None if ties is None else Shared(query[rows], *(column[rows] for column in ties))
+            return Hits(query[rows], position[rows], place[rows] - first, tied)
+
         return MatchedRun(
             self.references,
-            Hits(query[good], position[good], place[good]),
-            Hits(query[poor], position[poor], place[poor] - items),
+            hits(found[place[found] < items], 0),
+            hits(found[place[found] >= items], items),
             lengths,
             width=np.maximum(lengths, np.minimum(self.references.sizes, depth or np.inf)).astype(np.int64),
             missing=len(self.references) - int((known >= 0).sum()),
@@ -228,6 +239,19 @@ class Matcher:
         begins = np.flatnonzero(np.diff(ties, prepend=-1))
         mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
         return len(np.unique(query[begins][mixed]))
+
+
+def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
+    """Begin and size of each row's tie."""
+    if run.repeats is not None and run.scores is not None:
+        row = int(np.argmax(run.repeats))
+        raise DataError(
+            f"query {shown(run.queries[int(run.codes[row])])} returns {shown(run.item_ids[row])} twice with one score;"
+            " keep one to take the mean over all orders of ties"
+        )
+    begins = np.flatnonzero(np.diff(tie, prepend=-1))
+    sizes = np.diff(np.append(begins, len(tie)))
+    return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)
 
 
 def _hash_keys(query: Ints, item: pl.Series) -> pl.Series:

@@ -37,7 +37,8 @@ class Coverage:
     ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
     no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged
     there is worthless), and in ``tied`` queries equal scores decide between items of different
-    rank, so that another rule than the run's ``ties`` could give another number.
+    rank, so that another rule than the run's ``ties`` could give another number (or, with ``ties="expected"``, their
+    values are means over all orders).
     """
 
     system: str
@@ -47,6 +48,16 @@ class Coverage:
     tied: int = 0
     ties: str = "trec_eval"
     empty: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Queries that the rule for ties decides."""
+        return self.tied - self.averaged
+
+    @property
+    def averaged(self) -> int:
+        """Queries whose values are means over all orders of ties."""
+        return self.tied if self.ties == "expected" else 0
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
@@ -58,10 +69,16 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
             "have no reference; they are skipped",
             "runs hold queries without a reference, which are skipped",
         ),
-        ("tied", "are decided by equal scores", "runs have queries that equal scores decide"),
+        ("decided", "are decided by equal scores", "runs have queries that equal scores decide"),
+        (
+            "averaged",
+            "have tied items; their values are means over all orders",
+            "runs have queries with tied items, whose values are means over all orders",
+        ),
     ):
         concerned = [entry for entry in coverage if getattr(entry, kind)]
-        rule = f"; ties are broken by {', '.join(sorted({repr(e.ties) for e in concerned}))}" if kind == "tied" else ""
+        rules = ", ".join(sorted({repr(entry.ties) for entry in concerned}))
+        rule = f"; ties are broken by {rules}" if kind == "decided" else ""
         if len(concerned) == 1:
             entry = concerned[0]
             whole = "queries of the run" if kind == "unreferenced" else f"of {entry.queries} queries"

@@ -21,10 +21,10 @@ from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of
-from rankdev.measures import parse_all
+from rankdev.measures import REGISTRY, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Match
-from rankdev.ordering import Order, Ties
+from rankdev.ordering import Order, Ties, leaves_open
 from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
@@ -52,7 +52,8 @@ def evaluate(
     because all that was judged is worthless, score 0, or are left out with ``empty="skip"``.
 
     ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
-    its own order, unless said. ``progress(done, total, system)`` is called as files are read, in bytes.
+    its own order, unless said. With ``ties="expected"`` values are means over all orders of equal scores, for the
+    measures that have them in closed form. ``progress(done, total, system)`` is called as files are read, in bytes.
 
     >>> scores = evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5", "AP@5"])
     >>> scores.means.round(4).tolist()
@@ -87,6 +88,8 @@ def evaluate_all(
     refuse_lost_threads()
     systems = named_systems(runs)
     depth = deepest(wanted)
+    if leaves_open(ties):
+        _check_averages(wanted)
     check_choice("empty", empty, get_args(Empty))
 
     def watch_stop(*told: float | str) -> None:
@@ -160,6 +163,8 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
     for measure in measures:
         if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
             raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
+    if run.ordering.leaves_ties_open:
+        _check_averages(measures)
     matched = matcher.match(run, deepest(measures))
     values = np.zeros((len(matcher.references), len(measures)))
     for rows, block in matched.blocks():
@@ -174,6 +179,13 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
         ties=run.ordering.ties,
         empty=len(matcher.skipped) or matcher.references.empty,
     )
+
+
+def _check_averages(measures: Iterable[Scorer]) -> None:
+    for measure in measures:
+        if not getattr(measure, "averages_ties", False):
+            known = ", ".join(name for name, kind in REGISTRY.items() if kind.averages_ties)
+            raise MeasureError(f"{measure} has no mean over all orders of ties here; ties='expected' is for {known}")
 
 
 @contextmanager

@@ -74,7 +74,8 @@ class Measure(ABC):
     A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``. ``at`` names the
     parameter that is written behind the @; None for measures that have none. Over queries its values are averaged,
     or added up where it is a count (``adds_up``). Its score is built up down the ranking (``cumulative``), so that
-    ``explain`` can say what each position adds, or it is not.
+    ``explain`` can say what each position adds, or it is not. Where it ``averages_ties``, its score of a match whose
+    ties are left open (``ties="expected"``) is the mean over all orders of the tied items; others are refused there.
     """
 
     name: ClassVar[str]
@@ -83,6 +84,7 @@ class Measure(ABC):
     at: ClassVar[str | None] = "cutoff"
     adds_up: ClassVar[bool] = False
     cumulative: ClassVar[bool] = True
+    averages_ties: ClassVar[bool] = False
 
     cutoff: int | None = None
 

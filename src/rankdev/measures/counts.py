@@ -22,6 +22,7 @@ class NumRet(Relevance):
     at: ClassVar[str | None] = None
     adds_up: ClassVar[bool] = True
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -38,6 +39,7 @@ class NumRel(Relevance):
     at: ClassVar[str | None] = None
     adds_up: ClassVar[bool] = True
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -53,6 +55,7 @@ class NumQ(Measure):
     at: ClassVar[str | None] = None
     adds_up: ClassVar[bool] = True
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Count every query."""

@@ -21,10 +21,11 @@ class Judged(Measure):
 
     name: ClassVar[str] = "Judged"
     summary: ClassVar[str] = "share of the first k that somebody judged"
+    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        judged = match.hits(self.cutoff) | match.worthless(self.cutoff)
+        judged = match.judged(self.cutoff)
         return ratio(judged.sum(axis=1), np.minimum(match.lengths, judged.shape[1]))
 
 

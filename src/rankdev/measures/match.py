@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,18 @@ class Match:
             return hits
         return np.asarray(hits & (self.grades(cutoff) >= at_least))
 
+    def presence(self, cutoff: int | None, at_least: float | None = None) -> Bools | Floats:
+        """Tell as :meth:`hits` does; where ties are left open, the chance of it."""
+        return self.hits(cutoff, at_least)
+
+    def mean(self, values: Floats, cutoff: int | None) -> Floats:
+        """Lay values of the hits out as [query, position]; where ties are left open, means over what is tied there."""
+        return self.dense(values, cutoff, 0.0)
+
+    def judged(self, cutoff: int | None) -> Bools | Floats:
+        """Tell, for [query, position], whether a judged item stands there; where ties are left open, the chance."""
+        return np.asarray(self.hits(cutoff) | self.worthless(cutoff))
+
     def worthless(self, cutoff: int | None) -> Bools:
         """Tell, for [query, position], whether an item is there that was judged worthless (whatever its grade)."""
         table = np.zeros((self.queries, self.depth(cutoff)), bool)
@@ -117,6 +129,9 @@ class Match:
     @cached_property
     def judged_only(self) -> Match:
         """The same without the items that nobody judged, pooled or not: those below move up."""
+        return self._without_unjudged()
+
+    def _without_unjudged(self) -> Self:
         self.ideals.check_judged()
         kept = self.worthless_grade >= 0
         query = np.concatenate([self.query, self.worthless_query[kept]])

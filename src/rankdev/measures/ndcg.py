@@ -22,6 +22,7 @@ class NDCG(Measure):
     name: ClassVar[str] = "nDCG"
     summary: ClassVar[str] = "normalised discounted cumulative gain"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
+    averages_ties: ClassVar[bool] = True
 
     gains: str | Mapping[float, float] = parameter(
         "native",
@@ -46,9 +47,9 @@ class NDCG(Measure):
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
         ideal_list = match.ideals.spread(self._best_first(grades, match), depth)
         best = np.where(np.arange(depth) < sizes[:, None], ideal_list, 0.0)
-        got = match.dense(grades[match.place], self.cutoff, 0.0)
         gain = exponential_shares if self.dcg == "exp-log2" else scaled
-        got, best = (gain(table, best[:, :1]) for table in (got, best))
+        got = match.mean(gain(grades[match.place], best[match.query, 0]), self.cutoff)
+        best = gain(best, best[:, :1])
         ideal = total(best / _discount(depth))
         return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
 

@@ -12,6 +12,7 @@ from rankdev.errors import MeasureError
 from rankdev.measures.base import UNIT, parameter
 from rankdev.measures.match import Match, total
 from rankdev.measures.relevance import JudgedRelevance
+from rankdev.measures.tied import TiedMatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class P(JudgedRelevance):
 
     name: ClassVar[str] = "P"
     summary: ClassVar[str] = "precision: share of the first k that is relevant"
+    averages_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -27,7 +29,7 @@ class P(JudgedRelevance):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return np.asarray(self.hits(match).sum(axis=1) / self.cutoff)
+        return np.asarray(self.presence(match).sum(axis=1) / self.cutoff)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +38,11 @@ class R(JudgedRelevance):
 
     name: ClassVar[str] = "R"
     summary: ClassVar[str] = "recall: share of the relevant items in the first k"
+    averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return self.share_of_relevant(self.hits(match).sum(axis=1), match)
+        return self.share_of_relevant(self.presence(match).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +53,13 @@ class Rprec(JudgedRelevance):
     summary: ClassVar[str] = "precision at the number of relevant items"
     source: ClassVar[str] = "Buckley and Voorhees 2005"
     at: ClassVar[str | None] = None
+    averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        hits = self.hits(match)
-        within = np.arange(hits.shape[1]) < match.relevant(self.rel)[:, None]
-        return self.share_of_relevant((hits & within).sum(axis=1), match)
+        presence = self.presence(match)
+        within = np.arange(presence.shape[1]) < match.relevant(self.rel)[:, None]
+        return self.share_of_relevant((presence * within).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +95,7 @@ class Success(JudgedRelevance):
 
     name: ClassVar[str] = "Success"
     summary: ClassVar[str] = "whether a relevant item is in the first k"
+    averages_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,6 +103,8 @@ class Success(JudgedRelevance):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
+        if isinstance(match, TiedMatch):
+            return np.minimum(1.0, total(match.first_hit(self.cutoff, self.rel)))
         return np.asarray(self.hits(match).any(axis=1), np.float64)
 
 
@@ -108,9 +115,13 @@ class RR(JudgedRelevance):
     name: ClassVar[str] = "RR"
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
+    averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
+        if isinstance(match, TiedMatch):
+            first = match.first_hit(self.cutoff, self.rel)
+            return total(first / np.arange(1, first.shape[1] + 1))
         hits = self.hits(match)
         return np.where(hits.any(axis=1), 1.0 / (hits.argmax(axis=1) + 1), 0.0)
 
@@ -122,9 +133,12 @@ class AP(JudgedRelevance):
     name: ClassVar[str] = "AP"
     summary: ClassVar[str] = "average precision"
     source: ClassVar[str] = "Buckley and Voorhees 2000"
+    averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
+        if isinstance(match, TiedMatch):
+            return self.share_of_relevant(total(match.precision_at_hits(self.cutoff, self.rel)), match)
         hits = self.hits(match)
         precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
         return self.share_of_relevant(total(np.where(hits, precision, 0.0)), match)

@@ -21,6 +21,7 @@ class RBP(JudgedRelevance):
     name: ClassVar[str] = "RBP"
     summary: ClassVar[str] = "rank-biased precision"
     source: ClassVar[str] = "Moffat and Zobel 2008"
+    averages_ties: ClassVar[bool] = True
 
     p: float = parameter(0.8, "persistence", number=SHARE, written=True)
     gains: str = parameter("binary", "1 for every relevant item, or grade ÷ max_grade", choices=("binary", "graded"))
@@ -35,12 +36,13 @@ class RBP(JudgedRelevance):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        hits = self.hits(match)
-        gains = self._shares(match) if self.gains == "graded" else 1.0
-        return (1 - self.p) * total(np.where(hits, self.p ** np.arange(hits.shape[1]) * gains, 0.0))
+        gains = self._shares(match) if self.gains == "graded" else self.presence(match)
+        return (1 - self.p) * total(self.p ** np.arange(gains.shape[1]) * gains)
 
     def _shares(self, match: Match) -> Floats:
         highest = match.highest_grade
         if self.max_grade is not None and highest > self.max_grade:
             raise MeasureError(f"RBP: grade {highest:g} is above max_grade={self.max_grade:g}")
-        return match.grades(self.cutoff) / (self.max_grade or highest or 1.0)
+        grades = match.native_grades[match.place]
+        shares = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or highest or 1.0)
+        return match.mean(shares, self.cutoff)

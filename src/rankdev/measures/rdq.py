@@ -11,6 +11,7 @@ from rankdev.arrays import Floats, Ints
 from rankdev.measures.base import POSITIVE, Measure, Number, parameter
 from rankdev.measures.match import Match, total
 from rankdev.measures.relevance import JUDGED_ONLY, considered
+from rankdev.measures.tied import TiedMatch
 from rankdev.measures.weights import PositionWeights, position_weights
 
 LAMBDA = Number("a number from 0 to 1e100", 0, 1e100)  # beyond, its product with a rank could overflow
@@ -23,6 +24,7 @@ class RDQ(Measure):
     name: ClassVar[str] = "RDQ"
     summary: ClassVar[str] = "Rank-Deviation Quality against an ordered reference"
     source: ClassVar[str] = "Zhou, Moschitti and Class, Rank-Deviation Quality"
+    averages_ties: ClassVar[bool] = True
 
     penalty: str = parameter("m2", "credit: m2 by distance, m1 by ratio", choices=("m1", "m2"))
     alpha: float = parameter(1.0, "tolerance to displacement (m2)", number=POSITIVE)
@@ -52,15 +54,30 @@ class RDQ(Measure):
     def score(self, match: Match) -> Floats:
         """Score every query."""
         match = considered(match, self.judged_only)
-        ranks = match.ranks(self.cutoff)
-        depth = ranks.shape[1]
+        depth = match.depth(self.cutoff)
         sizes = match.ideals.sizes
-        credit = self.credit(match.ideals.ideal_ranks(depth), ranks, np.maximum(sizes, 1)[:, None])
-        credit = np.where(ranks > 0, credit, 0.0)
         counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
         weights = self.position_weights.relative(max(depth, int(counted.max())))
         best = np.cumsum(weights)[counted - 1]
-        return np.where(sizes > 0, np.minimum(1.0, total(weights[:depth] * credit) / best), 0.0)
+        return np.where(sizes > 0, np.minimum(1.0, self._earned(match, weights[:depth]) / best), 0.0)
+
+    def _earned(self, match: Match, weights: Floats) -> Floats:
+        if isinstance(match, TiedMatch):
+            return self._expected(match, weights)
+        ranks = match.ranks(self.cutoff)
+        ideal = match.ideals.ideal_ranks(len(weights))
+        credit = self.credit(ideal, ranks, np.maximum(match.ideals.sizes, 1)[:, None])
+        return total(weights * np.where(ranks > 0, credit, 0.0))
+
+    def _expected(self, match: TiedMatch, weights: Floats) -> Floats:
+        """Let every hit earn at all positions that it may take, and give it the mean."""
+        ideals, earned = match.ideals, np.zeros(match.queries)
+        ideal = ideals.ideal_ranks(len(weights))
+        for hit, position in match.placings(self.cutoff):
+            query = match.query[hit]
+            credit = self.credit(ideal[query, position], ideals.ranks[match.place[hit]], ideals.sizes[query])
+            earned += np.bincount(query, weights[position] * credit / match.tied.size[hit], match.queries)
+        return earned
 
     def credit(self, ideal: Ints, rank: Ints, size: Ints) -> Floats:
         """Credit ρ of an item of ``rank`` at a position that belongs to ``ideal``; 1 is none lost."""

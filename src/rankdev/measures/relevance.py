@@ -25,6 +25,10 @@ class Relevance(Measure, abstract=True):
         """Tell, for [query, position up to the cutoff], whether a relevant item is there."""
         return match.hits(self.cutoff, self.rel)
 
+    def presence(self, match: Match) -> Bools | Floats:
+        """Tell the same, or the chance of it where ties are left open."""
+        return match.presence(self.cutoff, self.rel)
+
     def share_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
         """Divide by the number of relevant items; 0 for a query that has none, as in trec_eval."""
         return ratio(part, match.relevant(self.rel))

@@ -21,6 +21,7 @@ class SetP(JudgedRelevance):
     summary: ClassVar[str] = "precision of all that was returned"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     relative: bool = parameter(False, "divide by what a list of this length could reach")
 
@@ -37,6 +38,7 @@ class SetR(Relevance):
     name: ClassVar[str] = "SetR"
     summary: ClassVar[str] = "recall of all that was returned"
     at: ClassVar[str | None] = None
+    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -52,6 +54,7 @@ class SetF(JudgedRelevance):
     source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     beta: float = parameter(1.0, "weight of recall beside precision", number=NON_NEGATIVE)
 
@@ -71,6 +74,7 @@ class SetAP(JudgedRelevance):
     summary: ClassVar[str] = "average precision of all that was returned, unordered"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

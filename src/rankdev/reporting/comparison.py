@@ -26,7 +26,7 @@ from rankdev.meta.equivalence import Equivalence, equivalence
 from rankdev.meta.groups import groups, mean_intervals
 from rankdev.meta.planning import Plan, plan
 from rankdev.meta.significance import Significance, significance
-from rankdev.ordering import Order, Ties
+from rankdev.ordering import Order, Ties, check_one_order
 from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
@@ -122,6 +122,7 @@ def compare(
     progress: Progress | None,
 ) -> Comparison:
     """Score the runs and judge the scores."""
+    check_one_order(ties, "a page of lists")
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
     known = read_references(references) if isinstance(references, str | Path) else References.of(references)

@@ -8,6 +8,7 @@ import click
 
 from rankdev.cli.options import deliver, named_runs, order_options, output_options
 from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.ordering import check_one_order
 
 if TYPE_CHECKING:
     from rankdev.ordering import Order, Ties
@@ -44,6 +45,7 @@ def command(
     from rankdev.reporting.door import report_of
     from rankdev.reporting.explanation import side_by_side
 
+    check_one_order(ties, "an explanation")
     if len(runs) > 2:
         raise UsageError(f"explain shows one run, or two side by side; got {len(runs)}")
     systems = named_runs(references, runs, names)

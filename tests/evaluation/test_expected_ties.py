@@ -1,0 +1,150 @@
+"""ties="expected": means over all orders of equal scores, against every order tried."""
+
+from itertools import permutations, product
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev import DataError, MeasureError, UsageError
+from rankdev.evaluation import matching
+from rankdev.measures import REGISTRY, tied
+from rankdev.ordering import Ordering
+from rankdev.runs import RunBuilder
+from tests.common import draws, plain
+from tests.common.claims import EVERY
+
+AVERAGED = [text for text in EVERY if rd.parse(text).averages_ties]
+
+
+def all_orders(scores):
+    """Every ranking that the scores allow."""
+    levels = [
+        [item for item in scores if scores[item] == level] for level in sorted(set(scores.values()), reverse=True)
+    ]
+    for orders in product(*map(permutations, levels)):
+        yield [item for order in orders for item in order]
+
+
+def check(references, run, texts):
+    scores = rd.evaluate(references, {"a": run}, texts, ties="expected")
+    expected = [
+        np.mean(
+            [
+                [plain.score(rd.parse(text), draws.query(reference, order)) for text in texts]
+                for order in all_orders(run.get(name, {}))
+            ],
+            axis=0,
+        )
+        for name, reference in references.items()
+    ]
+    np.testing.assert_allclose(scores.values[0], expected, rtol=0, atol=1e-12)
+
+
+@st.composite
+def worlds(draw):
+    """Up to three queries, each with up to five items of few scores: ties at the top, at the end and across cutoffs."""
+    references = {f"q{i}": draw(draws.references(empty=True)) for i in range(draw(st.integers(1, 3)))}
+    run = {}
+    for name in draw(st.permutations(list(references))):
+        pool = st.sampled_from([*references[name], *draws.STRANGERS])
+        run[name] = draw(st.dictionaries(pool, st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=5))
+    return references, run
+
+
+few = settings(draws.quick, max_examples=50)
+
+
+@few
+@given(worlds())
+def test_means_over_every_order(world):
+    check(*world, AVERAGED)
+
+
+@few
+@given(worlds(), st.sampled_from(AVERAGED))
+def test_a_measure_alone_looks_no_deeper_than_its_cutoff(world, text):
+    check(*world, [text])
+
+
+@pytest.mark.parametrize("cells", [1, 7])
+def test_blocks_change_nothing(monkeypatch, cells):
+    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(tied, "CELLS", cells)
+    settings(few, max_examples=15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
+
+
+@few
+@given(worlds(), st.integers(1, 4))
+def test_what_is_cut_keeps_whole_ties(world, depth):
+    references, run = world
+    texts = [f"{name}@{depth}" for name in ("RDQ", "nDCG", "RBP", "P", "R", "RR", "AP", "Success", "Judged")]
+    check(references, run, texts)
+    builder = RunBuilder(Ordering(ties="expected"), depth)
+    for name, scores in run.items():
+        builder.add(pl.Series([name] * len(scores)), pl.Series(list(scores)), np.array(list(scores.values())))
+    whole, cut = (rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, builder.finish()))
+    np.testing.assert_array_equal(cut.values, whole.values)
+
+
+def test_files_are_cut_below_whole_ties(tmp_path):
+    """Ten items of one score, one of them right: it is in the first two in a fifth of the orders."""
+    path = tmp_path / "a.run"
+    path.write_text("".join(f"q Q0 d{i} {i} 1.0 a\n" for i in range(10)))
+    scores = rd.evaluate({"q": ["d3"]}, {"a": path}, ["Success@2", "RR@2"], ties="expected")
+    assert scores.values.ravel() == pytest.approx([2 / 10, (1 + 1 / 2) / 10])
+
+
+def test_closed_forms_by_hand():
+    """Three tied items, two of them right; the first right one is at 1 with chance 2/3, else at 2."""
+    run = {"q": {"a": 1.0, "b": 1.0, "x": 1.0}}
+    texts = ["RR", "Success@1", "P@1", "AP"]
+    scores = rd.evaluate({"q": ["a", "b"]}, {"s": run}, texts, ties="expected")
+    orders = [(1 / 1 + 2 / 2) / 2, (1 / 1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2]  # x at the end, in the middle, first
+    assert scores.values.ravel() == pytest.approx([2 / 3 + 1 / 3 / 2, 2 / 3, 2 / 3, sum(orders) / 3])
+    assert scores.remarks == ("s: 1 of 1 queries have tied items; their values are means over all orders",)
+
+
+@draws.quick
+@given(draws.references(), st.data())
+def test_without_ties_nothing_changes(reference, data):
+    items = data.draw(st.lists(st.sampled_from([*reference, *draws.STRANGERS]), unique=True, min_size=1))
+    runs = {"scores": {"q": {item: float(-i) for i, item in enumerate(items)}}, "list": {"q": items}}
+    plainly, expected = (rd.evaluate({"q": reference}, runs, AVERAGED, ties=ties) for ties in (None, "expected"))
+    np.testing.assert_allclose(expected.values, plainly.values, rtol=0, atol=1e-15)
+
+
+def test_scores_are_compared_in_double_precision():
+    run = {"q": {"d1": 50.39120101928711, "d2": 50.39120006561279}}  # one number in single precision
+    assert rd.evaluate({"q": ["d1"]}, {"a": run}, "RR", ties="expected").values.item() == 1.0
+
+
+def test_a_run_keeps_the_rule():
+    run = rd.Run.from_scores({"q": {"a": 1.0, "b": 1.0}}, ties="expected")
+    assert run["q"] == ["b", "a"]  # as shown: the higher id first
+    assert rd.evaluate({"q": ["a"]}, {"s": run}, "P@1").values.item() == 0.5
+    assert rd.evaluate({"q": ["a"]}, {"s": run}, "P@1", ties="ascending").values.item() == 1.0
+    with pytest.raises(MeasureError, match="ERR@5 has no mean"):
+        rd.evaluate({"q": ["a"]}, {"s": run}, "ERR@5")
+
+
+@pytest.mark.parametrize("name", [name for name, kind in REGISTRY.items() if not kind.averages_ties])
+def test_measures_without_a_closed_form_are_refused(name):
+    text = next(text for text in EVERY if rd.parse(text).name == name)
+    with pytest.raises(MeasureError, match=r"has no mean over all orders of ties here; ties='expected' is for .*RDQ"):
+        rd.evaluate({"q": ["d1"]}, {"a": "there is no such file"}, text, ties="expected")
+
+
+def test_a_repeated_item_is_refused():
+    rows = [{"query": "q", "item": item, "score": 1.0} for item in ("a", "b", "a")]
+    with draws.repeats_allowed(), pytest.raises(DataError, match="'q' returns 'a' twice with one score; keep one"):
+        rd.evaluate({"q": ["a"]}, {"s": rows}, "P@1", ties="expected")
+
+
+def test_what_is_of_one_order_is_refused():
+    for ask in (rd.losses, rd.report):
+        with pytest.raises(UsageError, match=r"is of one order, and ties='expected' has none"):
+            ask({"q": ["a"]}, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")
