@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -434,7 +436,12 @@ def test_nothing_that_was_saved_is_lost_when_killed(after, tmp_path):
     store.close()
 
 
-def test_the_command_serves_and_says_goodbye(tmp_path):
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize(
+    ("end", "status", "says"),
+    [(signal.SIGINT, 0, "rankdev: 3 answers are in j.sqlite\n"), (signal.SIGKILL, -signal.SIGKILL, "")],
+)
+def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
     items = written(tmp_path / "items.jsonl")
     code = "from rankdev.cli import main; main()"
     process = subprocess.Popen(
@@ -445,12 +452,15 @@ def test_the_command_serves_and_says_goodbye(tmp_path):
         cwd=tmp_path,
         env=os.environ,
     )
-    link = process.stdout.readline().split()[1]
-    assert link.startswith("http://127.0.0.1:")
-    process.send_signal(signal.SIGINT)
+    link = urlsplit(process.stdout.readline().split()[1])
+    ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
+    assert link.hostname == "127.0.0.1"
+    for _ in range(3):
+        assert ann.answer(ann.next())[1]["saved"]
+    process.send_signal(end)
     _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (0, "rankdev: 0 answers are in j.sqlite\n")
-    assert (tmp_path / "j.sqlite").exists()
+    assert (process.returncode, told) == (status, says)
+    assert len(rd.read_preferences(tmp_path / "j.sqlite")) == 3
 
 
 @pytest.mark.parametrize(
