@@ -346,7 +346,7 @@ def test_what_is_no_object_is_refused(body, server):
 
 def test_pages_run_no_script_but_their_own(server):
     client = Client(server)
-    for path in ("/", "/judge.js", "/judge.css", "/page.css"):
+    for path in ("/", "/judge.js", "/page.js", "/judge.css", "/page.css"):
         client.connection.request("GET", path)
         response = client.connection.getresponse()
         content = response.read().decode()

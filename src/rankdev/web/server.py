@@ -30,6 +30,7 @@ STATIC = {
     "/": ("rankdev.web.pages", "judge.html", "text/html"),
     "/judge.js": ("rankdev.web.pages", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.web.pages", "judge.css", "text/css"),
+    "/page.js": ("rankdev.reporting.pages", "page.js", "text/javascript"),
     "/page.css": ("rankdev.reporting.pages", "page.css", "text/css"),
 }
 EXPORTS = (*TABLES, ".txt")

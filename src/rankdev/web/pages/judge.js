@@ -6,7 +6,6 @@
 /** @typedef {{mine: number, all: number, queries: number, open: number, left: number}} Progress */
 
 const token = location.hash.slice(1);
-const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const state = {
   judge: localStorage.getItem("judge") ?? "",
   mode: "pairs",
@@ -15,14 +14,6 @@ const state = {
   /** @type {string[][]} */ tiers: [],
   busy: false,
 };
-
-/** @param {string} tag @param {Record<string, string>} [attributes] @param {...(Node|string)} children */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 /** Ask the server; an error is shown, and nothing is taken for saved. @param {string} path @param {object} [asked] */
 async function call(path, asked = {}) {
@@ -73,10 +64,10 @@ function picture(side) {
 
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
 function showSide(place, side, query) {
-  const parts = [element("h2", {}, marked(side.title ?? side.item, query.text))];
+  const parts = [element("h2", { dir: "auto" }, marked(side.title ?? side.item, query.text))];
   const image = picture(side);
   if (image) parts.push(image);
-  if (side.text) parts.push(element("p", { class: "text" }, marked(side.text, query.text)));
+  if (side.text) parts.push(element("p", { class: "text", dir: "auto" }, marked(side.text, query.text)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
   place.replaceChildren(...parts);
 }
