@@ -18,6 +18,8 @@ CALLS = {
     "refs preferences": ["judgments.csv", "--resamples", "2"],
     "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
+    "bounds": ["judged.jsonl", *SCORED[1:]],
+    "tune": [*SCORED, "--people", "few.csv", "--grid", "alpha=1,4", "--folds", "2", "--resamples", "20"],
     "weights": ["clicks.csv", "--resamples", "20"],
 }
 ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", "0.0000000000000001"]
@@ -39,6 +41,7 @@ def numeric_options():
 @pytest.mark.parametrize(("name", "option"), list(numeric_options()))
 def test_an_absurd_number_is_one_clear_line(rankdev, folder, name, option):
     (folder / "clicks.csv").write_text("item,position,clicked\n" + "a,1,1\na,2,0\nb,2,1\nb,1,1\n" * 9)
+    (folder / "few.csv").write_text("query,a,b,winner\nsauna,nearest,blended,a\nmuseums,nearest,blended,b\n")
     assert rankdev(*name.split(), *CALLS.get(name, SCORED)).status == 0
     for value in ABSURD:
         done = rankdev(*name.split(), *CALLS.get(name, SCORED), f"{option}={value}")
