@@ -145,6 +145,7 @@ def test_a_repeated_item_is_refused():
 
 
 def test_what_is_of_one_order_is_refused():
-    for ask in (rd.losses, rd.report):
+    references = rd.References.from_grades({"q": {"a": 1, "b": 0}})
+    for ask in (rd.losses, rd.report, rd.bounds):
         with pytest.raises(UsageError, match=r"is of one order, and ties='expected' has none"):
-            ask({"q": ["a"]}, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")
+            ask(references, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")

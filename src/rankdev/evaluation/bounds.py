@@ -20,7 +20,7 @@ from rankdev.evaluation.scoring import evaluate_all, named_systems
 from rankdev.formats import read_references, read_run
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.ordering import Order, Ties
+from rankdev.ordering import Order, Ties, check_one_order
 from rankdev.references.reference import Reference
 from rankdev.references.references import References, ReferencesLike
 from rankdev.results import Result
@@ -117,6 +117,8 @@ def bounds(
             " worthless={query: [item, …]} with lists, tiers or ranks"
         )
     loaded = _loaded(named_systems(runs), order, ties)
+    for run in loaded.values():
+        check_one_order(run.ordering.ties, "a bound")
     scores = evaluate_all(known, loaded, wanted, order=None, ties=None, empty="zero", progress=None)
     return _Work(known, loaded, tuple(wanted), scores).done()
 
