@@ -1,0 +1,32 @@
+"""Can 56 verdicts on image search choose RDQ's parameters? python -m benchmarks.preferences.tuning DATA/preferences"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.preferences.judges import image_judgments
+
+import rankdev as rd
+
+WINNERS = {"0": "sogou", "1": "tie", "2": "baidu"}
+
+
+def main(folder: Path) -> None:
+    """Print what tuning finds: references from pairwise judgments, pages as runs."""
+    references = rd.References.from_preferences(image_judgments(folder))
+    runs: dict[str, rd.Run] = {}
+    for engine in ("sogou", "baidu"):
+        pages = {query: [item for item in references[query] if item.startswith(engine)] for query in references}
+        placed = {
+            query: sorted(page, key=lambda item: int(item.rsplit("_", 1)[1][:-4])) for query, page in pages.items()
+        }
+        runs[engine] = rd.Run.from_lists(placed)
+    lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    said = [line.split("\t") for line in lines]
+    verdicts = [{"query": query, "a": "sogou", "b": "baidu", "winner": WINNERS[winner]} for query, winner in said]
+    print(rd.tune("RDQ@10", references, runs, verdicts))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) / "image-serp")
