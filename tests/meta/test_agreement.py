@@ -3,7 +3,9 @@ import pytest
 from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import agreement
+from rankdev.meta.kendall import tau_ap
 
 
 @pytest.fixture
@@ -83,3 +85,16 @@ def test_measures_with_gaps_are_compared_on_the_queries_that_both_have(make_scor
             assert found.tau[0, a, b] == pytest.approx(stats.kendalltau(one, other).statistic, nan_ok=True)
             assert found.r[0, a, b] == pytest.approx(np.corrcoef(one, other)[0, 1], nan_ok=True)
     assert np.isnan(found.tau[0, 1, 3])  # no query has both
+
+
+def test_tau_ap_and_intervals_over_queries():
+    rng = np.random.default_rng(4)
+    values = rng.normal(0, 1, (5, 60, 1)) + np.arange(5)[:, None, None] * 0.4 + rng.normal(0, 0.3, (5, 60, 2))
+    scores = Scores(tuple("abcde"), tuple(f"q{i}" for i in range(60)), ("P@1", "P@2"), values)
+    found = agreement(scores, intervals=100)
+    row = found.summary().row(0, named=True)
+    a, b = scores.means.T
+    assert row["tau_ap"] == pytest.approx((tau_ap(a, b) + tau_ap(b, a)) / 2)
+    assert row["low"] <= row["tau"] <= row["high"]
+    assert agreement(scores, intervals=100).summary().equals(found.summary())
+    assert agreement(scores).summary().columns == ["dataset", "a", "b", "tau", "r", "tau_ap"]

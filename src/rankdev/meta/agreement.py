@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_flag
+from rankdev.arguments import check_flag, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.meta.common_queries import as_scores, carried, pairs_of, panels
-from rankdev.meta.kendall import tau_b
+from rankdev.meta.kendall import tau_ap, tau_b
 from rankdev.results import Result
 
 
@@ -30,8 +31,12 @@ class Agreement(Result):
     r: Floats = field(repr=False)
     pooled: bool
     remarks: tuple[str, ...] = ()
+    tau_ap: Floats | None = field(default=None, repr=False)
+    tau_ends: Floats | None = field(default=None, repr=False)
+    intervals: int = 0
+    seed: int = 0
 
-    made_with = ("pooled",)
+    made_with = ("pooled", "intervals", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a data set and pair of measures: dataset, a, b, tau, r."""
@@ -48,14 +53,30 @@ class Agreement(Result):
         )
         return frame.fill_nan(None)
 
+    def summary(self) -> pl.DataFrame:
+        """The same with tau_ap, and with low and high of τ where there are intervals."""
+        upper = (slice(None), *np.triu_indices(len(self.measures), 1))
+        frame = self.to_polars()
+        if self.tau_ap is not None:
+            frame = frame.with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel()))
+        if self.tau_ends is not None:
+            low, high = (pl.Series(ends[upper].ravel()) for ends in self.tau_ends)
+            frame = frame.with_columns(low=low, high=high)
+        return frame.fill_nan(None)
+
 
 def agreement(
     scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
     pooled: bool = False,
+    intervals: int = 0,
+    seed: int = 0,
 ) -> Agreement:
     """Correlate measures over the systems' means, for each data set or for all their queries together.
+
+    Beside Kendall's τ-b and Pearson's r there is τ_ap, which weighs the top of the order more, as the mean of both
+    directions. ``intervals`` draws the queries again that often, for a 95% interval of τ.
 
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
     >>> scores = Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
@@ -74,9 +95,26 @@ def agreement(
             raise DataError(f"data set {name!r} has other measures than the first; name common ones in measures=")
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
-    found = [_correlations(part.select(measures=chosen)) for part in parts.values()]
-    tau, r = (np.stack(matrices) for matrices in zip(*found, strict=True))
-    return Agreement(tuple(parts), chosen, tau, r, pooled, tuple(_carried(parts)))
+    intervals, seed = check_whole("intervals", intervals, 0), check_seed(seed)
+    aligned = [part.select(measures=chosen) for part in parts.values()]
+    tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
+    ends = np.stack([_ends(part, intervals, seed) for part in aligned], axis=1) if intervals else None
+    return Agreement(tuple(parts), chosen, tau, r, pooled, tuple(_carried(parts)), ap, ends, intervals, seed)
+
+
+def _ends(scores: Scores, intervals: int, seed: int) -> Floats:
+    """Give the ends of τ's interval over queries that are drawn again."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    count = len(scores.queries)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)  # what is left out was said of the scores themselves
+        drawn = np.stack(
+            [_correlations(scores.select(queries=rng.integers(0, count, count)))[0] for _ in range(intervals)]
+        )
+    known = np.isfinite(drawn).any(axis=0)
+    ends = np.full((2, *known.shape), np.nan)
+    ends[:, known] = np.nanquantile(drawn[:, known], [0.025, 0.975], axis=0)
+    return ends
 
 
 def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
@@ -84,10 +122,10 @@ def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
         yield from (line if len(parts) == 1 else f"{name}: {line}" for line in carried(part))
 
 
-def _correlations(scores: Scores) -> tuple[Floats, Floats]:
-    """Give τ and r of every two measures, over the queries that both have; unknown where there are none."""
+def _correlations(scores: Scores) -> tuple[Floats, Floats, Floats]:
+    """Give τ, r and τ_ap of every two measures, over the queries that both have; unknown where there are none."""
     size = (len(scores.measures), len(scores.measures))
-    tau, r = np.full(size, np.nan), np.full(size, np.nan)
+    tau, r, ap = (np.full(size, np.nan) for _ in range(3))
     groups = panels(scores)
     for one in groups:
         for other in groups:
@@ -97,7 +135,8 @@ def _correlations(scores: Scores) -> tuple[Floats, Floats]:
                 block = np.ix_(one.places, other.places)
                 tau[block] = tau_b(a[:, None], b[None], tolerance=1e-12)
                 r[block] = _pearson(a, b)
-    return tau, r
+                ap[block] = (tau_ap(a[:, None], b[None], 1e-12) + tau_ap(b[None], a[:, None], 1e-12)) / 2
+    return tau, r, ap
 
 
 def _pearson(a: Floats, b: Floats) -> Floats:

@@ -179,8 +179,8 @@ def sensitivity_report(found: Sensitivity) -> Report:
 
 @reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
-    """Show τ and r of each pair of measures."""
-    frame = found.to_polars()
+    """Show τ, r and τ_ap of each pair of measures."""
+    frame = found.summary()
     if len(found.datasets) == 1:
         frame = frame.drop("dataset")
     return verdict(found, "agreement", [Table(frame, "Agreement between measures over system means", digits=3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 @judging_options
 @figure_option
 @click.option(
+    "--intervals", default=0, show_default=True, help="Draw the queries again so often, for intervals of tau."
+)
+@click.option(
     "--people",
     metavar="FILE",
     type=click.Path(),
@@ -37,9 +41,10 @@ def command(
     figure: str | None,
     by: str | None,
     people: str | None,
+    intervals: int,
     **source: Any,
 ) -> None:
-    """Give Kendall's τ and Pearson's r between measures over the systems' means.
+    """Give Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
 
     Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, say how often each measure
     prefers the list that people prefer.
@@ -49,7 +54,7 @@ def command(
 
     scores = load_scores(**source)
     if people is None:
-        judge: Callable[[Scores], Result] = agreement
+        judge: Callable[[Scores], Result] = partial(agreement, intervals=intervals, seed=seed)
     else:
         verdicts = read_named_table(people, "query, a, b, winner")
 
