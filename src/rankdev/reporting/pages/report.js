@@ -59,7 +59,8 @@ function sorter(text, on, down, sort, kind = "") {
     const heads = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("th button")]);
     heads.find((other) => other.textContent === text)?.focus(); // the table was made anew
   });
-  return element("th", { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : "none" }, button);
+  return element("th", { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : "none" }, button,
+    element("span", { class: "paper" }, ...broken(text))); // on paper a heading is repeated on every page, but a button is not
 }
 
 /** Where a pair stands among all pairs (0, 1), (0, 2) …, and whether it stands there the other way round. @param {number} a @param {number} b */
@@ -146,10 +147,11 @@ function showMatrix() {
   const small = order.length > 12;
   const table = byId("matrix");
   table.className = small ? "small" : "";
-  byId("pairs-hint").textContent =
-    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: told apart (${report.correction}-adjusted p ≤ ${report.level}).` +
-    (report.margin ? ` ≈: the same within ±${report.margin}.` : "") +
-    " Choose a pair with a click, or with the arrow keys and Enter.";
+  byId("pairs-hint").replaceChildren(
+    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: told apart (${report.correction}-adjusted p ≤ ${report.level}).`,
+    report.margin ? ` ≈: the same within ±${report.margin}.` : "",
+    element("span", { class: "screen" }, " Choose a pair with a click, or with the arrow keys and Enter."),
+  );
   const heads = [head("", "text"), ...order.map((/** @type {number} */ s, /** @type {number} */ i) => {
     const made = element("th", { scope: "col", title: visible(report.systems[s]) }, ...(small ? [String(i + 1)] : [named(report.systems[s], 14)]));
     if (small) made.setAttribute("aria-label", brief(report.systems[s]));
