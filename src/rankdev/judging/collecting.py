@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from rankdev.errors import DataError, UsageError, shown
 from rankdev.judging.answers import Answer, AnswerFile
 from rankdev.judging.pool import Pair, Pool
 from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule, Seeker
-from rankdev.judging.system_scores import SystemScores
+from rankdev.judging.system_scores import NEEDS_RUNS, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.results import Result
@@ -140,27 +140,16 @@ def collect(
     >>> dict(found.references["q"])
     {'a': 1, 'b': 2, 'c': 3}
     """
-    _check(judge, budget, goal, repeats)
+    _check(judge, budget, goal)
     seed = check_seed(seed)
     pool = Pool.of(items)
     rule = Rule(check_number("sure", sure, 0.5, 1), check_number("indifference", indifference, 0, 0.5))
-    seeker: Seeker
-    systems = None
-    if goal == "decide":
-        if measure is None:
-            raise UsageError("goal 'decide' needs runs={system: run} of two or more systems, and a measure")
-        systems = SystemScores.of(pool.items, runs, measure)
-        seeker = DecisionSeeker(pool, systems, rule.sure, repeats=repeats, seed=seed)
-    else:
-        if runs is not None or measure is not None:
-            raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
-        places = check_whole("top", top, 1) if goal == "top" else None
-        seeker = OrderSeeker(pool, Rule(rule.sure, rule.indifference, places), repeats=repeats, seed=seed)
+    seeker = seeker_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
     answers = AnswerFile(check_path(file), pool) if file is not None else None
     loop = _Loop(judge, pool, seeker, answers, seed)
 
     def result(stopped: str) -> Collected:
-        verdict = _verdict(seeker, systems)
+        verdict = _verdict(seeker)
         unsettled = tuple(seeker.unsettled())
         parts = (pool, tuple(loop.answers), stopped, goal, budget, repeats, rule.sure, seed, unsettled, verdict)
         return Collected(*parts, _remarks(pool, loop.answers))
@@ -181,6 +170,29 @@ def collect(
     finally:
         if answers is not None:
             answers.close()
+
+
+def seeker_for(
+    pool: Pool,
+    goal: str,
+    rule: Rule,
+    *,
+    top: int = 5,
+    runs: Any = None,
+    measure: str | Measure | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+) -> Seeker:
+    """Make what chooses the questions for a goal."""
+    repeats = check_whole("repeats", repeats, 1)
+    if goal == "decide":
+        if measure is None:
+            raise UsageError(NEEDS_RUNS)
+        return DecisionSeeker(pool, SystemScores.of(pool.items, runs, measure), rule.sure, repeats=repeats, seed=seed)
+    if runs is not None or measure is not None:
+        raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
+    places = check_whole("top", top, 1) if goal == "top" else None
+    return OrderSeeker(pool, replace(rule, top=places), repeats=repeats, seed=seed)
 
 
 class _NoAnswerError(Exception):
@@ -238,9 +250,10 @@ class _Loop:
         return f"{count:,} answers before are in {where}" if count else "nothing was answered before"
 
 
-def _verdict(seeker: Seeker, systems: SystemScores | None) -> Better | None:
-    if systems is None or not isinstance(seeker, DecisionSeeker):
+def _verdict(seeker: Seeker) -> Better | None:
+    if not isinstance(seeker, DecisionSeeker) or not isinstance(seeker.scores, SystemScores):
         return None
+    systems = seeker.scores
     found = seeker.verdict()
     names = systems.systems
     return Better(names[found.best], names[found.other], str(systems.measure), found.difference, found.probability)
@@ -259,10 +272,9 @@ def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
     return (f"{lost:,} of {len(judged.items):,} items were not compared with the others; references leave them out.",)
 
 
-def _check(judge: object, budget: int | None, goal: str, repeats: int) -> None:
+def _check(judge: object, budget: int | None, goal: str) -> None:
     if not callable(judge):
         raise UsageError(f"judge must be a function of a query and two items; got {shown(judge)}")
     check_choice("goal", goal, GOALS)
-    check_whole("repeats", repeats, 1)
     if budget is not None:
         check_whole("budget", budget, 1)

@@ -196,7 +196,7 @@ class DecisionSeeker:
     """Asks what tells most about which system is better."""
 
     def __init__(self, pool: Pool, scores: Scorer, sure: float, *, repeats: int, seed: int) -> None:
-        self.pool, self.sure, self.repeats = pool, sure, repeats
+        self.pool, self.scores, self.sure, self.repeats = pool, scores, sure, repeats
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 

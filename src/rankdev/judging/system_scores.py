@@ -16,6 +16,8 @@ from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.runs import Run
 
+NEEDS_RUNS = "goal 'decide' needs runs={system: run} of two or more systems, and a measure"
+
 
 @dataclass(frozen=True, eq=False)
 class SystemScores:
@@ -29,7 +31,7 @@ class SystemScores:
     def of(cls, items: Mapping[str, list[str]], runs: Any, measure: str | Measure) -> SystemScores:
         """Find in each run where the items of each query stand."""
         if not isinstance(runs, Mapping) or len(runs) < 2:
-            raise UsageError("goal 'decide' needs runs={system: run} of two or more systems, and a measure")
+            raise UsageError(NEEDS_RUNS)
         wanted = parse(measure) if isinstance(measure, str) else measure
         read = [read_run(run) if isinstance(run, str | Path) else Run.of(run) for run in runs.values()]
         for system, run in zip(runs, read, strict=True):

@@ -81,18 +81,13 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
-    from rankdev.arguments import check_whole
     from rankdev.cli.options import named_runs
-    from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule
-    from rankdev.judging.system_scores import SystemScores
+    from rankdev.judging.collecting import seeker_for
+    from rankdev.judging.seeking import Rule
 
-    repeats = check_whole("repeats", repeats, 1)
-    if goal != "decide":
-        if runs or measure:
-            raise UsageError("--run and --measure belong to --goal decide")
-        places = check_whole("top", top, 1) if goal == "top" else None
-        return OrderSeeker(pool, Rule(top=places), repeats=repeats, seed=0)
-    if len(runs) < 2 or measure is None:
+    if goal == "decide" and (len(runs) < 2 or measure is None):
         raise UsageError("--goal decide needs two or more --run and a --measure")
-    scores = SystemScores.of(pool.items, named_runs("", runs, ()), measure)
-    return DecisionSeeker(pool, scores, Rule().sure, repeats=repeats, seed=0)
+    if goal != "decide" and (runs or measure):
+        raise UsageError("--run and --measure belong to --goal decide")
+    named = named_runs("", runs, ()) if runs else None
+    return seeker_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
