@@ -13,12 +13,12 @@ import polars as pl
 
 from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import RankdevWarning, UsageError, shown
+from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.meta.order_posterior import Judged, draw_strengths, ranking_curve
 from rankdev.preferences.evidence import effective_wins
-from rankdev.preferences.strengths import Strengths
+from rankdev.preferences.strengths import METHODS, Strengths
 from rankdev.results import Result
 from rankdev.runs import Run, RunLike
 from rankdev.tabular import check_mapping
@@ -123,8 +123,9 @@ def evaluate_with_doubt(
     from rankdev.preferences import tiers_from_preferences
 
     check_choice("target", target, get_args(Target))
+    check_choice("method", method, METHODS)
     if target == "order" and method != "bradley-terry":
-        raise UsageError(f"the true order is estimated by bradley-terry, not {shown(method)}; say target='tiers'")
+        raise UsageError(f"the true order is estimated by bradley-terry, not {method}; say target='tiers'")
     confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     score = evaluate or _evaluate
