@@ -15,6 +15,7 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 ROOT = Path(__file__).parent
 OPTIONAL = {  # modules that cannot be imported without a library, which may not be here
     "src/rankdev/meta/flips/torch_engine.py": "torch",
+    "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
 }
 collect_ignore = [module for module, library in OPTIONAL.items() if not find_spec(library)]

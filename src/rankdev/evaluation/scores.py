@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -189,6 +190,22 @@ class Scores(Result):
 
         columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
         return pl.DataFrame({"system": list(self.systems), **columns}).fill_nan(None)
+
+    def to_metrics(self) -> dict[str, float]:
+        """Give the means as a flat dict, as ``mlflow.log_metrics`` and ``wandb.log`` take it.
+
+        Characters that MLflow refuses in a name become ``_``; means that are not available are left out.
+
+        >>> Scores(("bm25",), ("q",), ("RDQ(alpha=4)@5", "AP@5"), np.array([[[0.5, 1.0]]])).to_metrics()
+        {'bm25/RDQ_alpha_4_5': 0.5, 'bm25/AP_5': 1.0}
+        """
+        names = [f"{system}/{measure}" for system in self.systems for measure in self.measures]
+        plain = [re.sub(r"[^\w./: -]+", "_", name, flags=re.ASCII) for name in names]
+        if len(set(plain)) < len(plain):
+            twice = next(name for i, name in enumerate(plain) if name in plain[:i])
+            raise UsageError(f"two means would both be called {twice!r}; select() one of them, or rename the systems")
+        means = zip(plain, self.means.ravel().tolist(), strict=True)
+        return {name: mean for name, mean in means if not np.isnan(mean)}
 
     def summary(self) -> pl.DataFrame:
         """Sum up as :meth:`mean` does."""

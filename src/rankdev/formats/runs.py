@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_kind, check_whole
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries
 from rankdev.formats.streams import PathLike, Source, plain_suffix
@@ -39,12 +41,31 @@ def read_run(
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
+    A folder of Parquet files, such as Spark and DuckDB write it, is one run.
+
     ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
     whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
     """
     ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
+    if os.path.isdir(path):  # False, not an error, for names that no file can have
+        return _run_of(str(path), _folder_batches(Path(path)), ordering, depth)
     with Source(path, progress) as source:
         return run_from_source(source, ordering, depth)
+
+
+def _folder_batches(folder: Path) -> Iterator[Table]:
+    """Give the tables of a folder's Parquet files, in the order of their names; some may be empty, not all."""
+    files = sorted(folder.rglob("*.parquet"))
+    if not files:
+        raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files")
+    empty = True
+    for file in files:
+        with Source(file) as source:
+            for table in table_batches(source, "parquet", _COLUMNS, may_be_empty=True):
+                yield table
+                empty = False
+    if empty:
+        raise FileFormatError(folder, "the tables have no rows")
 
 
 def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:

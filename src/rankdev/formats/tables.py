@@ -34,7 +34,9 @@ def parse_table(name: str, content: bytes, kind: Kind) -> Table:
     return table
 
 
-def table_batches(source: Source, kind: Kind, columns: Collection[str]) -> Iterator[Table]:
+def table_batches(
+    source: Source, kind: Kind, columns: Collection[str], *, may_be_empty: bool = False
+) -> Iterator[Table]:
     """Give a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
     if kind == "parquet":
         parts = _parquet_parts(source.name, source.read(), columns)
@@ -45,7 +47,7 @@ def table_batches(source: Source, kind: Kind, columns: Collection[str]) -> Itera
         if not frame.is_empty():
             yield Table(source.name, known_names(frame), line_of)
             empty = False
-    if empty:
+    if empty and not may_be_empty:
         raise FileFormatError(source.name, "the table has no rows")
 
 

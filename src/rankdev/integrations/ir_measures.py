@@ -1,0 +1,132 @@
+"""ir_measures: after this import, its functions, its command and PyTerrier's Experiment compute our measures too.
+
+>>> from rankdev.integrations.ir_measures import RDQ
+>>> import ir_measures
+>>> ir_measures.calc_aggregate([RDQ(alpha=4) @ 5], {"q": {"d1": 2, "d2": 1}}, {"q": {"d1": 7.0, "d2": 3.0}})
+{RDQ(alpha=4)@5: 1.0}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rankdev.errors import MeasureError, MissingExtraError
+from rankdev.evaluation.scoring import evaluate
+from rankdev.measures import REGISTRY, parse
+from rankdev.references.references import References
+
+try:
+    import ir_measures
+except ImportError:
+    raise MissingExtraError("ir_measures", "ir-measures", "our measures in ir_measures") from None
+
+
+class MeanOfAvailable(ir_measures.measures.MeanAgg):  # type: ignore[misc]
+    """The mean over the queries for which a measure is available."""
+
+    def add(self, value: float) -> None:
+        """Add a value, unless it is not available."""
+        if not math.isnan(value):
+            super().add(value)
+
+
+class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
+    """One of our measures, with parameters as ir_measures keeps them."""
+
+    @property
+    def text(self) -> str:
+        """The same measure in our text."""
+        values = {name: value for name, value in self.params.items() if name not in ("cutoff", "normalize")}
+        listed = ",".join(f"{name}={_written(value)}" for name, value in values.items())
+        cutoff = f"@{self.params['cutoff']}" if "cutoff" in self.params else ""
+        return str(parse(f"{self.NAME}({listed}){cutoff}"))
+
+    @property
+    def is_ours(self) -> bool:
+        """Tell our Compat, which has a depth or a cutoff, from theirs, which has none."""
+        return self.NAME != "Compat" or not {"cutoff", "depth"}.isdisjoint(self.params)
+
+    def validate_params(self) -> None:
+        """Refuse wrong parameters in our words, with the kind of error that ir_measures expects."""
+        try:
+            _ = self.is_ours and self.text
+        except MeasureError as error:
+            raise ValueError(str(error)) from None
+
+    def aggregator(self) -> Any:
+        """Take the mean where the measure is available."""
+        return MeanOfAvailable()
+
+
+def _written(value: Any) -> str:
+    return f"[{','.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
+
+
+def _made(name: str) -> OurMeasure:
+    """Declare a measure as ir_measures wants it: an instance of a class of its own."""
+    kind = REGISTRY[name]
+    defaults = {"cutoff": None, **{entry.name: entry.default for entry in kind.parameters()}}
+    known = {key: ir_measures.ParamInfo(default=default) for key, default in defaults.items()}
+    if name == "Compat":
+        known["normalize"] = ir_measures.ParamInfo(default=True)  # a parameter of theirs
+    about = {"__doc__": kind.__doc__, "__name__": name, "NAME": name, "PRETTY_NAME": name, "SHORT_DESC": kind.summary}
+    made: OurMeasure = type(name, (OurMeasure,), {**about, "SUPPORTED_PARAMS": known})()
+    return made
+
+
+class Rankdev(ir_measures.Provider):  # type: ignore[misc]
+    """Computes our measures for ir_measures; a tier travels as a grade, the better the higher."""
+
+    NAME = "rankdev"
+
+    def supports(self, measure: Any) -> bool:
+        """Tell our measures from others."""
+        if not isinstance(measure, OurMeasure) or not measure.is_ours:
+            return False
+        measure.validate_params()
+        return True
+
+    def _evaluator(self, measures: Any, qrels: Any) -> Any:
+        return _Evaluator(list(measures), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
+
+
+class _Evaluator(ir_measures.Evaluator):  # type: ignore[misc]
+    def __init__(self, measures: list[Any], qrels: dict[str, dict[str, int]]) -> None:
+        super().__init__(measures, set(qrels))
+        self.references = References.from_grades(qrels)
+
+    def _iter_calc(self, run: Any) -> Iterator[Any]:
+        run = ir_measures.util.RunConverter(run).as_dict_of_dict()
+        if not any(query in self.qrel_qids for query in run):
+            return  # ir_measures fills in what is missing
+        texts = [measure.text for measure in self.measures]
+        scores = evaluate(self.references, {"run": run}, texts)
+        answered = set(run)
+        for measure, text in zip(self.measures, texts, strict=True):
+            for query, value in zip(scores.queries, scores.of(text)[0].tolist(), strict=True):
+                if query in answered or math.isnan(value):
+                    yield ir_measures.Metric(query_id=query, measure=measure, value=value)
+
+
+def _install() -> dict[str, OurMeasure]:
+    """Make the measures known that ir_measures lacks, and our Compat beside its own; our provider comes first.
+
+    Where it has a measure of the same name, it keeps it: the same text is the same number there and here.
+    """
+    known = ir_measures.measures.registry
+    made = {name: _made(name) for name in REGISTRY if name not in known or name == "Compat"}
+    known.update(made)
+    provider = ir_measures.providers.register(Rankdev())
+    ir_measures.DefaultPipeline.providers.insert(0, provider)
+    return made
+
+
+MEASURES = _install()
+RDQ, Compat, Tau, Rho = (MEASURES[name] for name in ("RDQ", "Compat", "Tau", "Rho"))
+
+if __name__ == "__main__":
+    from ir_measures.__main__ import main_cli
+
+    main_cli()

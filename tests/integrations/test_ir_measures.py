@@ -1,0 +1,80 @@
+"""ir_measures and PyTerrier compute our measures, and they are our numbers."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from tests.common import draws
+
+ir_measures = pytest.importorskip("ir_measures")
+from rankdev.integrations.ir_measures import RDQ, Compat, Tau  # noqa: E402
+
+QRELS = {"q1": {"d1": 3, "d2": 2, "d3": 2, "d4": 0}, "q2": {"d1": 1}, "q3": {"d9": 1}}
+RUN = {"q1": {"d3": 9.0, "d1": 9.0, "x": 4.0}, "q2": {"y": 2.0, "d1": 1.0}, "other": {"d1": 1.0}}
+PAIRS = [
+    (RDQ @ 5, "RDQ@5"),
+    (RDQ(alpha=4) @ 5, "RDQ(alpha=4)@5"),
+    (RDQ(penalty="m1") @ 2, "RDQ(penalty=m1)@2"),
+    (RDQ(weights="carousel") @ 5, "RDQ(weights=carousel)@5"),
+    (RDQ(weights=[1, 0.5], tail=0.1) @ 10, "RDQ(weights=[1,0.5],tail=0.1)@10"),
+    (Compat(p=0.8) @ 5, "Compat(p=0.8)@5"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "text"), PAIRS)
+def test_values_are_ours_for_every_query(theirs, text):
+    ours = rd.evaluate(rd.References.from_grades(QRELS), {"a": RUN}, text)
+    got = {entry.query_id: entry.value for entry in ir_measures.iter_calc([theirs], QRELS, RUN)}
+    assert got == dict(zip(ours.queries, ours.values[0, :, 0].tolist(), strict=True))
+    assert ir_measures.calc_aggregate([theirs], QRELS, RUN)[theirs] == pytest.approx(ours.means.item())
+
+
+@draws.quick
+@given(draws.references(), st.data())
+def test_tiers_travel_as_grades(reference, data):
+    items = data.draw(st.lists(st.sampled_from([*reference, *draws.STRANGERS]), min_size=1, unique=True))
+    run = {item: float(-i) for i, item in enumerate(items)}
+    grades = {item: len(reference) + 1 - rank for item, rank in reference.items()}
+    got = ir_measures.calc_aggregate([RDQ @ 5], {"q": grades}, {"q": run})
+    assert got[RDQ @ 5] == pytest.approx(rd.rdq(reference, items, k=5), abs=1e-15)
+
+
+@pytest.mark.parametrize("text", ["RDQ@5", "RDQ(alpha=4)@5", "RDQ(weights='carousel')@5", "Compat(p=0.9)@10", "Tau@5"])
+def test_its_text_is_read(text):
+    measure = ir_measures.parse_measure(text)
+    assert ir_measures.parse_measure(str(measure)) == measure
+    assert measure.text == str(rd.parse(text))
+
+
+def test_its_own_measures_stay_its_own():
+    bare = ir_measures.parse_measure("Compat(p=0.9)")
+    assert (
+        ir_measures.calc_aggregate([bare], QRELS, RUN)[bare]
+        == ir_measures.compat.calc_aggregate([bare], QRELS, RUN)[bare]
+    )
+    both = ir_measures.calc_aggregate([RDQ @ 5, ir_measures.nDCG @ 5], QRELS, RUN)
+    assert set(both) == {RDQ @ 5, ir_measures.nDCG @ 5}
+
+
+def test_what_is_not_available_is_no_zero():
+    """Only q2's items are those of its reference, and one item has no order."""
+    qrels, run = {"q": {"a": 2, "b": 1}, "other": {"c": 1}}, {"q": {"a": 2.0, "b": 1.0}, "other": {"x": 1.0}}
+    assert ir_measures.calc_aggregate([Tau @ 5], qrels, run)[Tau @ 5] == 1.0
+
+
+def test_wrong_parameters_are_refused_in_our_words():
+    with pytest.raises(ValueError, match=r"RDQ: alpha is -1\.0; expected a number above 0"):
+        ir_measures.calc_aggregate([RDQ(alpha=-1) @ 5], QRELS, RUN)
+
+
+def test_its_command_knows_them(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 d1 2\nq1 0 d2 1\n")
+    (tmp_path / "run").write_text("q1 Q0 d2 1 2.0 t\nq1 Q0 d1 2 1.0 t\n")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    command = [sys.executable, "-m", "rankdev.integrations.ir_measures", *files, "RDQ@5", "nDCG@5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert dict(line.split("\t") for line in done.stdout.splitlines())["RDQ@5"] == "0.5255"
