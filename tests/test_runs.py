@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankdev as rd
 from rankdev import DataError, RankdevWarning, Run, UsageError
 from rankdev.ordering import Order, Ordering, Ties
 from rankdev.runs import RunBuilder
@@ -253,3 +254,19 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         Ordering(**options)
     assert str(caught.value) == message
+
+
+def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
+    """Rows past the depth that are tied with the last one within it are kept up to a limit, best first by the rule."""
+    monkeypatch.setattr("rankdev.runs.LONGEST_TIE", 5)
+    monkeypatch.setattr("rankdev.evaluation.matching.LONGEST_TIE", 5)
+    builder = RunBuilder(Ordering(), depth=2)
+    names = [f"d{i:03}" for i in range(100)]
+    for part in (names[:50], names[50:]):
+        builder.add(pl.Series(["q"] * len(part)), pl.Series(part), np.ones(len(part)))
+    run = builder.finish()
+    assert len(run.item_ids) == 7
+    assert run["q"][:2] == ["d099", "d098"]  # higher ids first, over all batches
+    references = rd.References.from_lists({"q": ["d000"]})  # the only right item is among those not kept
+    coverage = rd.evaluate(references, {"s": run}, ["P@2"]).coverage[0]
+    assert coverage.tied == 1

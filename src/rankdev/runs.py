@@ -209,6 +209,9 @@ class Top:
     lengths: Ints
 
 
+LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
+
+
 class RunBuilder:
     """Collects a run batch by batch, keeping only the positions that can matter.
 
@@ -317,7 +320,10 @@ class RunBuilder:
         self._compact_at = max(self._compact_at, 2 * self._rows)
 
     def _cut(self, groups: Groups, frame: pl.DataFrame, depth: int) -> pl.DataFrame:
-        """Keep the first ``depth`` positions of each query, and what is tied with the last of them."""
+        """Keep the first ``depth`` positions of each query, and what is tied with the last of them.
+
+        Of a very long tie only the first are kept: they are enough to know that it decides.
+        """
         rows = self._order(groups, frame)
         offsets = groups.offsets
         begins, counts = offsets[:-1], np.diff(offsets)
@@ -331,7 +337,8 @@ class RunBuilder:
             longer, last = longer[tied], last[tied]
             steps = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1)  # where equal keys end
             until = steps[np.searchsorted(steps, last)] + 1
-            kept[longer] = np.minimum(until - begins[longer], counts[longer])
+            most = np.inf if self._ordering.leaves_ties_open else depth + LONGEST_TIE
+            kept[longer] = np.minimum(np.minimum(until - begins[longer], counts[longer]), most)
         ends = np.cumsum(kept)
         at = np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
         return frame[at if rows is None else rows[at]]

@@ -22,7 +22,15 @@ def commands(command=cli, context=None):
 
 
 COMMANDS = {" ".join(words): (command, context) for words, command, context in commands()}
-ELSEWHERE = {"study poi", "study trec-dl", "refs grades", "judge"}  # minutes, the network, other files or a server
+ELSEWHERE = {
+    "study poi",
+    "study map",
+    "study trec-dl",
+    "refs grades",
+    "judge",
+    "rectify",
+    "bounds",
+}  # minutes, the network, other files or a server
 
 
 def example(name):

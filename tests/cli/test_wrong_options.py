@@ -25,10 +25,12 @@ CALLS = {
 ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", "0.0000000000000001"]
 
 
+# what is long, needs two collections, or serves until it is stopped
+ELSEWHERE = {"study", "rectify", "judge"}
+
+
 def numeric_options():
-    for name in sorted(
-        COMMANDS.keys() - {"study", "rectify"}
-    ):  # one takes a seed only, and long; the other needs two collections
+    for name in sorted(COMMANDS.keys() - ELSEWHERE):
         command = cli.get_command(None, name)
         parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
         for part, one in parts:

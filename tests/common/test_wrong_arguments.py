@@ -53,6 +53,7 @@ CALLS = {
     "read_run": (("run.csv",), {}),
     "read_scores": (("scores.csv",), {}),
     "rectify": ((MANY.select(queries=slice(0, 12)), MANY), {}),
+    "report": ((REFERENCES, RUNS, ["RDQ@5"]), {}),
     "score": ((["a", "b"], ["a"], "RDQ@5"), {}),
     "sensitivity": ((REFERENCES, RUNS), {"n": 2, "subsamples": 2, "permutations": 9, "grid": {"alpha": [1]}}),
     "significance": ((SCORES,), {"permutations": 99}),
@@ -64,6 +65,7 @@ CALLS = {
     "tune": (("RDQ@5", REFERENCES, RUNS, SAID), {"grid": {"alpha": [1, 2]}, "folds": 2, "resamples": 20}),
     "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),
+    "write_preferences": ((TIED, "judged.csv"), {}),
     "write_references": ((REFERENCES, "refs.jsonl"), {}),
     "write_run": ((rd.Run.from_lists(RUNS["x"]), "x.run"), {}),
 }

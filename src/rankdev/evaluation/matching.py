@@ -16,7 +16,7 @@ from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.measures.match import Ideals, Match
 from rankdev.measures.tied import Shared, TiedMatch
 from rankdev.references.references import References
-from rankdev.runs import Run
+from rankdev.runs import LONGEST_TIE, Run
 
 BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 Keys = npt.NDArray[np.uint64]
@@ -231,13 +231,14 @@ class Matcher:
         return joined["place"].fill_null(-1).to_numpy()
 
     def _tied_queries(self, query: Ints, place: Ints, ties: Ints) -> int:
-        """Count the queries in which items of different rank share a score."""
+        """Count the queries in which items of different rank share a score, or too many items to keep them all."""
         if (ties[1:] != ties[:-1]).all():
             return 0
         ranks = np.append(self.references.ranks, 0)  # the last stands for what has no rank
         rank = ranks[np.where((place >= 0) & (place < len(ranks)), place, -1)]
         begins = np.flatnonzero(np.diff(ties, prepend=-1))
         mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
+        mixed |= np.diff(begins, append=len(ties)) >= LONGEST_TIE
         return len(np.unique(query[begins][mixed]))
 
 

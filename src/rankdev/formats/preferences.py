@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from rankdev.arguments import check_kind
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.judgment_database import as_judgments, is_database, read_answers
 from rankdev.formats.parts import Table
@@ -58,6 +59,7 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
 
     Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
     """
+    check_kind("preferences", preferences, Preferences, "make them with Preferences.from_rows or read_preferences")
     content = encode_preferences(preferences, path)
     with writing(path) as stream:
         stream.write(content)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev import __version__
-from rankdev.arguments import check_whole
+from rankdev.arguments import check_kind, check_whole
 from rankdev.arrays import Ints
 from rankdev.errors import printable
 from rankdev.evaluation.lists import WHY, Lists
@@ -82,6 +82,8 @@ def report(
     True
     """
     seed = check_whole("seed", seed, 0)
+    if power is not None:
+        check_kind("power", power, Power, "it is what rankdev.power gives")
     found = compare(
         references,
         runs,
