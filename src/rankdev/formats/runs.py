@@ -47,7 +47,7 @@ def read_run(
     whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
     """
     ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
-    if os.path.isdir(path):  # False, not an error, for names that no file can have
+    if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
         return _run_of(str(path), _folder_batches(Path(path)), ordering, depth)
     with Source(path, progress) as source:
         return run_from_source(source, ordering, depth)

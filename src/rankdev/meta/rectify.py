@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from rankdev.arguments import check_number
@@ -21,9 +22,6 @@ from rankdev.evaluation.scores import Scores
 from rankdev.meta.across_collections import alike
 from rankdev.meta.families import wanted_pairs
 from rankdev.results import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FEWEST = 10  # queries that both judged
 
@@ -46,8 +44,6 @@ class Rectified(Result):
         ``people``, with its interval, is what the people's queries say alone, ``model`` what all the model's say alone;
         ``trust`` is the weight of the model (λ), 0 where it tells nothing about people, 1 where it is as good as they.
         """
-        import polars as pl
-
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
@@ -55,8 +51,6 @@ class Rectified(Result):
 
         ``narrower`` is the width of the interval as a share of that of people alone.
         """
-        import polars as pl
-
         width = (pl.col("high") - pl.col("low")) / (pl.col("people_high") - pl.col("people_low"))
         kept = self.to_polars().filter(pl.col("b").is_null())
         return kept.select(

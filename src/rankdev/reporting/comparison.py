@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from rankdev.ordering import Order, Ties, check_one_order
 from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
+from rankdev.tabular import check_mapping
 
 MOST_SYSTEMS = 150  # whose pairs a page can show
 MOST_LISTS = 2_000_000  # systems × queries that are compared for one page
@@ -155,7 +156,7 @@ def compare(
         significance(scores, seed=seed) if several else None,
         equivalence(scores, margin=margin) if several and margin is not None else None,
         agreement(scores) if several and len(wanted) > 1 else None,
-        _segments(scores, segments or {}),
+        _segments(scores, _named_queries(segments)),
     )
 
 
@@ -186,6 +187,15 @@ def _shown(scores: Scores, positions: int, seed: int) -> Ints:
     if queries <= room:
         return np.arange(queries)
     return np.sort(np.random.default_rng(seed).choice(queries, room, replace=False))
+
+
+def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
+    """Refuse segments that are not lists of queries by name."""
+    known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
+    for name, queries in known.items():
+        if not isinstance(name, str) or isinstance(queries, str) or not isinstance(queries, Collection):
+            raise UsageError(f"segment {shown(name)} must be a list of queries; got {shown(queries)}")
+    return known
 
 
 def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:
