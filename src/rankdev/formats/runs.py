@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_kind, check_whole
+from rankdev.arguments import check_kind, check_path, check_whole
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries

@@ -193,7 +193,8 @@ def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
     """Refuse segments that are not lists of queries by name."""
     known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
     for name, queries in known.items():
-        if not isinstance(name, str) or isinstance(queries, str) or not isinstance(queries, Collection):
+        listed = isinstance(queries, Collection) and not isinstance(queries, str)
+        if not isinstance(name, str) or not listed or not all(isinstance(query, str) for query in queries):
             raise UsageError(f"segment {shown(name)} must be a list of queries; got {shown(queries)}")
     return known
 
