@@ -136,6 +136,18 @@ def test_a_query_may_have_far_more_rows_than_a_batch(session):
     assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
 
 
+def test_queries_may_lie_scattered_over_many_batches(session):
+    """Enough rows for several pieces, so that a query whose rows were not brought together would be scored twice."""
+    score = "cast(id * 7 % 1009 as double) score"
+    columns = ("'s' system", "cast(id % 97 as string) query", "cast(id as string) item", score)
+    references = of_ranks([(str(q), str(q + 97 * i), i + 1) for q in range(97) for i in range(50)])
+    scores = rankdev_spark.evaluate(made(session, references), session.range(300_000).selectExpr(*columns), MEASURES)
+    ids = pl.Series(range(300_000))
+    run = pl.DataFrame({"query": ids % 97, "item": ids, "score": (ids * 7 % 1009).cast(pl.Float64)})
+    expected = rd.evaluate(references, {"s": run}, MEASURES).to_polars()
+    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
+
+
 @pytest.mark.parametrize(
     ("references", "runs", "message"),
     [

@@ -128,7 +128,7 @@ def _by_query(references: Any, runs: Any, work: Callable[[pl.DataFrame], pl.Data
     together = right.withColumn("is_run", functions.lit(False)).unionByName(
         returned.withColumn("is_run", functions.lit(True)), allowMissingColumns=True
     )
-    return together.repartition("query").sortWithinPartitions("query").mapInArrow(partial(_apply, work=work), schema)
+    return together.repartition("query").mapInArrow(partial(_apply, work=work), schema)
 
 
 def _fields(frame: Any, what: str) -> dict[str, str]:
@@ -153,9 +153,15 @@ def _columns(frame: Any, what: str, names: Iterable[str]) -> Any:
 
 
 def _apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], pl.DataFrame]) -> Iterator[Any]:
-    """Run on a worker: sorted rows in, rows of the result out."""
-    for frame in _whole_queries(pl.DataFrame(batch) for batch in batches):
-        yield from _batches(work(frame))
+    """Run on a worker: the rows of a partition in, rows of the result out.
+
+    Sorted here, not by Spark: an engine may leave out a sort that nothing after it asks for, and Sail does.
+    """
+    frames = [pl.DataFrame(batch) for batch in batches]
+    if frames:
+        rows = pl.concat(frames).sort("query", maintain_order=True)
+        for frame in _whole_queries(rows.iter_slices(ROWS // 4)):
+            yield from _batches(work(frame))
 
 
 def _batches(frame: pl.DataFrame) -> list[Any]:
@@ -166,7 +172,7 @@ def _batches(frame: pl.DataFrame) -> list[Any]:
 
 
 def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Cut a stream that is sorted by query into pieces of about ROWS rows, between queries only."""
+    """Cut frames that are sorted by query into pieces of about ROWS rows, between queries only."""
     waiting: list[pl.DataFrame] = []
     for frame in frames:
         if frame.is_empty():
