@@ -27,7 +27,7 @@ test-extras: setup
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
 test-spark: setup
 	$(PYTHON) -m venv build/spark
-	build/spark/bin/python -m pip install --quiet --disable-pip-version-check "pyspark>=4" pytest hypothesis sybil pyarrow -e .
+	build/spark/bin/python -m pip install --quiet --disable-pip-version-check "pyspark>=4" pandas pyarrow pytest hypothesis sybil -e .
 	PYSPARK_PYTHON=$(CURDIR)/build/spark/bin/python build/spark/bin/python -m pytest tests/integrations/test_spark.py
 
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
