@@ -75,7 +75,7 @@ WRONG = [
     *([], ["x"], [1], [None], [[]], [{}], (), {}, {"x": 1}, {1: 2}, {"x": None}, {"q1": "a"}, {"q1": {"a": "x"}}),
     *([10**30], [float("nan")], {None: []}, {"q": [["a"], ["a"]]}, int, pl.DataFrame(), pl.DataFrame({"query": [1]})),
 ]
-OURS = {"progress", "engine", "evaluate"}  # what is called, and what is chosen by the machine
+OURS = {"progress", "engine", "evaluate", "texts"}  # what is called, and what is chosen by the machine
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -31,6 +31,7 @@ from rankdev.reporting.comparison_words import facts, next_steps, remarks, title
 from rankdev.reporting.packing import packed
 from rankdev.reporting.pages import self_contained
 from rankdev.runs import RunLike
+from rankdev.tabular import check_mapping
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
 SHOWN = 4  # decimals that a page shows
@@ -82,6 +83,8 @@ def report(
     True
     """
     seed = check_whole("seed", seed, 0)
+    queries = _texts(queries, "queries")
+    texts = texts if callable(texts) else _texts(texts, "texts")
     if power is not None:
         check_kind("power", power, Power, "it is what rankdev.power gives")
     found = compare(
@@ -97,19 +100,13 @@ def report(
         progress=progress,
     )
     pools, local = _pools(found)
-    known = (
-        {}
-        if public or texts is None
-        else texts({item for pool in pools for item in pool})
-        if callable(texts)
-        else texts
-    )
+    known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
     header = {
         **_words(found),
         "systems": found.scores.systems,
         "measures": found.scores.measures,
         "queries": [found.scores.queries[i] for i in found.shown],
-        "query_texts": _cut(queries or {}, (found.scores.queries[i] for i in found.shown)),
+        "query_texts": _cut(queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
         "orders": [[found.scores.systems.index(name) for name in order] for order in found.orders],
@@ -165,9 +162,13 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     ]
 
 
+def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:
+    return {} if texts is None else check_mapping(texts, what, "{id: text}")
+
+
 def _cut(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
     """Keep the beginnings of the texts that are wanted."""
-    kept = {name: texts[name] for name in wanted if name in texts}
+    kept = {name: str(texts[name]) for name in wanted if name in texts}
     return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
 
 
