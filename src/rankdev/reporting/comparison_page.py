@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev import __version__
-from rankdev.arguments import check_kind, check_whole
+from rankdev.arguments import check_flag, check_kind, check_seed
 from rankdev.arrays import Ints
 from rankdev.errors import printable
 from rankdev.evaluation.lists import WHY, Lists
@@ -82,7 +82,9 @@ def report(
     >>> page.html.startswith("<!doctype html>")
     True
     """
-    seed = check_whole("seed", seed, 0)
+    seed = check_seed(seed)
+    check_flag("public", public)
+    check_kind("command", command, str, "it is the call that made the page")
     queries = _texts(queries, "queries")
     texts = texts if callable(texts) else _texts(texts, "texts")
     if power is not None:
