@@ -21,6 +21,8 @@ OPTIONAL = {  # modules that cannot be imported without a library, which may not
 collect_ignore = [module for module, library in OPTIONAL.items() if not find_spec(library)]
 collect_ignore_glob = ["docs/*/*.py"]
 HOME = Path.cwd()
+if not hasattr(sys.modules["__main__"], "__file__"):  # in a worker of xdist; PySpark would think that its doctests run
+    sys.modules["__main__"].__file__ = __file__
 
 
 def run_console(example: Example) -> str | None:

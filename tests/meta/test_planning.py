@@ -163,7 +163,7 @@ def test_wrong_calls_are_refused(pilot, make_scores):
         plan(make_scores(np.eye(2)), "s0", "s1", "m0")
     with pytest.raises(UsageError, match="unknown system"):
         plan(pilot, "s0", "s9", "m0")
-    with pytest.raises(UsageError, match="difference must be a number above 0"):
+    with pytest.raises(UsageError, match="difference must be a number between 0 and"):
         plan(pilot, "s0", "s1", "m0", difference=-1)
     with pytest.raises(UsageError, match="power must be"):
         plan(pilot, "s0", "s1", "m0", power=1.0)

@@ -76,6 +76,7 @@ def equivalence(
     ``low`` and ``high`` are the ends of the interval that decided, of the 1 − α one where nothing is decided.
     Bonferroni's correction divides α by the number of pairs of a measure. The margin must be chosen before looking.
 
+    >>> from rankdev.evaluation.scores import Scores
     >>> rng = np.random.default_rng(0)
     >>> values = rng.normal(0.5, 0.05, (1, 50, 1)) + rng.normal(0, 0.02, (2, 50, 1))
     >>> scores = Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)

@@ -108,6 +108,7 @@ def stability(
     queries shares queries with every subsample, so that even equal systems seem stable as n grows: ``split`` compares
     two subsamples that share none. ``intervals`` resamples the pool that often.
 
+    >>> from rankdev.evaluation.scores import Scores
     >>> rng = np.random.default_rng(1)
     >>> values = rng.random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
     >>> scores = Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
