@@ -8,8 +8,10 @@ A module that knows how a result looks says so by the result's class, and is fou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, singledispatch
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
@@ -36,7 +38,7 @@ def _figure(result: Result, **options: Any) -> Figure:
 
 def report_of(result: Result, **options: Any) -> Report:
     """Give what a person reads about a result; ``options`` are those of its report."""
-    _load()
+    _load_for(result, _report.dispatch)
     return _report(result, **options)
 
 
@@ -52,13 +54,23 @@ def html_of(result: Result) -> str:
 
 def figure_of(result: Result, **options: Any) -> Figure:
     """Draw a result; ``options`` are those of its picture."""
-    _load()
+    _load_for(result, _figure.dispatch)
     return _figure(result, **options)
 
 
+def _load_for(result: Result, dispatch: Callable[[type], Any]) -> None:
+    """Import what registers a result: the module that is called like the result's own, or else all of them."""
+    usual, kind = dispatch(object), type(result)
+    own = f"rankdev.reporting.{kind.__module__.rpartition('.')[2]}"
+    if dispatch(kind) is usual and find_spec(own) is not None:
+        import_module(own)
+    if dispatch(kind) is usual:
+        _load_all()
+
+
 @cache
-def _load() -> None:
-    """Import what registers itself here; on use, because it brings all results with it."""
+def _load_all() -> None:
+    """Import all that registers itself here; on use, because it brings all results with it."""
     for module in iter_modules([str(Path(__file__).parent)]):
         import_module(f"rankdev.reporting.{module.name}")
 
