@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,30 +17,24 @@ from rankdev.references.columns import (
     ByQuery,
     Groups,
     Worthless,
-    check_once,
     check_ranks,
     check_unique,
     group,
-    item_series,
     last_of_each,
     tier_ranks,
 )
 from rankdev.references.reference import Reference
+from rankdev.references.shapes import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.tabular import (
     OfRanx,
     TableLike,
     as_frame,
-    as_id,
     check_mapping,
     check_no_records,
-    column,
     from_ranx,
     is_table,
     number_column,
-    number_series,
     tabled,
-    text_column,
-    text_series,
     truth_column,
 )
 
@@ -75,47 +69,17 @@ class References(ByQuery[Reference]):
         ``worthless``, here and where tiers or ranks are taken, are items that were judged and are no good:
         ``{query: [item, …]}``.
         """
-        lists = tabled(lists)
-        if is_table(lists):
-            frame = as_frame(lists)
-            queries, items = _names(frame)
-            groups = group(queries)
-            rows = np.argsort(groups.codes, kind="stable")
-            rank = np.empty(len(rows), np.int64)
-            rank[rows] = np.arange(len(rows)) - groups.offsets[groups.codes[rows]] + 1
-            return cls._from_ranked(pl.DataFrame({"query": queries, "item": items, "rank": rank}), worthless)
-        lists = check_mapping(lists, "lists", "{query: [item, …]}")
-        tiers = {query: [[item] for item in _listed(items, query)] for query, items in lists.items()}
-        return cls.from_tiers(tiers, worthless=worthless)
+        return cls._from_ranked(rows_of_lists(lists, worthless))
 
     @classmethod
     def from_tiers(cls, tiers: Any, *, worthless: Any = None) -> References:
         """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
-        tiers = tabled(tiers)
-        if is_table(tiers):
-            frame = as_frame(tiers)
-            names = text_column(frame, "query", "references")
-            check_once(names, "query {} appears twice; give all its tiers in one row")
-            tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
-        tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
-        ranks: dict[Any, list[tuple[Any, int]]] = {}
-        for query, levels in tiers.items():
-            ranks[query] = [
-                (item, rank)
-                for rank, tier in enumerate(_listed(levels, query), start=1)
-                for item in _filled(tier, query, rank)
-            ]
-        return cls._from_ranked(_frame(ranks, "rank", worthless or {}), worthless, list(ranks))
+        return cls._from_ranked(rows_of_tiers(tiers, worthless))
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, worthless: Any = None) -> References:
         """Take ranks, 1 the best: ``{query: {item: rank}}`` or a table with query, item, rank."""
-        ranks = tabled(ranks)
-        if is_table(ranks):
-            return cls._from_ranked(as_frame(ranks), worthless)
-        ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
-        pairs = {query: _pairs(values, query, "rank") for query, values in ranks.items()}
-        return cls._from_ranked(_frame(pairs, "rank", worthless or {}), worthless, list(pairs))
+        return cls._from_ranked(rows_of_ranks(ranks, worthless))
 
     @classmethod
     def from_grades(cls, grades: Any) -> References:
@@ -127,12 +91,7 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        grades = tabled(grades)
-        if is_table(grades):
-            return cls._from_graded(as_frame(grades))
-        grades = check_mapping(grades, "grades", "{query: {item: grade}} or a table with query, item, grade")
-        pairs = {query: _pairs(values, query, "grade") for query, values in grades.items()}
-        return cls._from_graded(_frame(pairs, "grade"))
+        return cls._from_graded(rows_of_grades(grades))
 
     @classmethod
     def from_table(cls, table: Any) -> References:
@@ -191,9 +150,8 @@ class References(ByQuery[Reference]):
         return cls.from_grades(all_grades) if known else replace(cls.from_grades(all_grades), worthless=None)
 
     @classmethod
-    def _from_ranked(cls, frame: pl.DataFrame, worthless: Any = None, queries: Iterable[Any] = ()) -> References:
-        frame = frame if worthless is None else _marked(frame, worthless, queries)
-        query, item = _names(frame)
+    def _from_ranked(cls, frame: pl.DataFrame) -> References:
+        query, item = names_of(frame)
         bad = truth_column(frame, "worthless", "references") if "worthless" in frame.columns else None
         rank = number_column(frame, "rank", "references", needed=None if bad is None else ~bad).to_numpy()
         groups, rows = _grouped(query, item, rank, "rank")
@@ -213,7 +171,7 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def _from_graded(cls, frame: pl.DataFrame) -> References:
-        query, item = _names(frame)
+        query, item = names_of(frame)
         grade = number_column(frame, "grade", "references").to_numpy()
         groups, rows = _grouped(query, item, grade, "grade")
         rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
@@ -316,47 +274,6 @@ class References(ByQuery[Reference]):
         return f"References({len(self)} queries, {len(self.item_ids)} items{graded})"
 
 
-def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any = ()) -> pl.DataFrame:
-    """Make rows of query, item and rank or grade; a query may be empty where something is known of it elsewhere."""
-    if not pairs and not elsewhere:
-        raise DataError("references need at least one query")
-    for query, entries in pairs.items():
-        if not entries and query not in elsewhere:
-            raise DataError(f"query {shown(query)}: a reference needs at least one item")
-    items = item_series({query: [item for item, _ in entries] for query, entries in pairs.items()})
-    names = text_series("query", [as_id(query) for query in pairs])
-    check_once(names, "query {} appears twice, as a number and as text; keep one")
-    counts = [len(entries) for entries in pairs.values()]
-    values = [value for entries in pairs.values() for _, value in entries]
-    query = names.gather(np.repeat(np.arange(len(names)), counts))
-    return pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
-
-
-def _marked(frame: pl.DataFrame, worthless: Any, queries: Iterable[Any]) -> pl.DataFrame:
-    """Add rows of worthless items to a table of ranks, and put the rows in the order of the queries."""
-    lists = check_mapping(worthless, "worthless", "{query: [item, …]}")
-    for query, items in lists.items():
-        if isinstance(items, str | Mapping) or not isinstance(items, Collection):
-            raise DataError(f"query {shown(query)}: worthless must be a list of items; got {shown(items)}")
-    query = text_series("query", [as_id(query) for query, items in lists.items() for _ in items])
-    poor = pl.DataFrame({"query": query, "item": item_series(lists)})
-    good = pl.DataFrame(_names(frame))
-    both = poor.join(good, on=["query", "item"], how="semi")
-    if len(both):
-        query, item = both.row(0)
-        raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is worthless too; keep one")
-    good = good.with_columns(column(frame, "rank", "references"), worthless=pl.lit(False))
-    rows = pl.concat([good, poor.with_columns(worthless=pl.lit(True))], how="diagonal")
-    order = pl.concat([text_series("query", [as_id(query) for query in queries]), rows["query"]]).unique(
-        maintain_order=True
-    )
-    return pl.DataFrame({"query": order}).join(rows, on="query", how="inner", maintain_order="left_right")
-
-
-def _names(frame: pl.DataFrame) -> list[pl.Series]:
-    return [text_column(frame, name, "references") for name in ("query", "item")]
-
-
 def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
     """Group rows by query; give the groups and the rows that do not repeat another."""
     if not len(query):
@@ -377,7 +294,7 @@ def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tup
 def _check_agreement(references: References, frame: pl.DataFrame) -> None:
     good = number_column(frame, "grade", "references") > 0
     ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=good))
-    ranked = ranked.select(*_names(frame), "rank")
+    ranked = ranked.select(*names_of(frame), "rank")
     pairs = references.to_polars().join(ranked, on=["query", "item"], suffix="_given")
     wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
     if len(wrong):
@@ -386,23 +303,3 @@ def _check_agreement(references: References, frame: pl.DataFrame) -> None:
             f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
             " keep one of the two columns"
         )
-
-
-def _listed(value: Any, query: object) -> Iterable[Any]:
-    """Refuse what has no order of its own."""
-    if isinstance(value, str | Mapping | Set) or not isinstance(value, Iterable):
-        raise DataError(f"query {shown(query)}: expected a list, best first; got {shown(value)}")
-    return value
-
-
-def _filled(tier: Any, query: object, rank: int) -> list[Any]:
-    if isinstance(tier, str | Mapping) or not isinstance(tier, Iterable):
-        raise DataError(f"query {shown(query)}: tier {rank} must be a list of items; got {shown(tier)}")
-    items = list(tier)
-    if not items:
-        raise DataError(f"query {shown(query)}: tier {rank} is empty; every rank needs an item")
-    return items
-
-
-def _pairs(values: Any, query: object, name: str) -> list[tuple[Any, Any]]:
-    return list(check_mapping(values, f"query {shown(query)}", f"{{item: {name}}}").items())
