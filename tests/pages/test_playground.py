@@ -108,6 +108,19 @@ def test_a_pointer_drags_items(opened):
     assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2", "d3"]
 
 
+def test_a_drag_that_is_broken_off_moves_nothing(opened):
+    before = opened.locator("#ranking .item").all_text_contents()
+    opened.locator("#ranking .item").last.hover()
+    opened.mouse.down()
+    opened.locator("#ranking .item").first.hover(force=True)
+    assert (opened.locator(".ghost").count(), opened.locator(".over").count()) == (1, 1)
+    opened.evaluate("document.dispatchEvent(new PointerEvent('pointercancel'))")
+    opened.locator("#pool").hover()
+    opened.mouse.up()
+    assert opened.locator(".ghost, .over, .dragged").count() == 0
+    assert opened.locator("#ranking .item").all_text_contents() == before
+
+
 def test_a_link_leads_to_a_view(opened):
     opened.goto(opened.url.partition("#")[0] + "#reference=d1,d2;d3&ranking=d3,d1&k=3&alpha=4&weights=uniform")
     opened.reload()

@@ -47,7 +47,7 @@ def playground() -> str:
         "RDQ playground",
         "playground.html",
         styles=["page.css", "playground.css"],
-        scripts=["page.js", "arithmetic.js", "playground.js"],
+        scripts=["page.js", "drag.js", "arithmetic.js", "playground.js"],
         data={"examples": [*_published(), *CAVEATS]},
     )
 

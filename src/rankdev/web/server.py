@@ -31,6 +31,7 @@ STATIC = {
     "/judge.js": ("rankdev.web.pages", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.web.pages", "judge.css", "text/css"),
     "/page.js": ("rankdev.reporting.pages", "page.js", "text/javascript"),
+    "/drag.js": ("rankdev.reporting.pages", "drag.js", "text/javascript"),
     "/page.css": ("rankdev.reporting.pages", "page.css", "text/css"),
 }
 EXPORTS = (*TABLES, ".txt")

@@ -208,39 +208,12 @@ document.addEventListener("keydown", (event) => {
   (chips.find((made) => made.dataset.item === item && made.dataset.zone === goes) ?? chips[0])?.focus();
 });
 
-document.addEventListener("pointerdown", (event) => {
-  const held = /** @type {HTMLElement} */ (event.target);
-  const { item, zone } = held.dataset;
-  if (!item || event.button) return;
-  const ghost = /** @type {HTMLElement} */ (held.cloneNode(true));
-  ghost.classList.add("ghost");
-  ghost.removeAttribute("data-item");
-  /** @type {Element|null} */ let over = null;
-  const under = (/** @type {PointerEvent} */ at) => document.elementFromPoint(at.clientX, at.clientY)?.closest("[data-zone], .tiers, .list, .pool") ?? null;
-  const move = (/** @type {PointerEvent} */ at) => {
-    if (!ghost.isConnected) document.body.append(ghost);
-    held.classList.add("dragged");
-    ghost.style.left = `${at.clientX + 4}px`;
-    ghost.style.top = `${at.clientY + 4}px`;
-    over?.classList.remove("over");
-    over = under(at);
-    over?.classList.add("over");
-  };
-  const drop = (/** @type {PointerEvent} */ at) => {
-    document.removeEventListener("pointermove", move);
-    const moved = ghost.isConnected;
-    ghost.remove();
-    held.classList.remove("dragged");
-    over?.classList.remove("over");
-    if (!moved) return;
-    const place = /** @type {HTMLElement|null} */ (under(at));
-    if (!place || place.id === "pool" || place.dataset.zone === "pool") takeOut(item, zone);
-    else if (place.id === "ranking" || place.dataset.zone === "ranking") intoRanking(item, Number(place.dataset.index ?? state.ranking.length));
-    else intoReference(item, Number(place.dataset.tier ?? state.tiers.length), place.classList.contains("new"));
-    show();
-  };
-  document.addEventListener("pointermove", move);
-  document.addEventListener("pointerup", drop, { once: true });
+letDrag(document, "[data-item]", "[data-zone], .tiers, .list, .pool", (held, place) => {
+  const { item = "", zone } = held.dataset;
+  if (!place || place.id === "pool" || place.dataset.zone === "pool") takeOut(item, zone);
+  else if (place.id === "ranking" || place.dataset.zone === "ranking") intoRanking(item, Number(place.dataset.index ?? state.ranking.length));
+  else intoReference(item, Number(place.dataset.tier ?? state.tiers.length), place.classList.contains("new"));
+  show();
 });
 
 for (const name of /** @type {const} */ (["k", "alpha", "lam"])) {

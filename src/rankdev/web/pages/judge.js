@@ -174,34 +174,8 @@ const saveList = () =>
     showList(told);
   });
 
-byId("tiers").addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
-  const held = /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest(".card"));
-  if (!held || event.button) return;
-  const ghost = /** @type {HTMLElement} */ (held.cloneNode(true));
-  ghost.classList.add("ghost");
-  /** @type {Element|null} */ let over = null;
-  const under = (/** @type {PointerEvent} */ at) => document.elementFromPoint(at.clientX, at.clientY)?.closest("#tiers > li") ?? null;
-  const drag = (/** @type {PointerEvent} */ at) => {
-    if (!ghost.isConnected) document.body.append(ghost);
-    held.classList.add("dragged");
-    ghost.style.left = `${at.clientX + 4}px`;
-    ghost.style.top = `${at.clientY + 4}px`;
-    over?.classList.remove("over");
-    over = under(at);
-    over?.classList.add("over");
-  };
-  const drop = (/** @type {PointerEvent} */ at) => {
-    document.removeEventListener("pointermove", drag);
-    const moved = ghost.isConnected;
-    ghost.remove();
-    held.classList.remove("dragged");
-    over?.classList.remove("over");
-    const to = /** @type {HTMLElement|null} */ (under(at));
-    if (!moved || !to) return;
-    place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
-  };
-  document.addEventListener("pointermove", drag);
-  document.addEventListener("pointerup", drop, { once: true });
+letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
+  if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
 });
 
 // the owner's view
