@@ -13,7 +13,12 @@ def test_columns_and_values_on_the_command_line(rankdev, folder):
 
 def test_wrong_columns_and_values(rankdev, folder):
     (folder / "p.csv").write_text("topic,l,r,said\nq,x,y,0\n")
-    assert rankdev("refs", "preferences", "p.csv", "--columns", "item_a").status == 2
+    for columns in ("item_a", "=l", "item_a=l,,winner=said"):
+        done = rankdev("refs", "preferences", "p.csv", "--columns", columns)
+        said = f"rankdev: --columns is {columns!r}; expected NAME=VALUE, and more with commas\n"
+        assert (done.status, done.err) == (2, said)
+    twice = rankdev("refs", "preferences", "p.csv", "--columns", "winner=l", "--columns", "item_a=l,winner=said")
+    assert (twice.status, twice.err) == (2, "rankdev: --columns names winner twice; keep one\n")
     wrong = rankdev("refs", "preferences", "p.csv", *OPTIONS[:4], "--values", "0=first,1=frist")
     assert (wrong.status, "expected first, second, tie, skip or a number" in wrong.err) == (2, True)
 

@@ -91,7 +91,7 @@ def test_pictures_that_cannot_be_drawn_are_refused_before_the_work(rankdev, monk
     done = rankdev(*call, "--figures", f"{PLACES}/pictures")
     assert done.status == 2
     assert f"{PLACES}/pictures: cannot write here" in done.err
-    monkeypatch.setattr("rankdev.cli.options.find_spec", lambda name: None)
+    monkeypatch.setattr("rankdev.cli.outputs.find_spec", lambda name: None)
     done = rankdev(*call, "--figures", "pictures")
     assert done.status == 2
     assert "a picture needs matplotlib; install it with" in done.err

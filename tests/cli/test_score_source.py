@@ -146,6 +146,7 @@ def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
         (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a picture's name must end in"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alfa=1"), 2, "did you mean alpha?"),
+        (("sensitivity", "places.jsonl", *RUNS, "--grid", "lam=1", "--grid", "lam=2"), 2, "--grid names lam twice"),
     ],
 )
 def test_wrong_calls(rankdev, arguments, status, message):

@@ -26,5 +26,5 @@ def test_the_command_reads_a_log_and_draws_it(rankdev, folder):
     assert rankdev(*call).status == 0
     assert pl.read_csv(rows)["position"].to_list() == [1, 2, 3, 4, 5]
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "expected NAME=COLUMN" in rankdev("weights", str(path), "--columns", "clicked").err
+    assert "expected NAME=VALUE" in rankdev("weights", str(path), "--columns", "clicked").err
     assert "column 'clicked' is missing" in rankdev("weights", str(path)).err

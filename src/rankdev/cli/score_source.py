@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import (
-    empty_option,
-    measure_option,
-    order_options,
-    output_options,
-    score_runs,
-)
+from rankdev.cli.options import empty_option, measure_option, named_runs, order_options, seed_option
+from rankdev.cli.outputs import output_options
+from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import by_option
+from rankdev.cli.terminal import notes
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankdev.evaluation.losses import Losses
     from rankdev.evaluation.scores import Scores
     from rankdev.evaluation.scoring import Empty
     from rankdev.ordering import Order, Ties
-
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
-)
 
 
 def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,11 +132,25 @@ def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
     return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]
 
 
-def whole_numbers(text: str | None, what: str) -> list[int] | None:
-    """Read a list such as 25,50,100."""
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(f"{what} is {text!r}; expected whole numbers such as 25,50,100") from None
+def score_runs(
+    references: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], **options: Any
+) -> Scores:
+    """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
+    from rankdev.evaluation.scoring import evaluate
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        scores = evaluate(references, systems, measures, **options, progress=progress)
+    notes(scores.remarks)
+    return scores
+
+
+def lost_by_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
+    """The same, told apart by what was lost."""
+    from rankdev.evaluation.losses import losses
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        found = losses(references, systems, measure, **options, progress=progress)
+    notes(found.remarks)
+    return found

@@ -31,6 +31,12 @@ def remark(kind: str, line: str) -> None:
         say(f"{kind}: {line}")
 
 
+def notes(lines: Iterable[str]) -> None:
+    """Write notes on standard error."""
+    for line in lines:
+        remark("note", line)
+
+
 def unsaid(lines: Iterable[str]) -> tuple[str, ...]:
     """Give the remarks that were not written yet: a report does not repeat the others."""
     return tuple(line for line in lines if line not in _said)

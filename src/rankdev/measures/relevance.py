@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,9 +55,9 @@ class JudgedRelevance(Relevance, abstract=True):
         """Score every query."""
         return self.score_considered(considered(match, self.judged_only))
 
+    @abstractmethod
     def score_considered(self, match: Match) -> Floats:
         """Score every query of a match in which only what counts is left."""
-        raise NotImplementedError
 
 
 def considered(match: Match, judged_only: bool) -> Match:

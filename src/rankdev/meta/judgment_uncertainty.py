@@ -19,6 +19,7 @@ from rankdev.measures.base import MeasureLike
 from rankdev.meta.order_posterior import Judged, draw_strengths, ranking_curve
 from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.strengths import METHODS, Strengths
+from rankdev.preferences.tiers import Tiers
 from rankdev.results import Result
 from rankdev.runs import Run, RunLike
 from rankdev.tabular import check_mapping
@@ -135,7 +136,7 @@ def evaluate_with_doubt(
     if target == "order":
         drawn = _against_orders(judged.strengths, loaded, measures, resamples, seed, score)
     else:
-        drawn = _against_tiers(preferences, method, loaded, measures, resamples, seed, score, options)
+        drawn = _against_tiers(judged, loaded, measures, resamples, seed, score)
     rng = np.random.Generator(np.random.Philox(seed + 1))
     both, judgments = [], []
     for values in drawn:
@@ -150,19 +151,12 @@ def evaluate_with_doubt(
 
 
 def _against_tiers(
-    preferences: Any,
-    method: str,
-    runs: Mapping[str, Any],
-    measures: Any,
-    resamples: int,
-    seed: int,
-    score: Callable[..., Scores],
-    options: dict[str, Any],
+    judged: Tiers, runs: Mapping[str, Any], measures: Any, resamples: int, seed: int, score: Callable[..., Scores]
 ) -> Iterator[Floats]:
     """Score against the tiers of judgments drawn again: ``[system, query, measure]`` for each draw."""
-    from rankdev.preferences import resample_references
+    from rankdev.preferences import resample_tiers
 
-    for tiers in resample_references(preferences, method, resamples=resamples, seed=seed, **options):
+    for tiers in resample_tiers(judged, resamples, seed):
         yield score(tiers, runs, measures).values
 
 

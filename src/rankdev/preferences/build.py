@@ -1,4 +1,4 @@
-"""From judgments to references in one call, and references drawn again from resampled judgments."""
+"""From judgments to references in one call, and tiers drawn again from resampled judgments."""
 
 from __future__ import annotations
 
@@ -54,40 +54,18 @@ def references_from_preferences(preferences: Any, method: str = "bradley-terry",
     return References.from_tiers(tiers_from_preferences(preferences, method, **options).tiers)
 
 
-def resample_references(
-    preferences: Any,
-    method: str = "bradley-terry",
-    *,
-    resamples: int = 200,
-    seed: int = 0,
-    ridge: float = 0.1,
-    ties: str = "auto",
-    position: str = "ignore",
-    disconnected: str = "error",
-    worker_prior: tuple[float, float] = (2.0, 1.0),
-    alpha: float = 0.05,
-    rule: str = "auto",
-    max_depth: int | None = None,
-) -> Iterator[dict[str, list[list[str]]]]:
+def resample_tiers(found: Tiers, resamples: int = 200, seed: int = 0) -> Iterator[dict[str, list[list[str]]]]:
     """Draw the judgments again and again (clustered by worker) and give the tiers of each draw, by query.
 
     For Crowd-BT and Rank Centrality each draw's order is cut where the tiers of the data are cut, since a
     bootstrap inside every draw would be out of proportion.
     """
-    fit = strengths(
-        as_preferences(preferences),
-        method,
-        ridge=ridge,
-        ties=ties,
-        position=position,
-        disconnected=disconnected,
-        worker_prior=worker_prior,
-    )
-    options: dict[str, Any] = {"alpha": alpha, "rule": rule, "max_depth": max_depth}
+    fit = found.strengths
+    options: dict[str, Any] = {"alpha": found.alpha, "rule": found.rule, "max_depth": found.max_depth}
     sizes = None
-    if method != "bradley-terry":
-        found = tiers(fit, resamples=max(200, resamples), seed=seed, **options).tiers
-        sizes = [[len(tier) for tier in cut] for cut in found.values()]
+    if fit.method != "bradley-terry":
+        whole = tiers(fit, resamples=max(200, resamples), seed=seed, **options).tiers
+        sizes = [[len(tier) for tier in cut] for cut in whole.values()]
     for again in resampled_strengths(fit, resamples, seed):
         yield tiers(again, **options).tiers if sizes is None else _cut(again.ordered_items(), sizes)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, read_named_table
+from rankdev.cli.options import read_named_table
+from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import judge_segments
 from rankdev.errors import DataError

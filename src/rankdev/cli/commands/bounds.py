@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, measure_option, named_runs, order_options, output_options
+from rankdev.cli.options import measure_option, named_runs, order_options
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 
 if TYPE_CHECKING:
     from rankdev.ordering import Order, Ties

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import (
-    deliver,
-    empty_option,
-    lost_by_runs,
-    measure_option,
-    order_options,
-    output_options,
-    score_runs,
-)
+from rankdev.cli.options import empty_option, measure_option, order_options
+from rankdev.cli.outputs import deliver, output_options
+from rankdev.cli.score_source import lost_by_runs, score_runs
 from rankdev.cli.segments import by_option, judge_segments
 from rankdev.errors import UsageError
 

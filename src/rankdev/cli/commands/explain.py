@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import deliver, named_runs, order_options, output_options
+from rankdev.cli.options import named_runs, order_options
+from rankdev.cli.outputs import deliver, output_options
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.ordering import check_one_order
 

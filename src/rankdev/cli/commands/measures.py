@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, import_option, output_options
+from rankdev.cli.options import import_option
+from rankdev.cli.outputs import deliver, output_options
 
 if TYPE_CHECKING:
     from rankdev.measures import Measure

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import deliver
+from rankdev.cli.outputs import deliver
 from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import judge_segments
 from rankdev.errors import UsageError

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, working_progress
-from rankdev.cli.score_source import judging_options, load_scores, simulation_options, whole_numbers
+from rankdev.cli.options import whole_numbers
+from rankdev.cli.outputs import deliver, draw, figure_option
+from rankdev.cli.progress_bars import working_progress
+from rankdev.cli.score_source import judging_options, load_scores, simulation_options
 from rankdev.cli.segments import judge_segments
 
 

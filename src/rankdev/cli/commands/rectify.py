@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import (
-    deliver,
-    draw,
-    empty_option,
-    figure_option,
-    measure_option,
-    order_options,
-    output_options,
-    score_runs,
-)
+from rankdev.cli.options import empty_option, measure_option, order_options
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.cli.score_source import score_runs
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.options import empty_option, file_option, measure_option, named_runs, order_options, reading_progress
-from rankdev.cli.score_source import seed_option
+from rankdev.cli.options import empty_option, measure_option, named_runs, order_options, seed_option
+from rankdev.cli.outputs import file_option
+from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import by_option, read_segments
 
 if TYPE_CHECKING:

@@ -6,16 +6,10 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import (
-    deliver,
-    draw,
-    figure_option,
-    named_runs,
-    order_options,
-    output_options,
-    working_progress,
-)
-from rankdev.cli.score_source import seed_option, simulation_options
+from rankdev.cli.options import each_once, named_runs, order_options, seed_option
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.cli.progress_bars import working_progress
+from rankdev.cli.score_source import simulation_options
 from rankdev.errors import UsageError
 
 PAPER_CELLS = [(1, 0.2), (4, 0.2)]
@@ -58,7 +52,7 @@ def command(
         found = sensitivity(
             references,
             named_runs(references, runs, names),
-            grid=dict(map(grid_values, grid)) or PAPER_GRID,
+            grid=each_once(map(grid_values, grid), "--grid") or PAPER_GRID,
             progress=progress,
             **options,
         )

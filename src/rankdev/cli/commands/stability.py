@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option
-from rankdev.cli.score_source import judging_options, load_scores, whole_numbers
+from rankdev.cli.options import whole_numbers
+from rankdev.cli.outputs import deliver, draw, figure_option
+from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import judge_segments
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, figures_option, output_options, working_progress
+from rankdev.cli.options import each_once
+from rankdev.cli.outputs import deliver, draw, figure_option, figures_option, output_options
+from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
 
@@ -148,7 +150,10 @@ def _pipeline(
     """Read YEAR=FILE options; the years are those asked for, or those of the files, or the paper's."""
     from rankdev.studies.trec_dl.pipeline import YEARS, Pipeline
 
-    by_year = {name: dict(_by_year(f"--{name}", entry) for entry in entries) for name, entries in files.items()}
+    by_year = {
+        name: each_once((_by_year(f"--{name}", entry) for entry in entries), f"--{name}")
+        for name, entries in files.items()
+    }
     given = sorted({year for entries in by_year.values() for year in entries if year})
     options: dict[str, Any] = {
         **by_year,

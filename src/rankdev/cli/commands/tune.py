@@ -7,17 +7,8 @@ from typing import Any
 import click
 
 from rankdev.cli.commands.sensitivity import grid_values
-from rankdev.cli.options import (
-    deliver,
-    draw,
-    figure_option,
-    import_option,
-    named_runs,
-    order_options,
-    output_options,
-    read_named_table,
-)
-from rankdev.cli.score_source import seed_option
+from rankdev.cli.options import each_once, import_option, named_runs, order_options, read_named_table, seed_option
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import DataError
 
 
@@ -65,7 +56,8 @@ def command(
     verdicts = read_named_table(people, "query, a, b, winner")
     systems = named_runs(references, runs, names)
     try:
-        found = tune(measure, references, systems, verdicts.frame, grid=dict(map(grid_values, grid)) or None, **options)
+        values = each_once(map(grid_values, grid), "--grid") or None
+        found = tune(measure, references, systems, verdicts.frame, grid=values, **options)
     except DataError as error:
         verdicts.fail(error)
     deliver(report_of(found), form, output)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option, output_options, read_named_table
-from rankdev.cli.score_source import seed_option
-from rankdev.errors import DataError, UsageError
+from rankdev.cli.options import names_and_values, read_named_table, seed_option
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.errors import DataError
 
 
 @click.command(
@@ -53,7 +53,7 @@ def command(
         found = weights_from_clicks(
             table.frame,
             method,
-            columns=_pairs(columns),
+            columns=names_and_values(columns, "--columns"),
             features=features.split(",") if features else (),
             resamples=resamples,
             confidence=confidence,
@@ -63,10 +63,3 @@ def command(
         table.fail(error)
     deliver(report_of(found), form, output)
     draw(figure, plot_click_weights, found)
-
-
-def _pairs(text: str | None) -> dict[str, str]:
-    pairs = [part.partition("=") for part in text.split(",")] if text else []
-    if not all(name and mark and theirs for name, mark, theirs in pairs):
-        raise UsageError(f"--columns is {text!r}; expected NAME=COLUMN, such as clicked=click")
-    return {name.strip(): theirs.strip() for name, _, theirs in pairs}

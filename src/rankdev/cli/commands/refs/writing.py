@@ -1,0 +1,35 @@
+"""Writing references, and tables beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rankdev.cli.outputs import encoded_table, file_option
+from rankdev.cli.terminal import say
+
+if TYPE_CHECKING:
+    from rankdev.references.references import References
+
+output_option = file_option("-o", "--output", default="-", help="Default: JSONL on standard output.")
+
+
+def write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write references, and tables by file name beside them; no file appears unless all can be written."""
+    from rankdev.formats.references import encode_references
+    from rankdev.formats.writing import writing
+    from rankdev.reporting.cells import counted
+
+    contents = [(output, encode_references(references, output))]
+    contents += [(path, encoded_table(frame, path)) for path, frame in tables.items()]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(writing(path)) for path, _ in contents]
+        for stream, (_, content) in zip(streams, contents, strict=True):
+            stream.write(content)
+    tiers = int(references.tier_counts.sum())
+    empty = references.empty
+    remark = f"; {empty:,} of the queries {'has' if empty == 1 else 'have'} no reference item" if empty else ""
+    queries = counted(len(references), "query", "queries")
+    say(f"{queries}, {counted(len(references.item_ids), 'item')} in {counted(tiers, 'tier')}{remark}")

@@ -1,0 +1,173 @@
+"""Where results go: options that name files to write, checked before the work, and the writing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.terminal import notes, unsaid
+from rankdev.errors import MissingExtraError, UsageError
+from rankdev.files_in_use import announce_output
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankdev.reporting.report import Report
+
+
+SAFE_CSV = "rankdev.safe_csv"
+
+
+def _announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse an output that cannot be written, or that another option names too, before the work for it begins."""
+    if path is not None:
+        announce_output(path)
+    return path
+
+
+def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Add an option that names a file to write."""
+    return click.option(*names, metavar="FILE", type=click.Path(), callback=_announce, **settings)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --format and -o."""
+    from rankdev.reporting.encodings import FORMATS
+
+    command = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(),
+        callback=_check_output,
+        help="Write here instead of to the terminal.",
+    )(safe_csv_option(command))
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(list(FORMATS)),
+        is_eager=True,  # -o is checked with it
+        help="Default: what FILE's ending says, else a table.",
+    )(command)
+
+
+def _check_output(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a name whose ending is no format's before the work begins."""
+    from rankdev.reporting.encodings import choose_format
+
+    if path is not None:
+        choose_format(ctx.params.get("form"), path)
+    return _announce(ctx, param, path)
+
+
+safe_csv_option = click.option(
+    "--safe-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda ctx, param, value: ctx.meta.update({SAFE_CSV: value}),
+    help="In CSV and TSV, put ' before names that a spreadsheet would run as formulas.",
+)
+
+
+def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
+    """Escape what a spreadsheet would run where --safe-csv asks for it; refuse to where there is no CSV."""
+    from rankdev.formats.tables import spreadsheet_safe
+
+    if not click.get_current_context().meta.get(SAFE_CSV):
+        return rows
+    if not csv:
+        raise UsageError("--safe-csv is for CSV and TSV; ask for one of them with --format or with the name's ending")
+    return spreadsheet_safe(rows)
+
+
+def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
+    """Add an option that names a table to write."""
+    return click.option(*names, metavar="FILE", type=click.Path(), callback=_check_table, **settings)
+
+
+def _check_table(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    from rankdev.formats.tables import check_table_name
+
+    if path is not None:
+        check_table_name(path)
+    return _announce(ctx, param, path)
+
+
+def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
+    """Encode a table as the name of its file asks."""
+    from rankdev.formats.streams import plain_suffix
+    from rankdev.formats.tables import encode_table
+
+    return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
+
+
+def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a picture that could not be drawn before the work for it begins."""
+    if path is not None:
+        from rankdev.reporting.plots import check_name
+
+        check_name(path)
+        _check_matplotlib()
+    return _announce(ctx, param, path)
+
+
+figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Draw it too: PNG, SVG or PDF.")
+
+
+def figures_option(what: str) -> Callable[..., Any]:
+    """Add --figures, a folder of pictures."""
+    return click.option("--figures", metavar="DIR", callback=_check_pictures, help=f"Write {what} there.")
+
+
+def _check_pictures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+    """Refuse a folder of pictures that could not be made before the work for them begins."""
+    if folder is not None:
+        _check_matplotlib()
+        above = Path(folder).absolute()
+        while not above.exists():
+            above = above.parent
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UsageError(f"{folder}: cannot write here ({above} is no folder to write to); choose another folder")
+    return folder
+
+
+def _check_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib", "plot", "a picture")
+
+
+def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    """Draw a picture where one was asked for."""
+    if path is not None:
+        from rankdev.reporting.plots import save
+
+        save(plot(*arguments, **options), path)
+
+
+def deliver(report: Report, form: str | None, output: str | None) -> None:
+    """Print a report or write it to a file, in the format asked for."""
+    from rankdev.formats.writing import writing
+    from rankdev.reporting.encodings import choose_format
+
+    chosen = choose_format(form, output)
+    report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
+    if output is not None:
+        content = chosen.encode(report)
+        with writing(output) as stream:
+            stream.write(content)
+    elif chosen.name == "table":
+        replace(report, remarks=unsaid(report.remarks)).print_text(sys.stdout)
+    elif chosen.binary and sys.stdout.isatty():
+        raise UsageError(f"{chosen.name} is not for a terminal; give a file with -o")
+    else:
+        sys.stdout.buffer.write(chosen.encode(report))
+        sys.stdout.buffer.flush()
+    records = chosen.name == "json" and not report.command  # scores are a list of records, which has no place for them
+    notes(() if chosen.holds_remarks and not records else report.remarks)
