@@ -100,7 +100,7 @@ def test_batches_keep_the_first_positions_and_what_is_tied_with_them(
     for part in parts:
         frame = table(part, ordering.order)
         builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
-    cut = builder.finish()
+    cut = Run(*builder.finish())
     whole = Run.from_table(table(list(chain(*parts)), ordering.order), order=ordering.order, ties=ordering.ties)
     assert cut.depth == depth
     assert list(cut) == list(whole)
@@ -122,7 +122,7 @@ def test_compaction_bounds_what_is_kept(scattered: bool) -> None:
         query = pl.Series(["q1"] * 10) if scattered else pl.Series([f"q{batch}"] * 10)
         builder.add(query, items, rng.random(10))
         assert builder._rows <= (100 if scattered else 2 * (batch + 1))
-    assert set(builder.finish().sizes.tolist()) == {2}
+    assert set(Run(*builder.finish()).sizes.tolist()) == {2}
 
 
 def test_builders_agree() -> None:
@@ -182,7 +182,7 @@ def test_repeats_with_the_same_score(ordering: Ordering, batches: int) -> None:
     for part in (frame,) if batches == 1 else (frame[:2], frame[2:]):
         builder.add(part["query"], part["item"], part["score"].to_numpy())
     with pytest.warns(RankdevWarning, match="1 items are returned twice"):
-        run = builder.finish()
+        run = Run(*builder.finish())
     assert run["q1"] == ["d2", "d1", "d1"]
     assert run.repeats is not None
     assert run.repeats.tolist() == [False, False, True, False]
@@ -258,13 +258,13 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
 
 def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
     """Rows past the depth that are tied with the last one within it are kept up to a limit, best first by the rule."""
-    monkeypatch.setattr("rankdev.runs.LONGEST_TIE", 5)
+    monkeypatch.setattr("rankdev.runs.builder.LONGEST_TIE", 5)
     monkeypatch.setattr("rankdev.evaluation.matching.LONGEST_TIE", 5)
     builder = RunBuilder(Ordering(), depth=2)
     names = [f"d{i:03}" for i in range(100)]
     for part in (names[:50], names[50:]):
         builder.add(pl.Series(["q"] * len(part)), pl.Series(part), np.ones(len(part)))
-    run = builder.finish()
+    run = Run(*builder.finish())
     assert len(run.item_ids) == 7
     assert run["q"][:2] == ["d099", "d098"]  # higher ids first, over all batches
     references = rd.References.from_lists({"q": ["d000"]})  # the only right item is among those not kept

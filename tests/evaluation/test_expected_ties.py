@@ -13,7 +13,7 @@ from rankdev import DataError, MeasureError, UsageError
 from rankdev.evaluation import matching
 from rankdev.measures import REGISTRY, tied
 from rankdev.ordering import Ordering
-from rankdev.runs import RunBuilder
+from rankdev.runs import Run, RunBuilder
 from tests.common import draws, plain
 from tests.common.claims import EVERY
 
@@ -86,7 +86,9 @@ def test_what_is_cut_keeps_whole_ties(world, depth):
     builder = RunBuilder(Ordering(ties="expected"), depth)
     for name, scores in run.items():
         builder.add(pl.Series([name] * len(scores)), pl.Series(list(scores)), np.array(list(scores.values())))
-    whole, cut = (rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, builder.finish()))
+    whole, cut = (
+        rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, Run(*builder.finish()))
+    )
     np.testing.assert_array_equal(cut.values, whole.values)
 
 

@@ -103,7 +103,7 @@ def _run_of(
         except DataError as error:
             table.fail(error)
     try:
-        return (builder or RunBuilder(ordering, depth, name)).finish()
+        return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
     except DataError as error:
         raise FileFormatError(name, str(error)) from None
 

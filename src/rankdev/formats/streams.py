@@ -23,7 +23,7 @@ PathLike = files_in_use.PathLike
 
 HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
-BATCH_BYTES = 16 << 20  # small enough for the allocator to use the same memory again for each batch
+BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
 _PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
 _MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
 _COMPRESSED = {".gz", ".zst"}

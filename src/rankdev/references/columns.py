@@ -138,14 +138,27 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     import polars as pl
 
     keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    ordered = np.sort(keys)
-    suspects = ordered[1:][ordered[1:] == ordered[:-1]]
+    suspects = _repeated_keys(codes, keys)
     repeated = np.zeros(len(item), bool)
     if len(suspects):  # equal hashes are only a suspicion: compare the names themselves
         rows = np.flatnonzero(np.isin(keys, suspects))
         pairs = pl.DataFrame({"code": codes[rows], "item": item.gather(rows)})
         repeated[rows] = ~pairs.select(pl.struct("code", "item").is_first_distinct()).to_series().to_numpy()
     return repeated
+
+
+def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Find keys that a query has twice, among others; far faster where queries are together and about as long."""
+    sizes = np.bincount(codes)
+    width = int(sizes.max(initial=0))
+    if len(sizes) * width <= 2 * len(keys) and (codes[1:] >= codes[:-1]).all():
+        column = np.arange(width)
+        ordered = np.tile(~column.astype(np.uint64), (len(sizes), 1))  # all different, where a query is shorter
+        ordered[column < sizes[:, None]] = keys
+        ordered.sort(axis=1)
+    else:
+        ordered = np.sort(keys)
+    return np.asarray(ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]])
 
 
 def check_once(names: pl.Series, message: str) -> None:
