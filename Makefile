@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test calibrate test-extras test-spark fuzz check docs wheel lock clean
+.PHONY: setup demo test calibrate test-extras test-spark fuzz check notebooks docs wheel lock clean
 
 setup: .venv/.done
 
@@ -43,6 +43,10 @@ check: setup
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# what the notebooks of docs show, written into them; make test says where that changed
+notebooks: setup
+	$(BIN)/python -m tests.notebooks
 
 # the site, in build/site; a link that leads nowhere is an error
 docs: setup

@@ -171,9 +171,10 @@ def test_figures_show_themselves(named):
         with pytest.raises(rd.UsageError, match="no picture of"):
             result.plot()
         return
-    picture = result.plot()._repr_png_()
+    picture, shown = result.plot()._repr_png_()
     assert picture.startswith(b"\x89PNG")
-    assert 700 <= int.from_bytes(picture[16:20]) <= 900
+    assert abs(int.from_bytes(picture[16:20]) - 2 * shown["width"]) <= 1
+    assert 350 <= shown["width"] <= 800
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -46,6 +46,10 @@ class Result(Tabular):
 
         return text_of(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the table, not the fields, where IPython shows text."""
+        printer.text("…" if cycle else str(self))
+
     def _repr_html_(self) -> str:
         from rankdev.reporting.door import html_of
 

@@ -92,6 +92,18 @@ def test_select(scores):
     np.testing.assert_array_equal(scores.select(queries=[1, 0]).values, scores.values[:, ::-1])
 
 
+def test_queries_are_selected_by_name_too(scores):
+    assert scores.select(queries=["q2"]).queries == ("q2",)
+    np.testing.assert_array_equal(scores.select(queries=pd.Index(["q2", "q1"])).values, scores.values[:, ::-1])
+    for wrong, message in [
+        (["q3"], "no scores of query 'q3'"),
+        ("q1", "must be names"),
+        ([7], "places below 2"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            scores.select(queries=wrong)
+
+
 def test_what_is_selected_twice_is_kept_once(scores):
     part = scores.select(systems=["b", "a", "b"], measures=["P@1", "P@1"])
     assert (part.systems, part.measures, part.values.shape) == (("b", "a"), ("P@1",), (2, 2, 1))

@@ -1,9 +1,14 @@
+import re
+
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rankdev.reporting.cells import Cell
+from rankdev.reporting.encodings.html import fragment
 from rankdev.reporting.layout import Column, blocks, table_lines
+from rankdev.reporting.report import Report
 
 NAMES = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "Nd"]), min_size=1, max_size=60), unique=True)
 
@@ -34,3 +39,17 @@ def test_names_are_cut_where_they_differ():
     names = [f"the-same-beginning-of-every-name-{i}-and-the-same-end-of-every-name" for i in range(3)]
     (block,) = blocks([Column("system", [Cell(name) for name in names], name=True)], 40)
     assert len({cell.text for cell in block[0].cells}) == 3
+
+
+def test_bars_reach_to_one_or_to_the_largest_and_are_left_out_where_there_is_no_length():
+    frame = pl.DataFrame({"system": list("abcd"), "score": [0.5, None, 1.0, -0.5], "count": [30, 60, 15, 0]})
+    html = fragment(Report.of_table(frame, bars=("score", "count")))
+    assert re.findall(r"linear-gradient\(to right,rgba\([^)]*\) ([\d.]+)%", html) == [
+        "50",
+        "50",
+        "100",
+        "100",
+        "25",
+        "0",
+    ]
+    assert "gradient" not in fragment(Report.of_table(frame))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arguments import check_names
-from rankdev.arrays import Floats
+from rankdev.arguments import check_names, is_list
+from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
 from rankdev.results import Result
 
@@ -238,12 +238,12 @@ class Scores(Result):
     def select(
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
-        """Keep some systems and measures, by name and once each, and some queries, by index or mask."""
+        """Keep some systems and measures, by name and once each, and some queries, by name, index or mask."""
         names = self.systems if systems is None else check_names("systems", systems)
         rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
         texts = self.measures if measures is None else check_names("measures", measures)
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
-        picked = np.arange(len(self.queries)) if queries is None else np.arange(len(self.queries))[queries]
+        picked = np.arange(len(self.queries)) if queries is None else self._picked(queries)
         return replace(
             self,
             systems=tuple(self.systems[i] for i in rows),
@@ -253,6 +253,21 @@ class Scores(Result):
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
             coverage=tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
         )
+
+    def _picked(self, queries: Any) -> Ints:
+        """Give the places of queries that are told by name, or as NumPy tells places."""
+        named = list(queries) if is_list(queries) else []
+        if any(isinstance(query, str) for query in named):
+            place = {query: i for i, query in enumerate(self.queries)}
+            if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
+                raise UsageError(f"there are no scores of query {shown(unknown[0])}")
+            return np.array([place[query] for query in named])
+        try:
+            return np.atleast_1d(np.arange(len(self.queries))[queries])
+        except IndexError:
+            raise UsageError(
+                f"queries must be names, places below {len(self.queries):,} or a mask; got {shown(queries)}"
+            ) from None
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by their mean (or sum) of a measure, best first; those without one come last."""

@@ -40,7 +40,7 @@ def people_agreement_report(found: PeopleAgreement) -> Report:
     closing = [*notes, *ceiling, f"{counted(found.ties, 'verdict')} without a preference; 0.5 is chance"]
     return Report(
         rows,
-        [Table(frame, title, digits=3, right=(spread,))],
+        [Table(frame, title, digits=3, right=(spread,), bars=("agreement",))],
         closing=closing,
         remarks=found.remarks,
         command="agreement",

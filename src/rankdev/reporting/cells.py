@@ -13,10 +13,14 @@ NOT_AVAILABLE = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░."""
+    """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░.
+
+    ``share`` is how far a bar behind a number reaches, 0 to 1, where pages and notebooks draw one.
+    """
 
     text: str
     style: str = ""
+    share: float | None = None
 
     @property
     def bare(self) -> str:

@@ -27,7 +27,7 @@ def discrimination_report(found: Discrimination) -> Report:
         made_with(found),
     )
     best = best_cells(frame, ["share"])
-    return verdict(found, "discrimination", [Table(frame, title, best=best)], (), closing)
+    return verdict(found, "discrimination", [Table(frame, title, best=best, bars=("share",))], (), closing)
 
 
 @draws(Discrimination)

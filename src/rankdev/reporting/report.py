@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import IO, Any
 
@@ -26,7 +27,8 @@ class Table:
     of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
     the columns do not fit side by side; ``names`` says which columns are where it is not these. Columns of ``prose``
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
-    ``notes`` follow the table.
+    Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``notes`` follow the
+    table.
     """
 
     frame: pl.DataFrame | Callable[[], pl.DataFrame]
@@ -39,6 +41,7 @@ class Table:
     left: Collection[str] = ()
     prose: Collection[str] = ()
     names: Collection[str] = ()
+    bars: Collection[str] = ()
 
     @cached_property
     def shown(self) -> pl.DataFrame:
@@ -56,7 +59,11 @@ class Table:
         found = []
         for name in frame.columns:
             right = name in self.right or name not in (*texts, *self.left)
-            cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(frame[name].to_list())]
+            values = frame[name].to_list()
+            cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
+            if name in self.bars:
+                most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
+                cells = [replace(cell, share=_share(value, most)) for cell, value in zip(cells, values, strict=True)]
             found.append(Column(printable(name), cells, right, name in names, name in self.prose))
         return found
 
@@ -68,6 +75,11 @@ class Table:
         if not marked:
             return cell
         return Cell(cell.text + "*", "best") if (row, name) in self.best else Cell(cell.text + " ", cell.style)
+
+
+def _share(value: float | None, most: float) -> float | None:
+    """Give the length of a number's bar; what is not there, and what is below 0, has none."""
+    return None if value is None or not 0 <= value <= most else value / most
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     if not per_query:
         best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
         over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query', 'queries')}"
-        table = Table(means, f"{over}{'; * best' if best else ''}", best=best, notes=_sums(scores))
+        title = f"{over}{'; * best' if best else ''}"
+        table = Table(means, title, best=best, notes=_sums(scores), bars=scores.measures)
         return Report(rows, [table], remarks=scores.remarks)
     values = scores.to_polars()
 
@@ -28,7 +29,8 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         table = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
         return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
-    return Report(pl.concat([values, rows]), [Table(wide, notes=_sums(scores))], remarks=scores.remarks)
+    table = Table(wide, notes=_sums(scores), bars=scores.measures)
+    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks)
 
 
 def _over(scores: Scores) -> str:
@@ -45,4 +47,4 @@ def losses_report(found: Losses) -> Report:
     """Give each system's mean score and what it lost to what."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query', 'queries')}, and what was lost"
-    return Report(table, [Table(table, title)], remarks=found.remarks)
+    return Report(table, [Table(table, title, bars=table.columns[1:])], remarks=found.remarks)

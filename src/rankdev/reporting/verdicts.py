@@ -113,7 +113,8 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
     pairs = counted(found.verdicts()["pairs"], "pair")
     title = f"Power at {at} queries over {pairs}{'; * clearly the highest' if best else ''}"
-    table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=frame.columns[5:7])
+    right = frame.columns[5:7]
+    table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
     error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
     if found.doubt is None:
         error += "; other queries would move it more: intervals say how far"

@@ -26,7 +26,7 @@ def fragment(report: Report) -> str:
         parts += [_html_table(table), *map(_html_paragraph, table.notes)]
     parts += [_html_paragraph(text) for text in report.closing]
     parts += [_html_paragraph(text, ' style="color:#a15c00"') for text in report.remarks]
-    return f'<div class="rankdev">{"".join(parts)}</div>\n'
+    return f'<div class="rankdev" style="overflow-x:auto">{"".join(parts)}</div>\n'
 
 
 def _html_paragraph(text: str, look: str = "") -> str:
@@ -42,11 +42,20 @@ def _html_table(table: Table) -> str:
     lines = [f"<tr>{''.join(heads)}</tr>"]
     for row in zip(*(column.cells for column in table.columns), strict=True):
         cells = [
-            f'<td style="text-align:{side}">{_html_cell(cell)}</td>' for side, cell in zip(sides, row, strict=True)
+            f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell)}</td>'
+            for side, cell in zip(sides, row, strict=True)
         ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     caption = f'<caption style="text-align:left">{escape(printable(table.title))}</caption>' if table.title else ""
     return f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+
+
+def _bar(cell: Cell) -> str:
+    """Draw a bar behind a number: see-through, so that it serves light and dark notebooks."""
+    if cell.share is None:
+        return ""
+    end = f"{100 * cell.share:.3g}%"
+    return f";background:linear-gradient(to right,rgba(0,114,178,.3) {end},transparent {end});min-width:6em"
 
 
 def _html_cell(cell: Cell) -> str:
