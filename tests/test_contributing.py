@@ -17,13 +17,27 @@ parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doct
 page = pathlib.Path("CONTRIBUTING.md").read_text(encoding="utf-8").replace("```", "\\n")
 done = runner.run(parser.get_doctest(page, {"rd": rd}, "CONTRIBUTING.md", None, 0))
 assert done.attempted > 10 and not done.failed
+
+from click.testing import CliRunner
+from rankdev.cli import cli
+
+def said(*words):
+    return " ".join(CliRunner().invoke(cli, [*words]).output.split())
+
+for words, added in {
+    ("compare", "--help"): ("sign", "sidak", "org", "arrow", "single_ascending"),
+    ("refs", "preferences", "--help"): ("win-rate", "halves"),
+    ("measures",): ("Hits Number of reference items in the first k",),
+}.items():
+    missing = [name for name in added if name not in said(*words)]
+    assert not missing, (words, missing)
 """
 
 
 def test_the_examples_work_in_a_copy_of_the_package(tmp_path):
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     files = [match["file"] for match in ADDED.finditer(PAGE)]
-    assert len(files) == len(set(files)) == 6
+    assert len(files) == len(set(files)) == 8
     for match in ADDED.finditer(PAGE):
         path = tmp_path / match["file"]
         known = path.read_text(encoding="utf-8") + "\n\n" if path.exists() else ""

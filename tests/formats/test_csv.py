@@ -4,8 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankdev import RankdevError
-from rankdev.formats.delimited import _careful, _plain, csv_parts
 from rankdev.formats.parts import joined
+from rankdev.formats.table_formats.delimited import _careful, _plain, csv_parts
 
 pieces = st.sampled_from(
     [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]

@@ -5,8 +5,10 @@ import pytest
 
 import rankdev as rd
 from rankdev import MeasureError
-from rankdev.measures import RDQ, Compat, compat
+from rankdev.measures import compat
+from rankdev.measures.compat import Compat
 from rankdev.measures.correlation import count_better_above
+from rankdev.measures.rdq import RDQ
 
 
 def test_numpy_numbers_are_numbers():

@@ -4,7 +4,14 @@ import pytest
 
 import rankdev as rd
 from rankdev import MeasureError, UsageError
-from rankdev.measures import AP, ERR, NDCG, RBP, RDQ, RR, Compat, P, R, Rho, Tau, parse_all
+from rankdev.measures import parse_all
+from rankdev.measures.compat import Compat
+from rankdev.measures.correlation import Rho, Tau
+from rankdev.measures.err import ERR
+from rankdev.measures.ndcg import NDCG
+from rankdev.measures.precision import AP, RR, P, R
+from rankdev.measures.rbp import RBP
+from rankdev.measures.rdq import RDQ
 
 DESIGN = {
     "RDQ@5": RDQ(cutoff=5, penalty="m2", alpha=1, lam=0.2, weights="vertical"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from rankdev.errors import FileFormatError, UsageError, shown
-from rankdev.ordering import TIE_RULES
+from rankdev.ordering import TIE_RULES, Order
 
 if TYPE_CHECKING:
     from rankdev.formats.parts import Table as NamedTable
@@ -27,7 +27,7 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     order = click.option(
         "--order",
-        type=click.Choice(["score", "rank"]),
+        type=click.Choice(get_args(Order)),
         default="score",
         show_default=True,
         help="Order runs by their score or by their rank column.",

@@ -13,6 +13,7 @@ from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import by_option
 from rankdev.cli.terminal import notes
 from rankdev.errors import UsageError
+from rankdev.meta.flips.engines import ENGINES
 
 if TYPE_CHECKING:
     from rankdev.evaluation.losses import Losses
@@ -89,7 +90,7 @@ def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--engine",
-            type=click.Choice(["auto", "numba", "numpy", "torch"]),
+            type=click.Choice(ENGINES),
             default="auto",
             show_default=True,
             help="What computes; the numbers do not depend on it.",

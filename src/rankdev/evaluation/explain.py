@@ -12,8 +12,9 @@ import polars as pl
 from rankdev.arguments import is_list
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown, suggestion
-from rankdev.measures import RDQ, Measure, parse
+from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
+from rankdev.measures.rdq import RDQ
 from rankdev.references.reference import Reference
 from rankdev.results import Result
 from rankdev.tabular import as_id

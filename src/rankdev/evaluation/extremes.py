@@ -13,7 +13,11 @@ import numpy as np
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import MeasureError
 from rankdev.evaluation.completions import MOST, Completion, completions
-from rankdev.measures import AP, NDCG, RBP, RDQ, Measure, P, R
+from rankdev.measures import Measure
+from rankdev.measures.ndcg import NDCG
+from rankdev.measures.precision import AP, P, R
+from rankdev.measures.rbp import RBP
+from rankdev.measures.rdq import RDQ
 from rankdev.references.reference import Reference
 
 Ends = tuple[float, float, bool]  # lowest, highest, and whether they are exact

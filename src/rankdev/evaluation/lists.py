@@ -11,8 +11,8 @@ import polars as pl
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.evaluation.explain import DISPLACED, MISSING, NOT_IN_REFERENCE, REPEATED, ROUNDING
 from rankdev.evaluation.matching import Matcher
-from rankdev.measures import RDQ
 from rankdev.measures.match import Ideals
+from rankdev.measures.rdq import RDQ
 from rankdev.references.references import References
 from rankdev.runs import Run
 

@@ -13,8 +13,9 @@ from rankdev.arrays import Floats
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, evaluate_all
-from rankdev.measures import RDQ, parse
+from rankdev.measures import parse
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.rdq import RDQ
 from rankdev.ordering import Order, Ties, check_one_order
 from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankdev.errors import UsageError
+from rankdev.formats.tables import ENDINGS
 
-_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", *ENDINGS}
 
 
 def system_name(path: str) -> str:

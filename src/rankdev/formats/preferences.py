@@ -13,8 +13,8 @@ from rankdev.arguments import check_kind
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.judgment_database import as_judgments, is_database, read_answers
 from rankdev.formats.parts import Table
-from rankdev.formats.streams import Kind, PathLike, Source, plain_suffix
-from rankdev.formats.tables import encode_table, parse_table
+from rankdev.formats.streams import PathLike, Source, plain_suffix
+from rankdev.formats.tables import ENDINGS, encode_table, parse_table
 from rankdev.formats.writing import writing
 from rankdev.preferences import Preferences
 from rankdev.preferences.columns import frame_of_records
@@ -22,7 +22,6 @@ from rankdev.preferences.presets import NAMES, SAYS, SIDES, WON_LOST, plain_name
 from rankdev.tabular import first_line
 
 WORDS = ("", ".txt")
-TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 SHAPES = "'topic a b winner' or 'query preferred other'"
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
@@ -68,10 +67,10 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
 def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
     """Give judgments as the bytes of the kind of file that the name asks for."""
     table = preferences.to_polars()
-    if plain_suffix(path) in TABLES:
+    if plain_suffix(path) in ENDINGS:
         return encode_table(table, path)
     if plain_suffix(path) not in WORDS:
-        raise UsageError(f"{path}: expected a name that ends in {', '.join([*TABLES, *WORDS[1:]])}")
+        raise UsageError(f"{path}: expected a name that ends in {', '.join([*ENDINGS, *WORDS[1:]])}")
     names = {*preferences.queries, *preferences.items}
     if odd := next((name for name in sorted(names) if name.split() != [name]), None):
         raise DataError(f"{shown(odd)} is not one word, which lines of words need; write .jsonl or .csv instead")
@@ -109,11 +108,10 @@ def _read(source: Source, values: Any) -> tuple[Table, Any]:
     return parse_table(source.name, content, kind), values
 
 
-def _kind_of_header(content: bytes) -> Kind:
+def _kind_of_header(content: bytes) -> str:
     """Tell a table, by two names in its header that judgments have, from lines of words."""
     header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
-    kinds: dict[Kind, str] = {"csv": ",", "tsv": "\t"}
-    for kind, mark in kinds.items():
+    for kind, mark in {"csv": ",", "tsv": "\t"}.items():
         if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
             return kind
     return "trec"

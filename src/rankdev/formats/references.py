@@ -17,7 +17,7 @@ from rankdev.formats.parts import Table, joined
 from rankdev.formats.records import read_json
 from rankdev.formats.runs import run_from_source, run_from_table
 from rankdev.formats.streams import PathLike, Source, plain_suffix
-from rankdev.formats.tables import encode_table, read_table
+from rankdev.formats.tables import ENDINGS, encode_table, read_table
 from rankdev.formats.trec import QRELS, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.progress import Progress
@@ -79,12 +79,12 @@ def encode_references(references: References, path: PathLike) -> bytes:
     """Give the bytes that :func:`write_references` writes under this name."""
     check_kind("references", references, References, "make them with References.from_lists and its like")
     suffix = plain_suffix(path)
-    if suffix in (".csv", ".tsv", ".parquet"):
-        return encode_table(references.to_polars(worthless=True), path)
     if suffix == ".json":
         return _json(references)
     if suffix == ".jsonl" or str(path) == "-":
         return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
+    if suffix in ENDINGS:
+        return encode_table(references.to_polars(worthless=True), path)
     return _qrels(references)
 
 

@@ -18,7 +18,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries
 from rankdev.formats.streams import PathLike, Source, plain_suffix
-from rankdev.formats.tables import encode_table, table_batches
+from rankdev.formats.tables import ENDINGS, encode_table, table_batches
 from rankdev.formats.trec import RUN, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
@@ -123,7 +123,7 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
         raise DataError(f"item {item} is returned twice for a query, which this format cannot hold; write it {other}")
     if suffix == ".json":
         content = _json(run)
-    elif suffix in (".csv", ".tsv", ".jsonl", ".parquet"):
+    elif suffix in ENDINGS:
         columns = ["query", "item", "rank" if run.scores is None else "score"]
         content = encode_table(run.to_polars().select(columns), path)
     else:

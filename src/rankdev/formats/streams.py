@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Self
 
 from rankdev import files_in_use
 from rankdev.arguments import check_path
 from rankdev.errors import FileFormatError
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats.opening import MAGIC_BYTES, opened, size_of, unpacked
+from rankdev.formats.table_formats import TABLE_FORMATS, begins_json
 from rankdev.progress import Progress
-from rankdev.tabular import ALIASES
 
-Kind = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet"]
 PathLike = files_in_use.PathLike
 
 HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
-_PARQUET, _BOM = b"PAR1", b"\xef\xbb\xbf"
-_MARKS: dict[Kind, bytes] = {"csv": b",", "tsv": b"\t"}
+_BOM = b"\xef\xbb\xbf"
 _COMPRESSED = {".gz", ".zst"}
-_BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
-_JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 
 
 class Source:
@@ -97,16 +91,18 @@ class Source:
             self._reported = max(at, self._reported)
             self._progress(self._reported, max(self._reported, self._size), self.name)
 
-    def _known_kind(self) -> Kind:
+    def _known_kind(self) -> str:
         if not self._head.strip():
             raise FileFormatError(self.name, "the file is empty")
         if self._head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise FileFormatError(self.name, "the file is UTF-16; save it as UTF-8")
         suffix = plain_suffix(self._path)
         kind = kind_of(self._head, suffix)
-        if kind != "parquet" and b"\0" in self._head:
-            raise FileFormatError(self.name, "this is a binary file; expected text or Parquet")
-        if suffix in (".json", ".jsonl", ".parquet") and kind not in ("json", "jsonl", "parquet"):
+        binary = {known.name: type(known).__name__ for known in TABLE_FORMATS.values() if known.binary}
+        if kind not in binary and b"\0" in self._head:
+            raise FileFormatError(self.name, f"this is a binary file; expected text or {' or '.join(binary.values())}")
+        certain = ["json", *(known.name for known in TABLE_FORMATS.values() if not known.ending_decides)]
+        if suffix[1:] in certain and kind not in certain:
             raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
         return kind
 
@@ -119,14 +115,15 @@ class Source:
             ) from None
 
 
-def kind_of(head: bytes, suffix: str = "") -> Kind:
-    """Tell from the first bytes, and the ending of the name, what kind of file it seems to be."""
-    if head.startswith(_PARQUET) and b"\0" in head:  # a text may begin with these letters
-        return "parquet"
-    line = head.lstrip().partition(b"\n")[0]
-    if suffix not in (".csv", ".tsv") and _JSON_BEGINS.match(head):
-        return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
-    return _delimited(line, suffix)
+def kind_of(head: bytes, suffix: str = "") -> str:
+    """Tell from the first bytes, and the ending of the name, what kind of file it seems to be.
+
+    That is one of the formats of tables, ``"json"`` for a document, or ``"trec"`` for columns without names.
+    """
+    for known in sorted(TABLE_FORMATS.values(), key=lambda known: not known.binary):
+        if known.recognises(head, suffix):
+            return known.name
+    return "json" if begins_json(head, suffix) else "trec"
 
 
 def plain_suffix(path: PathLike) -> str:
@@ -141,23 +138,3 @@ def _remember(path: str, raw: Any) -> None:
     """Note a file that is read, standard input too, so that no command writes over it."""
     with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
         files_in_use.note_reading("/dev/stdin" if path == "-" else path, raw.fileno())
-
-
-def _is_record(line: bytes) -> bool:
-    """Tell a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return line.startswith(b'{"query"')
-    return isinstance(value, dict) and any(not isinstance(entry, dict | list) for entry in value.values())
-
-
-def _delimited(line: bytes, suffix: str) -> Kind:
-    if suffix in (".csv", ".tsv"):
-        return "csv" if suffix == ".csv" else "tsv"
-    for kind, mark in _MARKS.items():
-        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(mark)}
-        known = {ALIASES.get(name, name) for name in names}
-        if "query" in known and known & _BESIDE_QUERY:
-            return kind
-    return "trec"

@@ -22,7 +22,7 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
     """
     found: dict[str, str] = {}
     with Source(path) as source:
-        pairs = _tabled(source, key) if source.kind in ("csv", "jsonl", "parquet") else _lined(source, key)
+        pairs = _tabled(source, key) if source.kind not in ("tsv", "json", "trec") else _lined(source, key)
         for name, text in pairs:
             if name in wanted and found.setdefault(name, text) != text:
                 raise FileFormatError(source.name, f"{key} {name!r} has two texts; keep one")

@@ -19,8 +19,9 @@ from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, blamed, deepest, evaluate, named_systems
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of
-from rankdev.measures import RDQ, parse_all
+from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.rdq import RDQ
 from rankdev.meta.agreement import Agreement, agreement
 from rankdev.meta.equivalence import Equivalence, equivalence
 from rankdev.meta.groups import groups, mean_intervals

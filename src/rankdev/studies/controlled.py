@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 
 import rankdev as rd
-from rankdev.measures import RDQ, Measure
+from rankdev.measures import Measure
+from rankdev.measures.rdq import RDQ
 from rankdev.references.reference import Reference
 from rankdev.reporting.plots import Example, check_name, plot_examples, save
 from rankdev.reporting.report import Report, Table

@@ -20,7 +20,8 @@ from typing import Any
 
 from rankdev.errors import RankdevError
 from rankdev.formats.judgment_database import as_judgments
-from rankdev.formats.preferences import TABLES, encode_preferences
+from rankdev.formats.preferences import encode_preferences
+from rankdev.formats.tables import ENDINGS
 from rankdev.preferences import Preferences
 from rankdev.web.desk import Desk
 from rankdev.web.items import PICTURES
@@ -34,7 +35,7 @@ STATIC = {
     "/drag.js": ("rankdev.reporting.pages", "drag.js", "text/javascript"),
     "/page.css": ("rankdev.reporting.pages", "page.css", "text/css"),
 }
-EXPORTS = (*TABLES, ".txt")
+EXPORTS = (*ENDINGS, ".txt")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import click
 
 from rankdev.cli.terminal import say
 from rankdev.errors import DataError, UsageError
+from rankdev.judging.collecting import GOALS
 
 
 @click.command("judge", short_help="Collect preferences of people in the browser.")
@@ -20,7 +21,7 @@ from rankdev.errors import DataError, UsageError
 )
 @click.option(
     "--goal",
-    type=click.Choice(["order", "top", "decide"]),
+    type=click.Choice(GOALS),
     default="order",
     show_default=True,
     help="What to find out: the order of the items, of those on top, or which --run is better.",

@@ -11,6 +11,7 @@ from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.score_source import judging_options, load_scores, simulation_options
 from rankdev.cli.segments import judge_segments
+from rankdev.meta.power_result import POOLS
 
 
 @click.command(
@@ -29,7 +30,7 @@ from rankdev.cli.segments import judge_segments
 )
 @click.option(
     "--pool",
-    type=click.Choice(["same", "new"]),
+    type=click.Choice(POOLS),
     default="same",
     show_default=True,
     help="Draw from these queries, or as if new (with replacement).",

@@ -7,6 +7,7 @@ import click
 from rankdev.cli.options import names_and_values, read_named_table, seed_option
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import DataError
+from rankdev.learning.weights_from_clicks import METHODS, weights_from_clicks
 
 
 @click.command(
@@ -15,7 +16,7 @@ from rankdev.errors import DataError
 @click.argument("clicks", type=click.Path())
 @click.option(
     "--method",
-    type=click.Choice(["harvesting", "em", "regression-em", "cascade", "rates"]),
+    type=click.Choice(list(METHODS)),
     default="harvesting",
     show_default=True,
     help="harvesting and em need items shown at several positions; rates is for randomised positions or views.",
@@ -44,7 +45,6 @@ def command(
     CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
     clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid.
     """
-    from rankdev.learning.weights_from_clicks import weights_from_clicks
     from rankdev.reporting.click_weights import plot_click_weights
     from rankdev.reporting.door import report_of
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import polars as pl
 
 from rankdev import __version__
-from rankdev.reporting.encodings.registry import report_format
+from rankdev.formats.table_formats import TABLE_FORMATS, TableFormat
+from rankdev.reporting.encodings.registry import FORMATS, report_format
 
 if TYPE_CHECKING:
     from rankdev.reporting.report import Report
@@ -89,3 +90,12 @@ def _json_number(value: float) -> float | str | None:
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _rows_as(known: TableFormat) -> Callable[[Report], bytes]:
+    return lambda report: known.encode(report.rows)
+
+
+for _known in TABLE_FORMATS.values():
+    if _known.name not in FORMATS:
+        report_format(_known.name, _known.ending, binary=_known.binary)(_rows_as(_known))

@@ -6,6 +6,7 @@ import click
 
 from rankdev.cli.commands.refs.writing import output_option, write
 from rankdev.cli.terminal import notes
+from rankdev.preferences.rankings import METHODS, UNRANKED
 
 
 @click.command("merge", epilog="Example: rankdev refs merge nearest.run blended.run -o refs.jsonl")
@@ -13,14 +14,14 @@ from rankdev.cli.terminal import notes
 @output_option
 @click.option(
     "--method",
-    type=click.Choice(["kemeny", "borda", "plackett-luce"]),
+    type=click.Choice(METHODS),
     default="kemeny",
     show_default=True,
     help="Fewest contradictions, mean share of items beaten, or likeliest strengths.",
 )
 @click.option(
     "--unranked",
-    type=click.Choice(["unknown", "last"]),
+    type=click.Choice(UNRANKED),
     default="unknown",
     show_default=True,
     help="What a ranking says of items that it does not name.",

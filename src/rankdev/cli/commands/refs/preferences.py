@@ -12,7 +12,7 @@ from rankdev.cli.options import seed_option
 from rankdev.cli.outputs import safe_csv_option, table_option
 from rankdev.errors import UsageError
 from rankdev.preferences.rules import RULES
-from rankdev.preferences.strengths import DISCONNECTED, METHODS, TIES
+from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIES
 
 
 @click.command("preferences", epilog="Example: rankdev refs preferences judgments.csv -o refs.jsonl")
@@ -29,7 +29,7 @@ from rankdev.preferences.strengths import DISCONNECTED, METHODS, TIES
 @click.option("--ridge", default=0.1, show_default=True, help="Pull of all strengths towards each other.")
 @click.option(
     "--position",
-    type=click.Choice(["ignore", "correct"]),
+    type=click.Choice(POSITION),
     default="ignore",
     show_default=True,
     help="Take from the judgments what the order of presentation gave (bradley-terry).",

@@ -6,17 +6,64 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
+from typing import ClassVar
 
 import polars as pl
 
-from rankdev.errors import FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.parts import Part
-from rankdev.tabular import text_series
+from rankdev.formats.table_formats.base import TableFormat, begins_json
+from rankdev.tabular import ALIASES, text_series
 
 _SPACE = " \t"
 _ROWS = 200_000  # read with care at once
+_BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
+
+
+class Delimited(TableFormat, abstract=True):
+    """Lines of columns with a mark between them, the first with their names."""
+
+    ending_decides = True
+    separator: ClassVar[str]
+
+    def recognises(self, head: bytes, ending: str) -> bool:
+        """By the ending, or by names in the header that our tables have."""
+        if ending in (".csv", ".tsv"):
+            return ending == self.ending
+        line = head.lstrip().partition(b"\n")[0]
+        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(self.separator.encode())}
+        known = {ALIASES.get(name, name) for name in names}
+        return "query" in known and bool(known & _BESIDE_QUERY) and not begins_json(head, ending)
+
+    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+        """Give the rows of each batch; identifiers stay as they are written."""
+        return csv_parts(name, pieces, self.separator)
+
+    def encode(self, frame: pl.DataFrame) -> bytes:
+        """Give the lines; refuse texts that would be read back without their white space."""
+        for column in frame.select(pl.col(pl.String)):
+            odd = column.filter(column.str.contains(r"^\s|\s$|\x00"))
+            if len(odd):
+                raise DataError(
+                    f"{shown(odd[0])} has white space at an end, which {self.ending} loses; write .jsonl instead"
+                )
+        return frame.write_csv(separator=self.separator).encode()
+
+
+class Csv(Delimited):
+    """Commas."""
+
+    name = "csv"
+    separator = ","
+
+
+class Tsv(Delimited):
+    """Tabs."""
+
+    name = "tsv"
+    separator = "\t"
 
 
 def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[Part]:
