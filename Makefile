@@ -2,11 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test calibrate test-extras test-spark fuzz check notebooks docs wheel lock clean
+.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check notebooks docs wheel lock clean
 
 setup: .venv/.done
 
-.venv/.done: pyproject.toml requirements.lock
+.venv/.done: pyproject.toml requirements.lock hatch_build.py src/rankdev/native/reader.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rankdev needs Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
@@ -18,6 +18,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# what reads runs from files, without the compiled reader
+test-without-native: setup
+	RANKDEV_NATIVE=0 $(BIN)/python -m pytest -n auto --dist loadfile tests/evaluation tests/cli tests/peers tests/real tests/formats
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
@@ -33,6 +37,13 @@ test-spark: setup
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
 	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest tests/fuzz tests/formats/test_signals.py
+
+# the compiled reader fuzzed under GCC's sanitizers of addresses and of what C leaves undefined
+sanitize: setup
+	RANKDEV_FUZZ=$(or $(FILES),3000) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	  CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
+	  LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	  $(BIN)/python -m pytest tests/fuzz/test_native.py
 
 # every statistical claim at length; writes docs/calibration.md
 calibrate: setup
@@ -55,6 +66,7 @@ docs: setup
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup
 	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	! command -v cc >/dev/null || $(BIN)/python -m zipfile -l build/wheel/*.whl | grep _reader.so
 	$(PYTHON) -m venv --clear build/wheel/empty
 	build/wheel/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && empty/bin/rankdev demo > demo.txt && empty/bin/rankdev --version

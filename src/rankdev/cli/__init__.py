@@ -65,8 +65,24 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from rankdev.native.library import library
+
+        reader = "polars" if library() is None else "compiled code"
+        click.echo(f"rankdev, version {__version__}; TREC runs are read by {reader}")
+        ctx.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="rankdev")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version, and what reads TREC runs.",
+)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Evaluate rankings against ordered references."""

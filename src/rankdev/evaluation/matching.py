@@ -31,6 +31,10 @@ class Hits:
     place: Ints
     tied: Shared | None = None  # where ties are left open
 
+    def take(self, rows: Ints | Bools) -> Hits:
+        """Keep some, by index or mask, of hits whose ties are not open."""
+        return Hits(self.query[rows], self.position[rows], self.place[rows])
+
     def between(self, begin: int, end: int) -> Hits:
         """Those of some queries, counted from the first."""
         rows = slice(*np.searchsorted(self.query, [begin, end]))
@@ -49,7 +53,7 @@ class MatchedRun:
     hits: Hits
     worthless: Hits
     lengths: Ints
-    width: Ints  # of each query's row in a dense table: what was returned, or what could have been
+    width: Ints
     missing: int
     unreferenced: int
     tied: int
@@ -91,6 +95,11 @@ class MatchedRun:
     @property
     def _worthless_grades(self) -> Floats:
         return np.zeros(0) if self.references.worthless is None else self.references.worthless.grades
+
+
+def row_widths(references: References, lengths: Ints, depth: int | None) -> Ints:
+    """Give the width of each query's row in a dense table: what was returned, or what could have been."""
+    return np.maximum(lengths, np.minimum(references.sizes, depth or np.inf)).astype(np.int64)
 
 
 def _block_bounds(width: Ints) -> Iterator[tuple[int, int]]:
@@ -154,7 +163,7 @@ class Matcher:
             hits(found[place[found] < items], 0),
             hits(found[place[found] >= items], items),
             lengths,
-            width=np.maximum(lengths, np.minimum(self.references.sizes, depth or np.inf)).astype(np.int64),
+            row_widths(self.references, lengths, depth),
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=int(((known < 0) & ~run.queries.is_in(self.skipped.implode()).to_numpy()).sum()),
             tied=self._tied_queries(query, place, tie),

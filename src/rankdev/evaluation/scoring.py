@@ -16,7 +16,8 @@ import numpy as np
 from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown
-from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.file_matching import FileMatcher
+from rankdev.evaluation.matching import MatchedRun, Matcher
 from rankdev.evaluation.scores import Coverage, Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
@@ -24,7 +25,7 @@ from rankdev.formats.opening import size_of
 from rankdev.measures import REGISTRY, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Match
-from rankdev.ordering import Order, Ties, leaves_open
+from rankdev.ordering import Order, Ordering, Ties, leaves_open
 from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
@@ -96,9 +97,9 @@ def evaluate_all(
         if stopped.is_set():
             raise _StoppedError
 
-    def prepare() -> tuple[Matcher, Floats]:
+    def prepare() -> tuple[Matcher, FileMatcher, Floats]:
         matcher = Matcher.of(_references(references, watch_stop), skip_empty=empty == "skip")
-        return matcher, np.zeros((len(systems), len(matcher.references), len(wanted)))
+        return matcher, FileMatcher(matcher), np.zeros((len(systems), len(matcher.references), len(wanted)))
 
     def score_system(s: int, system: str, source: RunLike) -> Coverage:
         def watch(done: float, total: float, note: str) -> None:
@@ -108,13 +109,18 @@ def evaluate_all(
                 together.tell(system, done)
 
         if isinstance(source, str | Path):
-            where = str(source)
-            run = read_run(source, order=order or "score", ties=ties or "trec_eval", depth=depth, progress=watch)
+            where, ordering = str(source), Ordering(order or "score", ties or "trec_eval")
+            matcher, files, values = prepared.result()
+            matched = files.match(source, ordering, depth, watch)
+            if matched is not None:
+                values[s], coverage = score_match(matcher, matched, ordering, wanted)
+                return replace(coverage, system=system)
+            run = read_run(source, order=ordering.order, ties=ordering.ties, depth=depth, progress=watch)
         else:
             where = f"system {shown(system)}"
             with blamed(where):
                 run = Run.of(source, order=order, ties=ties)
-        matcher, values = prepared.result()
+            matcher, _, values = prepared.result()
         with blamed(where):
             values[s], coverage = score_run(matcher, run, wanted)
         return replace(coverage, system=system)
@@ -125,7 +131,7 @@ def evaluate_all(
         try:
             prepared = pool.submit(prepare)
             tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
-            matcher, values = _awaited(prepared)
+            matcher, _, values = _awaited(prepared)
             coverage = tuple(_awaited(task) for task in tasks)
         except BaseException:
             stopped.set()
@@ -165,7 +171,13 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
             raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
     if run.ordering.leaves_ties_open:
         _check_averages(measures)
-    matched = matcher.match(run, deepest(measures))
+    return score_match(matcher, matcher.match(run, deepest(measures)), run.ordering, measures)
+
+
+def score_match(
+    matcher: Matcher, matched: MatchedRun, ordering: Ordering, measures: Sequence[Scorer]
+) -> tuple[Floats, Coverage]:
+    """Score a run that is matched already, as :func:`score_run` does."""
     values = np.zeros((len(matcher.references), len(measures)))
     for rows, block in matched.blocks():
         for m, measure in enumerate(measures):
@@ -176,7 +188,7 @@ def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[F
         missing=matched.missing,
         unreferenced=matched.unreferenced,
         tied=matched.tied,
-        ties=run.ordering.ties,
+        ties=ordering.ties,
         empty=len(matcher.skipped) or matcher.references.empty,
     )
 

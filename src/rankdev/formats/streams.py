@@ -64,10 +64,10 @@ class Source:
         """Give everything."""
         return b"".join(self.pieces())
 
-    def pieces(self) -> Iterator[bytes]:
-        """Give pieces of about ``BATCH_BYTES`` that end anywhere."""
+    def pieces(self, size: int | None = None) -> Iterator[bytes]:
+        """Give pieces of about ``size`` (or ``BATCH_BYTES``) that end anywhere."""
         head, self._head = self._head, b""
-        while piece := head + self._guarded(lambda: self._stream.read(BATCH_BYTES)):
+        while piece := head + self._guarded(lambda: self._stream.read(size or BATCH_BYTES)):
             head = b""
             self._report(len(piece))
             yield piece

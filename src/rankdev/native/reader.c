@@ -1,0 +1,547 @@
+/*
+ * Reads TREC runs and joins them with the references while it reads.
+ *
+ * A run is text, `query Q0 item rank score tag`, in which the lines of a query usually stand together. One query at a time
+ * its lines are read, put in order, and searched for the reference items of that query; only what a match holds comes
+ * out (query, position and place of each item that was found), and no line is remembered.
+ *
+ * Whatever is not plain (a wrong line, an item twice in a query, text that is not UTF-8) is ODD: the caller reads the
+ * file again in its own, slower way, which owns every message. Being wrong about what is odd therefore costs time and
+ * never a number, and equal hashes may pass for equal names where that leads to ODD.
+ *
+ * Functions keep nothing between calls and share nothing that is written, so that threads may call them at once. The caller
+ * promises text that ends with a newline, at which every loop over characters stops.
+ */
+#include <locale.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INTERFACE = 1 }; /* the number of what follows as Python sees it; a library with another one is not used */
+
+enum { FINE = 0, ODD = 1 };
+
+enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.runs */
+enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
+enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are no accident */
+
+typedef unsigned __int128 Wide;
+
+/* Names one after the other: name i is text[ends[i - 1] .. ends[i]]. */
+typedef struct {
+    const char *text;
+    const int64_t *ends;
+} Names;
+
+/* The references as columns. Query q owns good items good_offsets[q] .. good_offsets[q + 1] and, in the same way, worthless
+ * ones, whose names follow those of all good items. Queries from `queries` on are known by name only. */
+typedef struct {
+    int64_t queries, names;
+    Names query;
+    uint32_t *slots; /* hash table of the query names: 1 + the query, or 0 */
+    uint64_t mask;   /* the number of slots, a power of 2, minus 1 */
+    Names item;
+    int64_t good;
+    const int64_t *good_offsets, *worthless_offsets, *ranks;
+} References;
+
+/* What is found in a piece of a run, in columns with room for all that its size allows: one entry per group of lines of one
+ * query (the query's index, -1 where there is no reference; how many positions it fills; whether ties decide), and one entry
+ * per hit. */
+typedef struct {
+    int64_t groups;
+    uint64_t *group_hash;
+    int64_t *group_query, *group_length;
+    uint8_t *group_tied;
+    int64_t hits;
+    int64_t *hit_query, *hit_position, *hit_place;
+} Joined;
+
+typedef struct {
+    const char *item;
+    int64_t size;
+    uint64_t hash;
+    int64_t place; /* among the references' items; -1 where it is not there */
+    float key;     /* the score in single precision, as trec_eval compares */
+} Row;
+
+/* The lines of one query; memory is used again for the next one. */
+typedef struct {
+    const char *query;
+    int64_t query_size;
+    Row *rows;
+    int64_t count, room;
+    uint32_t *slots; /* hash table of the items: 1 + the row, or 0 */
+    uint64_t mask, slot_room;
+} Group;
+
+/* ---- characters ---- */
+
+static inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static inline const char *skip_blanks(const char *at)
+{
+    while (is_blank(*at))
+        at++;
+    return at;
+}
+
+static inline const char *end_of_field(const char *at)
+{
+    for (;; at++)
+        if ((unsigned char)*at <= ' ' && (is_blank(*at) || *at == '\n'))
+            return at;
+}
+
+static bool is_ascii(const char *text, int64_t size)
+{
+    uint64_t all = 0, word;
+    int64_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+        memcpy(&word, text + at, 8);
+        all |= word;
+    }
+    for (; at < size; at++)
+        all |= (unsigned char)text[at];
+    return !(all & 0x8080808080808080u);
+}
+
+/* Length of the UTF-8 character that begins here; 0 where none does. */
+static int utf8_length(const unsigned char *at, int64_t left)
+{
+    if (at[0] < 0x80)
+        return 1;
+    int length = at[0] >= 0xC2 && at[0] <= 0xDF ? 2 : (at[0] & 0xF0) == 0xE0 ? 3 : at[0] >= 0xF0 && at[0] <= 0xF4 ? 4 : 0;
+    if (length == 0 || length > left)
+        return 0;
+    for (int i = 1; i < length; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xED && at[1] > 0x9F;
+    bool too_high = at[0] == 0xF4 && at[1] > 0x8F;
+    return overlong || surrogate || too_high ? 0 : length;
+}
+
+static bool is_utf8(const char *text, int64_t size)
+{
+    if (is_ascii(text, size))
+        return true;
+    for (int64_t at = 0; at < size;) {
+        int length = utf8_length((const unsigned char *)text + at, size - at);
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* ---- names ---- */
+
+static inline uint64_t word_at(const char *text, int size)
+{
+    uint64_t word = 0;
+    memcpy(&word, text, (size_t)size);
+    return word;
+}
+
+static inline uint64_t mixed(uint64_t a, uint64_t b)
+{
+    Wide product = (Wide)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD6E8FEB86659FD93u);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Words overlap at the end of a name, so that nothing past it is read. */
+static inline uint64_t hash_of(const char *text, int64_t size)
+{
+    uint64_t hash = (uint64_t)size;
+    const char *last = text + size - 8;
+    if (size >= 8) {
+        for (; text < last; text += 8)
+            hash = mixed(hash, word_at(text, 8));
+        return mixed(hash, word_at(last, 8));
+    }
+    if (size >= 4)
+        return mixed(hash, word_at(text, 4) << 32 | word_at(text + size - 4, 4));
+    if (size > 0)
+        hash = hash << 24 | (uint64_t)(unsigned char)text[0] << 16 | (uint64_t)(unsigned char)text[size / 2] << 8 |
+               (unsigned char)text[size - 1];
+    return mixed(hash, 0);
+}
+
+static inline bool same_name(const char *a, int64_t a_size, const char *b, int64_t b_size)
+{
+    return a_size == b_size && memcmp(a, b, (size_t)a_size) == 0;
+}
+
+static inline int compare_names(const char *a, int64_t a_size, const char *b, int64_t b_size)
+{
+    int order = memcmp(a, b, (size_t)(a_size < b_size ? a_size : b_size));
+    return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
+static inline const char *name_at(const Names *names, int64_t i, int64_t *size)
+{
+    int64_t begin = i ? names->ends[i - 1] : 0;
+    *size = names->ends[i] - begin;
+    return names->text + begin;
+}
+
+/* ---- numbers ---- */
+
+static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static uint64_t whole_power(int exponent)
+{
+    uint64_t power = 1;
+    while (exponent-- > 0)
+        power *= 10;
+    return power;
+}
+
+/* digits * 10^power, rounded once, for 0 < digits and -19 <= power <= 19: whole numbers of 128 bits hold all that counts. */
+static double rounded_exactly(uint64_t digits, int power)
+{
+    if (power >= 0)
+        return (double)((Wide)digits * whole_power(power));
+    int shift = 64 + __builtin_clzll(digits);
+    Wide numerator = (Wide)digits << shift, divisor = whole_power(-power);
+    Wide quotient = numerator / divisor; /* of 64 bits or more: the last one only tells whether anything follows */
+    return ldexp((double)(quotient | (numerator % divisor != 0)), -shift);
+}
+
+/* Any number, whatever the locale of the process. */
+static double rounded_by_library(const char *text)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (plain == (locale_t)0)
+        return NAN;
+    locale_t before = uselocale(plain);
+    double value = strtod(text, NULL);
+    uselocale(before);
+    freelocale(plain);
+    return value;
+}
+
+/* Reads a decimal number to the bits that Python's float gives; NULL where the field is anything else or not finite. */
+static const char *read_number(const char *at, double *value)
+{
+    const char *begin = at;
+    bool negative = *at == '-';
+    uint64_t digits = 0;
+    int counted = 0, power = 0, seen = 0;
+    if (*at == '-' || *at == '+')
+        at++;
+    for (bool fraction = false;; at++) {
+        if (*at == '.' && !fraction) {
+            fraction = true;
+            continue;
+        }
+        if (!is_digit(*at))
+            break;
+        seen = 1;
+        counted += counted || *at != '0'; /* zeros before the first digit do not count */
+        if (counted <= 19)
+            digits = digits * 10 + (uint64_t)(*at - '0');
+        power -= fraction;
+    }
+    if (!seen)
+        return NULL;
+    if (*at == 'e' || *at == 'E') {
+        at++;
+        bool down = *at == '-';
+        if (*at == '-' || *at == '+')
+            at++;
+        if (!is_digit(*at))
+            return NULL;
+        int exponent = 0;
+        for (; is_digit(*at); at++)
+            exponent = exponent < 100000 ? exponent * 10 + (*at - '0') : exponent;
+        power += down ? -exponent : exponent;
+    }
+    if (at != end_of_field(at) || at - begin > LONGEST_NUMBER)
+        return NULL;
+    if (counted <= 15 && power >= -22 && power <= 22) {
+        double plain = (double)digits; /* exact, and so is the power: one operation rounds once */
+        *value = power < 0 ? plain / POWERS[-power] : plain * POWERS[power];
+    } else if (counted <= 19 && power >= -19 && power <= 19) {
+        *value = rounded_exactly(digits, power);
+    } else {
+        *value = rounded_by_library(begin);
+        return isfinite(*value) ? at : NULL;
+    }
+    if (negative)
+        *value = -*value;
+    return at;
+}
+
+/* ---- the lines of one query ---- */
+
+static Row *new_row(Group *group)
+{
+    if (group->count == group->room) {
+        int64_t room = group->room ? 2 * group->room : 256;
+        Row *rows = realloc(group->rows, (size_t)room * sizeof(Row));
+        if (!rows)
+            return NULL;
+        group->rows = rows;
+        group->room = room;
+    }
+    return &group->rows[group->count++];
+}
+
+/* Reads what follows the query on a line of 5 or 6 columns; NULL where the line is anything else. */
+static const char *read_row(const char *at, Group *group)
+{
+    Row *row = new_row(group);
+    if (!row)
+        return NULL;
+    at = end_of_field(skip_blanks(at)); /* Q0 */
+    row->item = skip_blanks(at);
+    at = end_of_field(row->item);
+    row->size = at - row->item;
+    row->place = -1;
+    at = end_of_field(skip_blanks(at)); /* rank */
+    double score;
+    at = read_number(skip_blanks(at), &score);
+    if (!at)
+        return NULL;
+    row->key = (float)score;
+    at = skip_blanks(end_of_field(skip_blanks(at))); /* tag */
+    return *at == '\n' ? at + 1 : NULL;
+}
+
+static const char *skip_empty_lines(const char *at, const char *end)
+{
+    while (at < end && (is_blank(*at) || *at == '\n'))
+        at++;
+    return at;
+}
+
+/* Reads all lines that begin with the same query; gives where the next one begins. */
+static const char *read_group(const char *at, const char *end, Group *group)
+{
+    group->query = at;
+    group->query_size = end_of_field(at) - at;
+    group->count = 0;
+    while (at < end) {
+        const char *query_end = end_of_field(at);
+        if (!same_name(at, query_end - at, group->query, group->query_size))
+            break;
+        at = read_row(query_end, group);
+        if (!at)
+            return NULL;
+        at = skip_empty_lines(at, end);
+    }
+    return at;
+}
+
+/* The higher score first, and of equal ones the higher id. */
+static int compare_rows(const void *first, const void *second)
+{
+    const Row *a = first, *b = second;
+    if (a->key != b->key)
+        return a->key < b->key ? 1 : -1;
+    return -compare_names(a->item, a->size, b->item, b->size);
+}
+
+static void put_in_order(Group *group)
+{
+    for (int64_t i = 1; i < group->count; i++)
+        if (compare_rows(&group->rows[i - 1], &group->rows[i]) > 0) {
+            qsort(group->rows, (size_t)group->count, sizeof(Row), compare_rows);
+            return;
+        }
+}
+
+/* ---- hash tables: 1 + the index of an entry, 0 where a slot is free ---- */
+
+static bool make_slots(Group *group)
+{
+    uint64_t wanted = 16;
+    while (wanted < 2 * (uint64_t)group->count)
+        wanted *= 2;
+    if (wanted > group->slot_room) {
+        free(group->slots);
+        group->slots = malloc(wanted * sizeof(uint32_t));
+        group->slot_room = group->slots ? wanted : 0;
+        if (!group->slots)
+            return false;
+    }
+    memset(group->slots, 0, wanted * sizeof(uint32_t));
+    group->mask = wanted - 1;
+    return true;
+}
+
+/* Fills the table of a group's items; false where two have the same hash, or too many nearly so. */
+static bool index_items(Group *group)
+{
+    if (group->count >= UINT32_MAX || !make_slots(group))
+        return false;
+    for (int64_t i = 0; i < group->count; i++) {
+        Row *row = &group->rows[i];
+        row->hash = hash_of(row->item, row->size);
+        uint64_t at = row->hash & group->mask;
+        for (int probes = 0; group->slots[at]; at = (at + 1) & group->mask)
+            if (group->rows[group->slots[at] - 1].hash == row->hash || ++probes > MOST_PROBES)
+                return false;
+        group->slots[at] = (uint32_t)(i + 1);
+    }
+    return true;
+}
+
+static Row *find_item(const Group *group, const char *item, int64_t size)
+{
+    uint64_t hash = hash_of(item, size);
+    for (uint64_t at = hash & group->mask; group->slots[at]; at = (at + 1) & group->mask) {
+        Row *row = &group->rows[group->slots[at] - 1];
+        if (row->hash == hash)
+            return same_name(row->item, row->size, item, size) ? row : NULL; /* a group has each hash once */
+    }
+    return NULL;
+}
+
+static int64_t find_query(const References *known, const char *query, int64_t size, uint64_t hash)
+{
+    for (uint64_t at = hash & known->mask; known->slots[at]; at = (at + 1) & known->mask) {
+        int64_t found = known->slots[at] - 1, found_size;
+        const char *name = name_at(&known->query, found, &found_size);
+        if (same_name(name, found_size, query, size))
+            return found;
+    }
+    return -1;
+}
+
+/* ---- the join ---- */
+
+static void find_places(const References *known, int64_t first, int64_t last, Group *group)
+{
+    for (int64_t place = first; place < last; place++) {
+        int64_t size;
+        const char *item = name_at(&known->item, place, &size);
+        Row *row = find_item(group, item, size);
+        if (row)
+            row->place = place;
+    }
+}
+
+static inline int64_t rank_of(const References *known, const Row *row)
+{
+    return row->place >= 0 && row->place < known->good ? known->ranks[row->place] : 0;
+}
+
+/* Tells whether equal scores decide between items of different rank in the first positions, or among too many items. */
+static bool ties_decide(const References *known, const Group *group, int64_t depth)
+{
+    const Row *rows = group->rows;
+    for (int64_t begin = 0, end; begin < group->count && begin < depth; begin = end) {
+        bool mixed_ranks = false;
+        for (end = begin + 1; end < group->count && rows[end].key == rows[begin].key; end++)
+            mixed_ranks |= rank_of(known, &rows[end]) != rank_of(known, &rows[begin]);
+        if (mixed_ranks || end - begin >= LONGEST_TIE)
+            return true;
+    }
+    return false;
+}
+
+static void join_group(const References *known, Group *group, int64_t depth, Joined *out)
+{
+    uint64_t hash = hash_of(group->query, group->query_size);
+    int64_t query = find_query(known, group->query, group->query_size, hash);
+    int64_t length = group->count < depth ? group->count : depth, entry = out->groups++;
+    out->group_hash[entry] = hash;
+    out->group_query[entry] = query;
+    out->group_length[entry] = length;
+    out->group_tied[entry] = 0;
+    if (query < 0 || query >= known->queries)
+        return;
+    find_places(known, known->good_offsets[query], known->good_offsets[query + 1], group);
+    if (known->worthless_offsets)
+        find_places(known, known->good + known->worthless_offsets[query],
+                    known->good + known->worthless_offsets[query + 1], group);
+    out->group_tied[entry] = ties_decide(known, group, depth);
+    for (int64_t position = 0; position < length; position++)
+        if (group->rows[position].place >= 0) {
+            int64_t hit = out->hits++;
+            out->hit_query[hit] = query;
+            out->hit_position[hit] = position;
+            out->hit_place[hit] = group->rows[position].place;
+        }
+}
+
+/* ---- what Python calls ---- */
+
+int rankdev_interface(void) { return INTERFACE; }
+
+/* Reads one number; for the tests, which compare it with Python's. */
+int rankdev_read_number(const char *text, double *value) { return read_number(text, value) ? FINE : ODD; }
+
+/* Fills the table of query names, whose slots are at least twice as many and 0. */
+int rankdev_index_queries(References *known)
+{
+    for (int64_t i = 0; i < known->names; i++) {
+        int64_t size;
+        const char *name = name_at(&known->query, i, &size);
+        uint64_t at = hash_of(name, size) & known->mask;
+        for (int probes = 0; known->slots[at]; at = (at + 1) & known->mask)
+            if (++probes > MOST_PROBES)
+                return ODD;
+        known->slots[at] = (uint32_t)(i + 1);
+    }
+    return FINE;
+}
+
+/* Finds where the lines of the last query begin, all but those that go on after the last newline. */
+int64_t rankdev_last_query(const char *text, int64_t size)
+{
+    while (size && text[size - 1] != '\n')
+        size--;
+    const char *query = NULL;
+    int64_t query_size = 0, begin = size;
+    for (int64_t at = size; at > 0;) {
+        int64_t line = at - 1;
+        while (line && text[line - 1] != '\n')
+            line--;
+        const char *name = skip_blanks(text + line);
+        int64_t name_size = end_of_field(name) - name;
+        if (query && name_size && !same_name(name, name_size, query, query_size))
+            return begin;
+        if (name_size) {
+            query = name;
+            query_size = name_size;
+            begin = line;
+        }
+        at = line;
+    }
+    return 0;
+}
+
+/* Joins a piece of a run that holds all lines of each of its queries. */
+int rankdev_join(const References *known, const char *text, int64_t size, int64_t depth, Joined *out)
+{
+    if (size == 0 || text[size - 1] != '\n' || !is_utf8(text, size))
+        return ODD;
+    Group group = {0};
+    const char *end = text + size, *at = skip_empty_lines(text, end);
+    while (at && at < end) {
+        at = read_group(at, end, &group);
+        if (!at)
+            break;
+        put_in_order(&group);
+        if (index_items(&group))
+            join_group(known, &group, depth, out);
+        else
+            at = NULL;
+    }
+    free(group.rows);
+    free(group.slots);
+    return at ? FINE : ODD;
+}
