@@ -26,7 +26,7 @@ test-without-native: setup
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
-	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py tests/integrations/test_pyterrier.py
+	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
 test-spark: setup

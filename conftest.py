@@ -17,6 +17,7 @@ OPTIONAL = {  # modules that cannot be imported without a library, which may not
     "src/rankdev/meta/flips/torch_engine.py": "torch",
     "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
+    "src/rankdev/integrations/torch.py": "torch",
 }
 collect_ignore = [module for module, library in OPTIONAL.items() if not find_spec(library)]
 collect_ignore_glob = ["docs/*/*.py"]
@@ -46,6 +47,7 @@ def in_demo_folder(namespace: dict[str, object]) -> None:
     shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
     namespace["folder"] = folder
     namespace["not_on_sail"] = not (find_spec("pysail") and find_spec("pyspark"))
+    namespace["without_torch"] = not find_spec("torch")
     os.chdir(folder)
 
 

@@ -1,0 +1,42 @@
+"""XGBoost: RDQ as objective and as evaluation metric, for ``xgboost.train``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankdev.arrays import Floats, Ints
+from rankdev.learning.earnings import training_labels
+from rankdev.learning.lambdas import Lambdas, MeanScore
+
+__all__ = ["Metric", "Objective", "training_labels"]
+
+
+class Objective(Lambdas):
+    """``xgboost.train({"min_child_weight": 0.01, …}, data, obj=Objective("RDQ@10"))``; groups are those of the data.
+
+    Hessians are far below 1 here, so that XGBoost's own ``min_child_weight`` of 1 keeps trees shallow. Labels,
+    ``references`` and ``noise`` mean what they mean in :class:`rankdev.integrations.lightgbm.Objective`.
+    """
+
+    def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:
+        """Give gradients and Hessians."""
+        return self.gradients(data.get_label(), predictions, _sizes(data), _weights(data))
+
+
+class Metric(MeanScore):
+    """``xgboost.train(…, custom_metric=Metric("RDQ@10"), maximize=True)``: the mean RDQ."""
+
+    def __call__(self, predictions: Floats, data: Any) -> tuple[str, float]:
+        """Score the predictions for a data set."""
+        return str(self.measure), self.mean(data.get_label(), predictions, _sizes(data), _weights(data))
+
+
+def _sizes(data: Any) -> Ints:
+    return np.diff(data.get_uint_info("group_ptr").astype(np.int64))
+
+
+def _weights(data: Any) -> Any:
+    weights = data.get_weight()
+    return weights if len(weights) else None

@@ -1,0 +1,160 @@
+"""What each row of a training set would earn at each position. RDQ adds these up, one per position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rankdev.arrays import Floats, Ints
+from rankdev.errors import DataError, MeasureError, UsageError
+from rankdev.measures import RDQ, Measure, parse
+from rankdev.measures.match import Ideals
+from rankdev.references.references import References
+
+OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: worse than any other
+
+
+@dataclass(frozen=True, eq=False)
+class Earnings:
+    """The rows of many queries, query after query; query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+
+    ``table`` is C[row, position], what the row adds to RDQ where it holds that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for
+    rows outside the reference. ``ranks`` are the rows' ranks.
+    """
+
+    offsets: Ints
+    ranks: Ints
+    table: Floats
+
+    @classmethod
+    def of(cls, measure: RDQ, labels: Any, sizes: Any, references: References | None = None) -> Earnings:
+        """Make them of labels, the higher the better, and of the number of rows of each query.
+
+        Within a query each distinct positive label is a tier, and rows of 0 or less are outside the reference. Where a
+        reference has items that are no rows, ``references`` are needed too, in the order of the queries; the labels
+        are then those of :func:`training_labels`.
+        """
+        grades, offsets = _checked(labels, sizes)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        if references is None:
+            ranks, ideals = _by_labels(grades, owner, len(offsets) - 1)
+        else:
+            ideals = _of_references(references, len(offsets) - 1)
+            ranks = _within(grades, owner, ideals)
+        return cls(offsets, ranks, _table(measure, ideals, ranks, owner))
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of rows of each query."""
+        return np.diff(self.offsets)
+
+    def scores(self, predictions: Floats) -> Floats:
+        """RDQ of each query where its rows are ordered by prediction; the mean over all orders of equal ones."""
+        owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        order = np.lexsort((-predictions, owner))
+        first = np.diff(owner, prepend=-1) != 0
+        first[1:] |= np.diff(predictions[order]) != 0
+        begins = np.flatnonzero(first)
+        sizes = np.diff(np.append(begins, len(order)))
+        begin = np.repeat(begins - self.offsets[owner[begins]], sizes)
+        size = np.repeat(sizes, sizes)
+        depth = self.table.shape[1]
+        sums = self._sums[order]
+        row = np.arange(len(order))
+        earned = sums[row, np.minimum(begin + size, depth)] - sums[row, np.minimum(begin, depth)]
+        return np.minimum(1.0, np.bincount(owner, earned / size, len(self.sizes)))
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """What a row earns at all positions above a given one."""
+        return np.pad(np.cumsum(self.table, axis=1), ((0, 0), (1, 0)))
+
+
+def training_labels(references: References, queries: Any, items: Any) -> Floats:
+    """Label the rows of a training set, given by query and item: the best tier the highest, 0 outside the reference.
+
+    >>> references = References.from_tiers({"q1": [["d1"], ["d2", "d3"]]})
+    >>> training_labels(references, ["q1", "q1", "q1"], ["d3", "d1", "x"]).tolist()
+    [1.0, 2.0, 0.0]
+    """
+    import polars as pl
+
+    rows = pl.DataFrame({"query": queries, "item": items}, strict=False).cast(pl.String)
+    known = references.to_polars().select("query", "item", "rank")
+    tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
+    labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
+    unknown = rows.filter(~pl.col("query").is_in(references.queries.implode()))
+    if unknown.height:
+        raise DataError(f"query {unknown['query'][0]!r} has no reference; leave its rows out")
+    return labels["label"].fill_null(0).cast(pl.Float64).to_numpy()
+
+
+def trainable(measure: str | Measure) -> RDQ:
+    """Read a measure that the exact gains of swaps are known for: RDQ with a cutoff."""
+    parsed = parse(measure)
+    if not isinstance(parsed, RDQ) or parsed.judged_only:
+        raise MeasureError(f"training is for RDQ, such as RDQ@10; got {parsed}")
+    if parsed.cutoff is None:
+        raise MeasureError(f"training needs a cutoff, such as {parsed}@10")
+    return parsed
+
+
+def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
+    if sizes is None or not len(sizes):
+        raise UsageError("the data set has no groups; say how many rows each query has (group=[…])")
+    grades, counts = np.asarray(labels, np.float64), np.asarray(sizes, np.int64)
+    if counts.sum() != len(grades) or counts.min() < 0:
+        raise DataError(f"the groups have {counts.sum()} rows, the data set {len(grades)}")
+    if not np.isfinite(grades).all():
+        raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")
+    return grades, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]:
+    order = np.lexsort((-grades, owner))
+    order = order[grades[order] > 0]
+    query, grade = owner[order], grades[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
+    steps = np.cumsum((np.diff(query, prepend=-1) == 0) & (np.diff(grade, prepend=0) != 0))
+    sorted_ranks = steps - steps[offsets[query]] + 1 if len(order) else steps
+    ranks = np.full(len(grades), OUTSIDE)
+    ranks[order] = sorted_ranks
+    return ranks, Ideals(offsets, sorted_ranks)
+
+
+def _of_references(references: References, queries: int) -> Ideals:
+    if len(references) != queries:
+        raise DataError(f"the data set has {queries} groups, and there are {len(references)} references; give one each")
+    return Ideals(references.offsets, references.ranks)
+
+
+def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
+    """Turn labels that count tiers from the last one into ranks, and refuse what does not fit the references."""
+    ranks = np.where(grades > 0, ideals.tiers[owner] + 1 - grades, 0).astype(np.int64)
+    inside = grades > 0
+    wide = int(ideals.tiers.max(initial=0)) + 1
+    whole = inside & ((grades != np.rint(grades)) | (ranks < 1))
+    found = np.bincount(owner[inside & ~whole] * wide + ranks[inside & ~whole], minlength=len(ideals.tiers) * wide)
+    sorted_owner = np.repeat(np.arange(len(ideals.tiers)), ideals.sizes)
+    there = np.bincount(sorted_owner * wide + ideals.ranks, minlength=len(ideals.tiers) * wide)
+    wrong = np.union1d(owner[whole], np.flatnonzero(found > there) // wide)
+    if len(wrong):
+        raise DataError(f"group {wrong[0]} (from 0): its labels do not fit its reference; make them by training_labels")
+    return np.where(inside, ranks, OUTSIDE)
+
+
+def _table(measure: RDQ, ideals: Ideals, ranks: Ints, owner: Ints) -> Floats:
+    cutoff = measure.cutoff
+    assert cutoff is not None
+    sizes = ideals.sizes
+    weights = measure.position_weights.relative(cutoff)
+    best = np.cumsum(weights)[np.clip(sizes, 1, cutoff) - 1]
+    inside = np.flatnonzero(ranks < OUTSIDE)
+    query = owner[inside]
+    table = np.zeros((len(ranks), cutoff))
+    credit = measure.credit(ideals.ideal_ranks(cutoff)[query], ranks[inside, None], sizes[query, None])
+    table[inside] = weights * credit / best[query, None]
+    return table

@@ -1,0 +1,152 @@
+"""Gradients for boosted trees by the exact gain of swapping two rows (LambdaMART with RDQ's own differences)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from rankdev.arguments import check_number, check_seed
+from rankdev.arrays import Bools, Floats, Ints
+from rankdev.errors import DataError
+from rankdev.learning.earnings import Earnings, trainable
+from rankdev.measures import Measure
+from rankdev.references.references import References
+
+CELLS = 2_000_000  # pairs of positions that are looked at together
+SMALLEST_HESSIAN = 1e-6
+
+
+class Trained:
+    """What an objective and a metric share: the measure, and the earnings of the last few data sets."""
+
+    def __init__(self, measure: str | Measure, *, references: References | None = None) -> None:
+        self.measure = trainable(measure)
+        self.references = references
+        self._known: list[tuple[Any, Any, Earnings]] = []
+
+    def earnings(self, labels: Any, sizes: Any) -> Earnings:
+        """Give the earnings of a data set, made once while it is trained on."""
+        for known_labels, known_sizes, earnings in self._known:
+            if np.array_equal(labels, known_labels) and np.array_equal(sizes, known_sizes):
+                return earnings
+        made = Earnings.of(self.measure, labels, sizes, self.references)
+        self._known = [*self._known[-3:], (np.array(labels), np.array(sizes), made)]
+        return made
+
+
+class Lambdas(Trained):
+    """A training objective: for two rows in the wrong order, push by what RDQ would gain from swapping them.
+
+    Rows are ordered by prediction plus Gumbel noise of scale ``noise``, one draw per round. With 0 the order is that of
+    the predictions, equal ones in an order of chance.
+    """
+
+    def __init__(
+        self, measure: str | Measure, *, references: References | None = None, noise: float = 1.0, seed: int = 0
+    ) -> None:
+        super().__init__(measure, references=references)
+        self.noise = check_number("noise", noise, 0, ends=True)
+        self.seed = check_seed(seed)
+        self._begin: Floats | None = None
+        self._random = np.random.default_rng(self.seed)
+
+    def gradients(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> tuple[Floats, Floats]:
+        """Give first and second derivatives for each row, times its weight where there are weights."""
+        earnings = self.earnings(labels, sizes)
+        predictions = checked_predictions(predictions, len(earnings.ranks))
+        if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
+            self._begin, self._random = predictions.copy(), np.random.default_rng(self.seed)
+        chance = self._random.gumbel(size=len(predictions))
+        owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
+        order = np.lexsort((chance, -(predictions + self.noise * chance), owner))
+        first, second = gradients(earnings, predictions, order)
+        weight = 1.0 if weights is None else row_weights(weights, earnings.sizes)
+        return first * weight, np.maximum(second * weight, SMALLEST_HESSIAN)
+
+
+class MeanScore(Trained):
+    """An evaluation metric: the mean RDQ of all queries, over all orders of rows with equal predictions."""
+
+    def mean(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> float:
+        """Score predictions; a query without any reference item scores 0, as everywhere in rankdev."""
+        earnings = self.earnings(labels, sizes)
+        scores = earnings.scores(checked_predictions(predictions, len(earnings.ranks)))
+        if weights is None:
+            return float(scores.mean())
+        owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
+        by_row = np.bincount(owner, row_weights(weights, earnings.sizes), len(scores))
+        return float(np.average(scores, weights=by_row / np.maximum(earnings.sizes, 1)))
+
+
+def gradients(earnings: Earnings, predictions: Floats, order: Ints) -> tuple[Floats, Floats]:
+    """Sum λ and its derivative over all pairs of which one row is above the cutoff; ``order`` lists rows as ranked.
+
+    The positions i < j of a better row a and a worse row b weigh w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]), what is
+    gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise.
+    """
+    first, second = np.zeros(len(order)), np.zeros(len(order))
+    for places, real in _blocks(earnings):
+        rows = np.where(real, order[places], 0)
+        slope, curve = _block(earnings, predictions[rows], rows, real)
+        first[rows[real]], second[rows[real]] = slope[real], curve[real]
+    return first, second
+
+
+def _blocks(earnings: Earnings) -> Iterator[tuple[Ints, Bools]]:
+    """Cut queries into blocks of about equal size, as places [query, position] and whether there is a row."""
+    depth = earnings.table.shape[1]
+    queries = np.argsort(earnings.sizes, kind="stable")
+    begin = 0
+    while begin < len(queries):
+        longest = earnings.sizes[queries[begin:]]
+        fitting = np.arange(1, len(longest) + 1) * longest * depth <= CELLS
+        end = begin + max(1, int(np.argmin(fitting)) if not fitting.all() else len(longest))
+        block = queries[begin:end]
+        position = np.arange(max(1, int(earnings.sizes[block].max())))
+        real = position < earnings.sizes[block, None]
+        yield np.where(real, earnings.offsets[block, None] + position, 0), real
+        begin = end
+
+
+def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools) -> tuple[Floats, Floats]:
+    queries, length = rows.shape
+    depth = min(earnings.table.shape[1], length)
+    earned = earnings.table[rows, :depth]  # [query, place of the row, position]
+    ranks = earnings.ranks[rows]
+    own = np.zeros((queries, length))
+    own[:, :depth] = earned[:, np.arange(depth), np.arange(depth)]
+    gain = own[:, :depth, None] + own[:, None, :] - earned.transpose(0, 2, 1)
+    gain[:, :, :depth] -= earned[:, :depth, :]
+    gain *= (np.arange(depth)[:, None] < np.arange(length)) & real[:, None, :]  # each pair once
+    above, below = ranks[:, :depth, None], ranks[:, None, :]
+    sign = (above < below).astype(np.int8) - (above > below)  # 1 where the better row is above
+    weight = np.maximum(0.0, sign * gain)
+    chance = expit(-sign * (predictions[:, :depth, None] - predictions[:, None, :]))
+    push = weight * chance
+    curve = push * (1 - chance)
+    push *= sign
+    slopes, curves = push.sum(axis=1), curve.sum(axis=1)
+    slopes[:, :depth] -= push.sum(axis=2)
+    curves[:, :depth] += curve.sum(axis=2)
+    return slopes, curves
+
+
+def row_weights(weights: Any, sizes: Ints) -> Floats:
+    """Give one weight per row, where there is one per row or per query."""
+    weight = np.asarray(weights, np.float64)
+    if len(weight) not in (len(sizes), sizes.sum()):
+        raise DataError(f"{len(weight)} weights for {sizes.sum()} rows in {len(sizes)} groups")
+    return weight if len(weight) == sizes.sum() else np.repeat(weight, sizes)
+
+
+def checked_predictions(predictions: Any, rows: int) -> Floats:
+    """Refuse predictions that are not numbers: a training that has diverged."""
+    values = np.asarray(predictions, np.float64)
+    if values.shape != (rows,):
+        raise DataError(f"{values.size} predictions for {rows} rows")
+    if not np.isfinite(values).all():
+        raise DataError("a prediction is not a finite number; lower the learning rate")
+    return values

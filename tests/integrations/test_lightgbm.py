@@ -1,0 +1,99 @@
+"""LightGBM: training for RDQ raises RDQ, the same through all its doors, with groups taken from the data."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.integrations.lightgbm import Metric, Objective, training_labels
+
+lgb = pytest.importorskip("lightgbm")
+SETTINGS = {"num_threads": 1, "verbosity": -1, "num_leaves": 7, "deterministic": True}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(10, 30, 60)
+    x = rng.normal(size=(sizes.sum(), 4))
+    worth = x[:, 0] + 0.5 * x[:, 1] * x[:, 2]
+    labels = np.concatenate(
+        [np.maximum(0, 8 - np.argsort(np.argsort(-w))) for w in np.split(worth, np.cumsum(sizes)[:-1])]
+    )
+    return x, labels.astype(float), sizes
+
+
+def trained(rows, objective, rounds=20):
+    x, labels, sizes = rows
+    seen = {}
+    data = lgb.Dataset(x, labels, group=sizes)
+    booster = lgb.train(
+        {**SETTINGS, "objective": objective},
+        data,
+        rounds,
+        valid_sets=[data],
+        feval=Metric("RDQ@5"),
+        callbacks=[lgb.record_evaluation(seen)],
+    )
+    return booster, seen["training"]["RDQ@5"]
+
+
+def test_training_raises_rdq_and_the_metric_is_ours(rows):
+    x, labels, sizes = rows
+    booster, seen = trained(rows, Objective("RDQ@5"))
+    assert seen[-1] > seen[0] + 0.05
+    predictions = booster.predict(x)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    grades = {f"q{q}": {f"{i}": labels[i] for i in np.flatnonzero(owner == q)} for q in range(len(sizes))}
+    run = {query: {item: predictions[int(item)] for item in entry} for query, entry in grades.items()}
+    scores = rd.evaluate(rd.References.from_grades(grades), {"run": run}, "RDQ@5", ties="expected")
+    assert seen[-1] == pytest.approx(scores.means[0, 0], abs=1e-9)
+
+
+def test_one_objective_gives_the_same_model_each_time(rows):
+    objective = Objective("RDQ@5", seed=7)
+    first, again = (trained(rows, objective)[0].predict(rows[0]) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(trained(rows, Objective("RDQ@5", seed=8))[0].predict(rows[0]), first)
+
+
+def test_a_ranker_shows_its_groups_to_objectives_of_four_arguments(rows):
+    x, labels, sizes = rows
+    ranker = lgb.LGBMRanker(objective=Objective("RDQ@5").of_ranker, n_estimators=20, **SETTINGS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the way to give evaluation data changes between versions
+        metric = Metric("RDQ@5").of_ranker
+        ranker.fit(x, labels, group=sizes, eval_set=[(x, labels)], eval_group=[sizes], eval_metric=metric)
+    booster, seen = trained(rows, Objective("RDQ@5"))
+    np.testing.assert_array_equal(ranker.predict(x), booster.predict(x))
+    assert ranker.evals_result_["training"]["RDQ@5"] == pytest.approx(seen)
+
+
+def test_cross_validation_goes_by_query(rows):
+    x, labels, sizes = rows
+    data = lgb.Dataset(x, labels, group=sizes)
+    found = lgb.cv(
+        {**SETTINGS, "objective": Objective("RDQ@5")}, data, 10, nfold=3, stratified=False, feval=Metric("RDQ@5")
+    )
+    means = next(values for name, values in found.items() if name.endswith("RDQ@5-mean"))
+    assert means[-1] > means[0]
+
+
+def test_a_data_set_without_groups_is_refused(rows):
+    x, labels, _ = rows
+    with pytest.raises(rd.UsageError, match="the data set has no groups"):
+        lgb.train({**SETTINGS, "objective": Objective("RDQ@5")}, lgb.Dataset(x, labels), 1)
+
+
+def test_references_may_know_more_than_the_rows(rows):
+    x, _, _ = rows
+    references = rd.References.from_lists({"q1": ["gone", "a", "b"], "q2": ["c", "gone"]})
+    labels = training_labels(references, ["q1"] * 3 + ["q2"] * 2, ["b", "a", "x", "c", "y"])
+    data = lgb.Dataset(x[:5], labels, group=[3, 2], params={"min_data_in_leaf": 1, "min_data_in_bin": 1})
+    objective = Objective("RDQ@5", references=references)
+    booster = lgb.train({**SETTINGS, "min_data_in_leaf": 1, "objective": objective}, data, 30)
+    name, value, higher = Metric("RDQ@5", references=references)(booster.predict(x[:5]), data)
+    best = rd.evaluate(references, {"best": {"q1": ["x", "a", "b"], "q2": ["c", "y"]}}, "RDQ@5").means[0, 0]
+    assert (name, higher) == ("RDQ@5", True)
+    assert 0.3 < value <= best + 1e-12

@@ -1,0 +1,118 @@
+"""PyTorch: batches score as rd.evaluate does, and the soft measure has the gradient it says and the right limit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankdev as rd
+
+torch = pytest.importorskip("torch")
+from rankdev.integrations.torch import padded, rdq, soft_rdq  # noqa: E402
+
+MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
+
+
+@st.composite
+def batches(draw):
+    """Tiers of up to nine items, and some of these with others, scored on a grid where scores are often equal."""
+    references, items, scores = {}, {}, {}
+    for query in ("q1", "q2", "q3"):
+        sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+        names = iter(f"d{i}" for i in range(20))
+        references[query] = [[next(names) for _ in range(size)] for size in sizes]
+        known = [item for tier in references[query] for item in tier]
+        items[query] = draw(st.lists(st.sampled_from([*known, "x", "y", "z"]), unique=True, min_size=1))
+        scores[query] = [draw(st.integers(0, 4)) / 2 for _ in items[query]]
+    return rd.References.from_tiers(references), items, scores
+
+
+def laid_out(scores, mask):
+    table = torch.zeros(mask.shape, dtype=torch.float64)
+    for row, values in enumerate(scores.values()):
+        table[row, : len(values)] = torch.tensor(values)
+    return table
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(max_examples=30)
+@given(batches())
+def test_batches_score_as_evaluate_does(measure, drawn):
+    references, items, scores = drawn
+    ranks, mask, reference = padded(references, items)
+    found = rdq(laid_out(scores, mask), ranks, measure, mask=mask, reference=reference)
+    ordered = {
+        query: [entries[i] for i in np.argsort([-s for s in scores[query]], kind="stable")]
+        for query, entries in items.items()
+    }
+    wanted = rd.evaluate(references, {"run": ordered}, measure)
+    np.testing.assert_allclose(found, wanted.values[0, :, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(max_examples=15)
+@given(batches(), st.integers(0, 1000))
+def test_the_soft_measure_nears_rdq_as_it_gets_cold(measure, drawn, seed):
+    references, items, _ = drawn
+    ranks, mask, reference = padded(references, items)
+    scores = torch.tensor(np.random.default_rng(seed).permuted(np.tile(np.arange(mask.shape[1]) * 1.0, (3, 1)), axis=1))
+    cold = soft_rdq(scores, ranks, measure, temperature=0.01, mask=mask, reference=reference)
+    torch.testing.assert_close(cold, rdq(scores, ranks, measure, mask=mask, reference=reference))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_gradients_are_those_of_differences(measure):
+    torch.manual_seed(0)
+    ranks = torch.tensor([[1, 2, 0, 2, 3, 0], [0, 1, 0, 0, 0, 0]])
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
+    scores = torch.randn(2, 6, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda s: soft_rdq(s, ranks, measure, mask=mask), (scores,))
+    soft_rdq(scores, ranks, measure, mask=mask).sum().backward()
+    assert scores.grad[1, 4:].tolist() == [0, 0]
+    assert scores.grad[:, :4].abs().min() > 0
+
+
+def test_optimising_the_soft_measure_raises_rdq():
+    torch.manual_seed(0)
+    features = torch.randn(200, 20, 5)
+    worth = features @ torch.tensor([1.0, -0.5, 0.3, 0.0, 0.0]) + 0.2 * torch.randn(200, 20)
+    ranks = (-worth).argsort(1).argsort(1) + 1
+    ranks = torch.where(ranks <= 8, ranks, 0)
+    model = torch.nn.Linear(5, 1, bias=False)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    before = rdq(model(features).squeeze(-1).detach(), ranks).mean()
+    for _ in range(100):
+        optimizer.zero_grad()
+        (1 - soft_rdq(model(features).squeeze(-1), ranks).mean()).backward()
+        optimizer.step()
+    after = rdq(model(features).squeeze(-1).detach(), ranks).mean()
+    assert before < 0.5
+    assert after > 0.75
+
+
+def test_a_query_without_reference_items_scores_0_and_pulls_nowhere():
+    scores = torch.randn(1, 3, requires_grad=True)
+    nothing = torch.zeros(1, 3, dtype=torch.long)
+    assert rdq(scores, nothing).tolist() == [0.0]
+    soft_rdq(scores, nothing).sum().backward()
+    assert scores.grad.tolist() == [[0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: rdq(torch.zeros(2, 3), torch.zeros(2, 4)),
+            r"must have one shape, \[query, item\]; got \(2, 3\), \(2, 4\)",
+        ),
+        (lambda: rdq(torch.zeros(3), torch.zeros(3)), r"must have one shape, \[query, item\]; got \(3,\), \(3,\)"),
+        (lambda: rdq(torch.full((1, 1), torch.nan), torch.ones(1, 1)), "a score is not a number"),
+        (lambda: rdq(torch.zeros(1, 1), torch.ones(1, 1), reference=torch.ones(2, 1)), "reference must be"),
+        (lambda: soft_rdq(torch.zeros(1, 1), torch.ones(1, 1), temperature=0), "temperature must be a number above 0"),
+        (lambda: soft_rdq(torch.zeros(1, 1), torch.ones(1, 1), "AP@5"), "training is for RDQ"),
+        (lambda: padded(rd.References.from_lists({"q": ["a"]}), {"p": ["a"]}), "query 'p' has no reference"),
+    ],
+)
+def test_wrong_calls_are_refused(call, message):
+    with pytest.raises(rd.RankdevError, match=message):
+        call()
