@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, MeasureError, UsageError
@@ -80,8 +81,6 @@ def training_labels(references: References, queries: Any, items: Any) -> Floats:
     >>> training_labels(references, ["q1", "q1", "q1"], ["d3", "d1", "x"]).tolist()
     [1.0, 2.0, 0.0]
     """
-    import polars as pl
-
     rows = pl.DataFrame({"query": queries, "item": items}, strict=False).cast(pl.String)
     known = references.to_polars().select("query", "item", "rank")
     tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
