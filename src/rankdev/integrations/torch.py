@@ -8,7 +8,8 @@ from typing import Any
 from rankdev.arguments import check_number
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.learning.earnings import trainable
-from rankdev.measures import RDQ, Measure
+from rankdev.measures import Measure
+from rankdev.measures.rdq import RDQ
 from rankdev.references.references import References
 
 try:

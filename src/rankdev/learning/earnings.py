@@ -11,8 +11,9 @@ import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, MeasureError, UsageError
-from rankdev.measures import RDQ, Measure, parse
+from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals
+from rankdev.measures.rdq import RDQ
 from rankdev.references.references import References
 
 OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: worse than any other
