@@ -1,1 +1,1 @@
-"""What data say about a measure's parameters, and what a measure says to a model: weights from clicks, training for RDQ."""
+"""Learning from data and for a measure: position weights from clicks, and training for RDQ."""
