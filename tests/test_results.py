@@ -56,6 +56,7 @@ def made():
         "collections": rd.significance({"x": scores, "y": scores.select(queries=slice(0, 7))}),
         "rectify": rd.rectify(scores.select(queries=slice(0, 10)), scores),
         "variance": rd.variance(scores, measures=["RDQ@3"]),
+        "design": rd.design(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measures=["RDQ@3"]),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
             scores,
@@ -101,6 +102,7 @@ NAMES = sorted(
         *SEEDED,
         *DRAWN,
         "bounds",
+        "design",
         "evaluate",
         "equivalence",
         "variance",

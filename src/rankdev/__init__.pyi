@@ -34,6 +34,8 @@ from rankdev.meta.agreement import Agreement as Agreement
 from rankdev.meta.agreement import agreement as agreement
 from rankdev.meta.agreement_with_people import PeopleAgreement as PeopleAgreement
 from rankdev.meta.agreement_with_people import agreement_with_people as agreement_with_people
+from rankdev.meta.design import Design as Design
+from rankdev.meta.design import design as design
 from rankdev.meta.discrimination import Discrimination as Discrimination
 from rankdev.meta.discrimination import discrimination as discrimination
 from rankdev.meta.equivalence import Equivalence as Equivalence

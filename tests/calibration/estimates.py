@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import stats
 
 import rankdev as rd
 from rankdev.meta.across_collections import combine
@@ -62,6 +63,43 @@ def reliabilities(trials: int) -> Iterator[Finding]:
             yield Finding("`variance`, Eρ²", setting, held[0] / trials, trials, 0.93)
             if len(sizes) == 1:
                 yield Finding("`variance`, queries needed", setting, held[1] / trials, trials, 0.93)
+
+
+def designs(trials: int) -> Iterator[Finding]:
+    """Queries for a difference of .5 between two systems, or the best and worst of five: variance from a pilot."""
+    asked = {"systems": [2, 5], "difference": 0.5}
+    for kind, draw in KINDS.items():
+        # easy and hard queries, and what only a system does on a query, of the same distribution
+        variance = float(draw(np.random.default_rng(0), (10**6,)).var())
+        truth = rd.design(2 * variance, correlation=0.5, **asked).to_polars()
+        for n in (10, 25, 50):
+            rng = np.random.default_rng([n, 12, len(kind)])
+            held = np.zeros(2)
+            for _ in range(trials):
+                values = draw(rng, (1, n)) + draw(rng, (5, n))
+                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(n))), ("M",), values[:, :, None])
+                table = rd.design(scores, **asked).to_polars()
+                for i, way in enumerate(("same", "different")):
+                    inside = (table[f"{way}_low"] <= truth[way]) & (truth[way] <= table[f"{way}_high"])
+                    held[i] += inside.mean()
+            for way, share in zip(("same", "other"), held / trials, strict=True):
+                yield Finding(f"`design`, {way} queries", f"{kind}, 5 systems, pilot of {n}", share, trials, 0.9)
+
+
+def designed_power(trials: int) -> Iterator[Finding]:
+    """Two systems, and five of which the best and the worst differ, on as many queries as the design says."""
+    for kind, draw in KINDS.items():
+        variance = float(draw(np.random.default_rng(0), (10**6,)).var())
+        for systems in (2, 5):
+            n = int(rd.design(variance, difference=0.8, systems=systems).to_polars()["different"][0])
+            shift = np.zeros(systems)
+            shift[0], shift[-1] = -0.4, 0.4
+            values = draw(np.random.default_rng([n, 13, systems]), (trials, systems, n)) + shift[:, None]
+            within = values.var(axis=2, ddof=1).mean(axis=1)
+            between = n * values.mean(axis=2).var(axis=1, ddof=1)
+            rejected = stats.f.sf(between / within, systems - 1, systems * (n - 1)) <= ALPHA
+            setting = f"{kind}, {systems} systems, {n} queries of each"
+            yield Finding("power of .8 by `design`", setting, float(rejected.mean()), trials, 0.78)
 
 
 def collections(trials: int) -> Iterator[Finding]:
@@ -139,5 +177,7 @@ CLAIMS = {
     "people and a model": (people_and_model, 2000),
     "collections": (collections, 4000),
     "variance": (reliabilities, 2000),
+    "designs": (designs, 500),
+    "designed power": (designed_power, 10_000),
     "equivalence": (margins, 10_000),
 }

@@ -20,6 +20,8 @@ SHORT = {
     "collections": 500,
     "people and a model": 300,
     "doubt": 5,
+    "designs": 25,
+    "designed power": 400,
 }
 
 

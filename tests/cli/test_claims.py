@@ -33,6 +33,16 @@ def test_variance(rankdev, folder):
     assert "Eρ²" in rankdev("variance", *THREE).out
 
 
+def test_design(rankdev, folder):
+    asked = ("--difference", "0.1", "--width", "0.2", "--systems", "2", "--systems", "10")
+    found = json.loads(rankdev("design", "--variance", "0.05", *asked, "--format", "json", "--figure", "x.png").out)
+    assert [(row["method"], row["different"]) for row in found["rows"]] == [("t", 80), ("anova", 158), ("interval", 40)]
+    assert (folder / "x.png").stat().st_size > 1000
+    assert "same, 95%" in rankdev("design", *THREE, *asked).out
+    assert "not both" in rankdev("design", *THREE, "--variance", "0.05", *asked).err
+    assert "give --variance, or scores" in rankdev("design", *asked).err
+
+
 def test_several_collections(rankdev, folder):
     for name, runs in (("town", THREE), ("port", (*THREE, "--order", "rank"))):
         assert rankdev("eval", *runs, "-q", "-o", f"{name}.csv").status == 0
@@ -44,6 +54,7 @@ def test_several_collections(rankdev, folder):
     assert (folder / "x.png").exists()
     assert json.loads(rankdev("compare", *both, "--pooled", "--format", "json").out)["remarks"]
     assert "system × collection" in rankdev("variance", *both).out
+    assert "20" in rankdev("design", *both, "--width", "0.2").out
     assert "give either" in rankdev("compare", "places.jsonl", *both).err
     assert "a test of its own" in rankdev("compare", *both, "--margin", "0.1").err
 

@@ -15,6 +15,7 @@ CALLS = {
     "discrimination": [*SCORED, "--permutations", "99"],
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
+    "design": ["--variance", "0.05", "--difference", "0.1"],
     "refs preferences": ["judgments.csv", "--resamples", "2"],
     "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],

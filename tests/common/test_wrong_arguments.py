@@ -32,6 +32,7 @@ CALLS = {
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
     "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, worthless={"q1": []}), RUNS), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),
+    "design": ((0.05,), {"difference": 0.1}),
     "discrimination": ((SCORES,), {"permutations": 99}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
     "evaluate": ((REFERENCES, RUNS, ["RDQ@5"]), {}),

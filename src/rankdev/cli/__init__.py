@@ -29,6 +29,7 @@ COMMANDS = {
     "agreement": "Say how far measures agree on the order of systems.",
     "bounds": "Say how far unjudged items leave scores and verdicts open.",
     "plan": "Say how many queries a comparison needs.",
+    "design": "Say how many queries a new collection needs.",
     "report": "Put a whole comparison on one page for a browser.",
     "rectify": "Estimate from few queries judged by people and many by a model.",
     "measures": "List the measures and their parameters.",
