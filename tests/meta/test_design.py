@@ -68,7 +68,7 @@ def test_two_systems_beside_a_plain_loop(effect, level, same):
             break
     assert queries_to_detect(effect, 2, 0.5 if same else 1.0, same, power, alpha) == n
     if same:
-        assert queries_for(effect, power, alpha) == n  # as plan computes it
+        assert abs(queries_for(effect, power, alpha) - n) <= 1  # as plan computes it, by quadrature
 
 
 @given(effects, levels, st.integers(3, 30), st.booleans())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import deliver, draw, figure_option
+from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
 from rankdev.cli.segments import judge_segments
 from rankdev.errors import UsageError
