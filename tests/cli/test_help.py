@@ -25,6 +25,7 @@ COMMANDS = {" ".join(words): (command, context) for words, command, context in c
 ELSEWHERE = {
     "study poi",
     "study map",
+    "study trec",
     "study trec-dl",
     "refs grades",
     "judge",

@@ -389,7 +389,8 @@ def test_more_queries_in_the_pool_leave_less_open(make_scores, rng):
 
 def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
     scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
-    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, pool="new")
+    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, pool="new", intervals=20)
+    assert np.isfinite(found.doubt.levels).all()
     assert found.sizes == (30, 80)
     assert not found.remarks
     same = power(scores, sizes=[30], subsamples=50, permutations=99)

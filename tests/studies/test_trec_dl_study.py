@@ -55,6 +55,11 @@ def test_tier_statistics_are_those_counted_one_by_one(judgments):
     assert found.mean_tier == pytest.approx(np.mean(tiers))
 
 
+def test_a_query_without_reference_items_has_no_tier():
+    judged = rd.References.from_grades({"a": {"x": 0}, "b": {"x": 1, "y": 1}})
+    assert tier_statistics("x", [judged]).mean_tier == 2
+
+
 def test_tiers_are_pooled_where_there_are_several_years():
     refs = rd.References.from_grades({"q": {"a": 1}})
     assert [tiers.name for tiers in all_tiers({"2019": refs})] == ["2019"]

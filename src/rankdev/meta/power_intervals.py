@@ -99,7 +99,7 @@ def intervals_for(effects: Sequence[Effects], simulated: Simulated) -> Intervals
     for i, n in enumerate(simulated.sizes):
         curve = power_of(n, simulated.alpha)
         for m, effect in enumerate(effects):
-            if n <= simulated.pools[m]:
+            if n <= simulated.pools[m] or (simulated.replaced and simulated.pools[m] > 1):
                 power[:, m, :, i] = _pair_power(effect, simulated, m, i)
                 drawn = [np.quantile(curve(x), LEVELS, axis=1) for x in (effect.drawn, _shrunk(effect))]
                 medians[:, m, i] = drawn[0][1]

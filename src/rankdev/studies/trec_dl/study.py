@@ -118,7 +118,7 @@ def run_trec_dl(
 
 def _tier_sizes(references: rd.References) -> Any:
     ends = np.flatnonzero(np.diff(references.ranks, append=0) != 0)
-    last = references.offsets[1:] - 1
+    last = references.offsets[1:][references.sizes > 0] - 1  # a query may have none
     return np.diff(np.union1d(ends, last), prepend=-1)
 
 
