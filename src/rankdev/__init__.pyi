@@ -7,14 +7,14 @@ from rankdev.errors import RankdevWarning as RankdevWarning
 from rankdev.errors import UsageError as UsageError
 from rankdev.evaluation.bounds import Bounds as Bounds
 from rankdev.evaluation.bounds import bounds as bounds
+from rankdev.evaluation.coverage import Coverage as Coverage
 from rankdev.evaluation.explain import Explanation as Explanation
 from rankdev.evaluation.explain import explain as explain
-from rankdev.evaluation.explain import rdq as rdq
-from rankdev.evaluation.explain import score as score
 from rankdev.evaluation.losses import Losses as Losses
 from rankdev.evaluation.losses import losses as losses
+from rankdev.evaluation.one_ranking import rdq as rdq
+from rankdev.evaluation.one_ranking import score as score
 from rankdev.evaluation.score_files import read_scores as read_scores
-from rankdev.evaluation.scores import Coverage as Coverage
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.evaluation.scoring import evaluate as evaluate
 from rankdev.formats import read_references as read_references

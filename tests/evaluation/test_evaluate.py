@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
 from rankdev.evaluation import matching
-from rankdev.evaluation.explain import match_one
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.one_ranking import match_one
 from rankdev.evaluation.scoring import score_run
 from tests.common import draws
 

@@ -1,23 +1,21 @@
-"""One query by hand: its score, and where the rest of it was lost."""
+"""One ranking by hand: where the rest of its score was lost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import is_list
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.errors import DataError, UsageError
+from rankdev.evaluation.one_ranking import items_of, match_one, rdq_with
 from rankdev.measures import Measure, parse
-from rankdev.measures.match import Ideals, Match
 from rankdev.measures.rdq import RDQ
 from rankdev.references.reference import Reference
 from rankdev.results import Result
-from rankdev.tabular import as_id
 
 NOT_IN_REFERENCE = "not in the reference"
 DISPLACED = "displaced"
@@ -25,27 +23,6 @@ MISSING = "missing"
 REPEATED = "repeated"
 NOT_CUMULATIVE = "is not built up position by position; explain RDQ, nDCG, AP, RBP, P or RR"
 ROUNDING = 1e-12  # a loss below this is none
-
-
-def score(reference: Any, ranking: Iterable[Any], measure: str | Measure) -> float:
-    """Score one ranking with any measure; NaN where it is not available.
-
-    >>> score(["d1", "d2"], ["d2", "d1"], "AP@5")
-    1.0
-    """
-    return float(parse(measure).score(match_one(Reference.of(reference), _items(ranking)))[0])
-
-
-def rdq(reference: Any, ranking: Iterable[Any], k: int | None = None, **parameters: Any) -> float:
-    """Score one ranking with RDQ@k.
-
-    ``reference`` is a list of items, best first, a mapping item → rank or a Reference; ``parameters`` are those of
-    the measure: penalty, alpha, lam, weights, tail.
-
-    >>> round(rdq(["d1", "d2"], ["d2", "d1"], k=5), 4)
-    0.5255
-    """
-    return score(reference, ranking, _rdq(k, parameters))
 
 
 @dataclass(frozen=True)
@@ -124,7 +101,7 @@ def explain(
     """
     if measure is not None and (k is not None or parameters):
         raise UsageError("give either a measure or k and RDQ's parameters, not both")
-    chosen = _rdq(k, parameters) if measure is None else parse(measure)
+    chosen = rdq_with(k, parameters) if measure is None else parse(measure)
     if not chosen.cumulative:
         raise UsageError(f"{chosen} {NOT_CUMULATIVE}")
     if getattr(chosen, "judged_only", False):
@@ -132,35 +109,8 @@ def explain(
     known = Reference.of(reference)
     if not known:
         raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
-    returned = _items(ranking)[: chosen.reach]
+    returned = items_of(ranking)[: chosen.reach]
     return _explain_rdq(known, returned, chosen) if isinstance(chosen, RDQ) else _explain_sum(known, returned, chosen)
-
-
-def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
-    """Match one ranking with its reference: first occurrences of reference items."""
-    place = {item: i for i, item in enumerate(reference)}
-    first = {item: position for position, item in reversed(list(enumerate(ranking)))}
-    hits = sorted((position, place[item]) for item, position in first.items() if item in place)
-    worthless = reference.worthless or {}
-    poor = sorted((position, worthless[item]) for item, position in first.items() if item in worthless)
-    known = reference.worthless is not None
-    ideals = Ideals(
-        np.array([0, len(reference)]),
-        np.array(list(reference.values()), np.int64),
-        None if reference.grades is None else np.array([reference.grades[item] for item in reference]),
-        np.array([0, len(worthless)]) if known else None,
-        np.array(list(worthless.values()), np.float64) if known else None,
-    )
-    return Match(
-        ideals,
-        np.zeros(len(hits), np.int64),
-        np.array([position for position, _ in hits], np.int64),
-        np.array([index for _, index in hits], np.int64),
-        np.array([len(ranking)]),
-        np.zeros(len(poor), np.int64),
-        np.array([position for position, _ in poor], np.int64),
-        np.array([grade for _, grade in poor], np.float64),
-    )
 
 
 def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Explanation:
@@ -269,21 +219,3 @@ def _without(returned: list[str], good: list[str]) -> list[str]:
     for item in good:
         left.remove(item)
     return left
-
-
-def _items(ranking: Iterable[Any]) -> list[str]:
-    if isinstance(ranking, Mapping):  # item → score, as in a run
-        from rankdev.runs import Run
-
-        return Run.from_scores({"ranking": ranking}).get("ranking", [])
-    if isinstance(ranking, Set) or not is_list(ranking):
-        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {shown(ranking)}")
-    return [as_id(item) for item in ranking]
-
-
-def _rdq(k: int | None, parameters: dict[str, Any]) -> RDQ:
-    known = [entry.name for entry in RDQ.parameters()]
-    for name in parameters:
-        if name not in known:
-            raise UsageError(f"unknown parameter {name!r}; RDQ has {', '.join(known)}{suggestion(name, known)}")
-    return RDQ(cutoff=k, **parameters)

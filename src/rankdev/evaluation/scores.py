@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,85 +13,20 @@ import numpy.typing as npt
 from rankdev.arguments import check_names, is_list
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
+from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
     from rankdev.measures import Measure
     from rankdev.tabular import TableLike
 
-NAMED = 5  # systems that a remark names; more are counted
-
 
 ScoresLike: TypeAlias = "Scores | TableLike"
 """Scores, or a table with the columns system, query, measure, value."""
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How one system's run and the references met.
-
-    ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
-    no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged
-    there is worthless), and in ``tied`` queries equal scores decide between items of different
-    rank, so that another rule than the run's ``ties`` could give another number (or, with ``ties="expected"``, their
-    values are means over all orders).
-    """
-
-    system: str
-    queries: int
-    missing: int = 0
-    unreferenced: int = 0
-    tied: int = 0
-    ties: str = "trec_eval"
-    empty: int = 0
-
-    @property
-    def decided(self) -> int:
-        """Queries that the rule for ties decides."""
-        return self.tied - self.averaged
-
-    @property
-    def averaged(self) -> int:
-        """Queries whose values are means over all orders of ties."""
-        return self.tied if self.ties == "expected" else 0
-
-
-def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
-    """Say what the runs lack, what they have too much, and where ties decide; one line for all systems."""
-    for kind, one, many in (
-        ("missing", "are not in the run; they score 0", "runs lack queries, which score 0"),
-        (
-            "unreferenced",
-            "have no reference; they are skipped",
-            "runs hold queries without a reference, which are skipped",
-        ),
-        ("decided", "are decided by equal scores", "runs have queries that equal scores decide"),
-        (
-            "averaged",
-            "have tied items; their values are means over all orders",
-            "runs have queries with tied items, whose values are means over all orders",
-        ),
-    ):
-        concerned = [entry for entry in coverage if getattr(entry, kind)]
-        rules = ", ".join(sorted({repr(entry.ties) for entry in concerned}))
-        rule = f"; ties are broken by {rules}" if kind == "decided" else ""
-        if len(concerned) == 1:
-            entry = concerned[0]
-            whole = "queries of the run" if kind == "unreferenced" else f"of {entry.queries} queries"
-            yield f"{entry.system}: {getattr(entry, kind)} {whole} {one}{rule}"
-        elif concerned:
-            counts = _named({entry.system: getattr(entry, kind) for entry in concerned})
-            yield f"{len(concerned)} of {len(coverage)} {many}{rule}: {counts}"
-
-
-def _named(counts: Mapping[str, int]) -> str:
-    """Name a few systems with their counts, and say how many more there are."""
-    named = ", ".join(f"{name} {count}" for name, count in islice(counts.items(), NAMED))
-    return named + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +163,7 @@ class Scores(Result):
             available = np.isfinite(self.values[:, :, m]).sum(axis=1).tolist()
             counts = {name: n for name, n in zip(self.systems, available, strict=True) if n < len(self.queries)}
             if counts:
-                yield f"{measure} is available for some of {len(self.queries)} queries only: {_named(counts)}"
+                yield f"{measure} is available for some of {len(self.queries)} queries only: {named_counts(counts)}"
 
     def of(self, measure: str) -> Floats:
         """Values of one measure, ``[system, query]``."""

@@ -16,9 +16,10 @@ import numpy as np
 from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown
+from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.file_matching import FileMatcher
 from rankdev.evaluation.matching import MatchedRun, Matcher
-from rankdev.evaluation.scores import Coverage, Scores
+from rankdev.evaluation.scores import Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of

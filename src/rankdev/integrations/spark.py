@@ -14,8 +14,8 @@ import polars as pl
 from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, MissingExtraError, RankdevWarning, UsageError
+from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scores import Coverage
 from rankdev.evaluation.scoring import score_run
 from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
