@@ -1,13 +1,66 @@
-"""Measures, one file per family. A new file with a :class:`Measure` in it is all that a new measure takes."""
+"""Measures, one file per family. A new file with a :class:`Measure` in it is all that a new measure takes.
+
+What is imported by name is so for type checkers; all other files are found.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules
 
 from rankdev.measures.base import REGISTRY, Measure
+from rankdev.measures.compat import Compat
+from rankdev.measures.correlation import Rho, Tau, TauAP
+from rankdev.measures.counts import NumQ, NumRel, NumRet
+from rankdev.measures.err import ERR, NERR
+from rankdev.measures.judged import Bpref, InfAP, Judged
+from rankdev.measures.ndcg import NDCG
+from rankdev.measures.overlap import RBA, RBO
 from rankdev.measures.plugins import load_file, load_installed
+from rankdev.measures.precision import AP, RR, IPrec, P, R, Rprec, Success
+from rankdev.measures.rbp import RBP
+from rankdev.measures.rdq import RDQ
+from rankdev.measures.sets import SetAP, SetF, SetP, SetR
 from rankdev.measures.syntax import PAPER, parse, parse_all
+
+__all__ = [
+    "AP",
+    "ERR",
+    "NDCG",
+    "NERR",
+    "PAPER",
+    "RBA",
+    "RBO",
+    "RBP",
+    "RDQ",
+    "REGISTRY",
+    "RR",
+    "Bpref",
+    "Compat",
+    "IPrec",
+    "InfAP",
+    "Judged",
+    "Measure",
+    "NumQ",
+    "NumRel",
+    "NumRet",
+    "P",
+    "R",
+    "Rho",
+    "Rprec",
+    "SetAP",
+    "SetF",
+    "SetP",
+    "SetR",
+    "Success",
+    "Tau",
+    "TauAP",
+    "load_file",
+    "load_installed",
+    "parse",
+    "parse_all",
+]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["PAPER", "REGISTRY", "Measure", "load_file", "load_installed", "parse", "parse_all"]
+globals().update({kind.__name__: kind for kind in REGISTRY.values()})
+__all__.extend(kind.__name__ for kind in REGISTRY.values() if kind.__name__ not in __all__)
