@@ -21,7 +21,8 @@ def test_heavy_libraries_are_imported_on_use(module):
     assert json.loads(done.stdout) == []
 
 
-# power is simulated on machines with NumPy and an accelerator only; measures are named while a shell completes words
+# power is simulated on machines with NumPy and an accelerator only; measures are named while a shell completes words,
+# and formats in a help text
 WITHOUT_POLARS = {
     "results",
     "tabular",
@@ -29,6 +30,7 @@ WITHOUT_POLARS = {
     "evaluation/scores",
     "meta/power_result",
     "meta/power_resume",
+    "reporting/encodings/data",
 }
 
 
@@ -39,3 +41,17 @@ def test_polars_is_imported_late_only_where_something_runs_without_it():
     late = {path for path in root.rglob("*.py") if "\n    import polars" in path.read_text(encoding="utf-8")}
     names = {str(path.relative_to(root).with_suffix("")) for path in late}
     assert {name for name in names if not name.startswith("cli/")} == WITHOUT_POLARS
+
+
+def test_help_is_shown_without_what_computes():
+    """Most of the time of a short command is what it loads."""
+    script = f"""
+import sys
+from rankdev.cli import main
+sys.argv = ["rankdev", "eval", "--help"]
+main()
+print([name for name in {["numpy", *HEAVY]} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Usage: rankdev eval" in done.stdout
+    assert done.stdout.splitlines()[-1] == "['click']"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, get_args
 
 from rankdev.arguments import check_choice
-from rankdev.arrays import Floats
 from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.arrays import Floats
 
 Order = Literal["score", "rank"]
 Ties = Literal["trec_eval", "descending", "ascending", "given", "expected"]
@@ -57,6 +57,8 @@ class Ordering:
             return -values
         if not TIE_RULES[self.ties].single:
             return values
+        import numpy as np  # the command line names rules before it has anything to order
+
         with np.errstate(over="ignore"):
             return values.astype(np.float32).astype(np.float64)
 

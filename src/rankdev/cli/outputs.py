@@ -37,10 +37,24 @@ def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
     return click.option(*names, metavar="FILE", type=click.Path(), callback=_announce, **settings)
 
 
+class FormatChoice(click.Choice[str]):
+    """The formats of a report; those of tables, which take long to load, are looked for when one is named."""
+
+    def __init__(self) -> None:
+        from rankdev.reporting.encodings import FORMATS
+
+        super().__init__(list(FORMATS))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no format."""
+        from rankdev.reporting.encodings import all_formats
+
+        self.choices = tuple(all_formats())
+        return super().convert(value, param, ctx)
+
+
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --format and -o."""
-    from rankdev.reporting.encodings import FORMATS
-
     command = click.option(
         "-o",
         "--output",
@@ -52,7 +66,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--format",
         "form",
-        type=click.Choice(list(FORMATS)),
+        type=FormatChoice(),
         is_eager=True,  # -o is checked with it
         help="Default: what FILE's ending says, else a table.",
     )(command)

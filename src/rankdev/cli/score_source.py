@@ -13,7 +13,6 @@ from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import by_option
 from rankdev.cli.terminal import notes
 from rankdev.errors import UsageError
-from rankdev.meta.flips.engines import ENGINES
 
 if TYPE_CHECKING:
     from rankdev.evaluation.losses import Losses
@@ -82,6 +81,8 @@ def load_collections(
 
 def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what all simulations of the randomization test take; the values go to the call as they are."""
+    from rankdev.meta.flips.engines import ENGINES
+
     for add in (
         click.option(
             "--threads",

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -183,9 +184,8 @@ class Matcher:
 
     def _known_queries(self, run: Run) -> Ints:
         """Index of each of the run's queries among the references; -1 where there is none."""
-        lookup = pl.DataFrame({"query": self.references.queries, "code": np.arange(len(self.references))})
-        codes = pl.DataFrame({"query": run.queries}).join(lookup, on="query", how="left", maintain_order="left")["code"]
-        known = codes.fill_null(-1).to_numpy()
+        places = map(self.references.places.get, run.queries.to_list(), repeat(-1))
+        known = np.fromiter(places, np.int64, len(run))
         if not (known >= 0).any():
             mine = run.queries[0] if len(run) else "none"
             raise DataError(

@@ -38,12 +38,13 @@ class ByQuery(Tabular, Mapping[str, Value]):
         return np.repeat(np.arange(len(self.queries)), self.sizes)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def places(self) -> dict[str, int]:
+        """Index of each query."""
         return {name: place for place, name in enumerate(self.queries)}
 
     def rows(self, query: str) -> slice:
         """Rows of one query."""
-        place = self._places[query]
+        place = self.places[query]
         return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
 
     def __iter__(self) -> Iterator[str]:

@@ -251,7 +251,7 @@ class References(ByQuery[Reference]):
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
         items = self.item_ids[rows].to_list()
-        worthless = None if self.worthless is None else self.worthless.of_query(self._places[query])
+        worthless = None if self.worthless is None else self.worthless.of_query(self.places[query])
         if self.grades is not None:
             grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
             reference = Reference.from_grades({**grades, **(worthless or {})}, query=query)

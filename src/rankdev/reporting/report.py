@@ -100,6 +100,11 @@ class Report:
     summary: pl.DataFrame | None = None
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
+    @property
+    def tables_or_rows(self) -> Sequence[Table]:
+        """Its tables; where it has none, its rows as one."""
+        return self.tables or [Table(self.rows)]
+
     @classmethod
     def of_table(cls, frame: pl.DataFrame, title: str = "", **look: Any) -> Report:
         """Show a frame as it is."""

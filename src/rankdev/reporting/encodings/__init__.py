@@ -3,9 +3,9 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from rankdev.reporting.encodings.registry import FORMATS, Format, choose_format
+from rankdev.reporting.encodings.registry import FORMATS, Format, all_formats, choose_format
 
 for _module in sorted(module.name for module in iter_modules(__path__)):
     import_module(f"{__name__}.{_module}")
 
-__all__ = ["FORMATS", "Format", "choose_format"]
+__all__ = ["FORMATS", "Format", "all_formats", "choose_format"]

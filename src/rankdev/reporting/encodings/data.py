@@ -5,16 +5,15 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-import polars as pl
-
 from rankdev import __version__
-from rankdev.formats.table_formats import TABLE_FORMATS, TableFormat
-from rankdev.reporting.encodings.registry import FORMATS, report_format
+from rankdev.reporting.encodings.registry import report_format
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankdev.reporting.report import Report
 
 
@@ -90,12 +89,3 @@ def _json_number(value: float) -> float | str | None:
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _rows_as(known: TableFormat) -> Callable[[Report], bytes]:
-    return lambda report: known.encode(report.rows)
-
-
-for _known in TABLE_FORMATS.values():
-    if _known.name not in FORMATS:
-        report_format(_known.name, _known.ending, binary=_known.binary)(_rows_as(_known))

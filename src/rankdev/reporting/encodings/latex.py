@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from rankdev.errors import printable
 from rankdev.reporting.cells import NOT_AVAILABLE
 from rankdev.reporting.encodings.registry import report_format
-from rankdev.reporting.report import Table
 
 if TYPE_CHECKING:
-    from rankdev.reporting.report import Report
+    from rankdev.reporting.report import Report, Table
 
 _LATEX = {
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", NOT_AVAILABLE: "--"},
@@ -22,7 +21,7 @@ _LATEX = {
 @report_format("latex", ".tex")
 def as_latex(report: Report) -> bytes:
     """Give each table as a tabular; the best values are bold."""
-    tables = report.tables or [Table(report.rows)]
+    tables = report.tables_or_rows
     titled = len(tables) > 1
     parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
     return "\n".join(parts).encode()

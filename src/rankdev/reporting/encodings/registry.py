@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from rankdev.arguments import check_choice
 from rankdev.errors import UsageError
-from rankdev.formats.streams import plain_suffix
-from rankdev.formats.writing import is_stream
 
 if TYPE_CHECKING:
+    from rankdev.formats.table_formats import TableFormat
     from rankdev.reporting.report import Report
 
     Encode = Callable[[Report], bytes]
@@ -50,15 +49,32 @@ def as_text(report: Report) -> bytes:
     return report.text().encode()
 
 
+def all_formats() -> dict[str, Format]:
+    """Add the formats of tables that no report has a form of its own for; this loads what reads and writes tables."""
+    from rankdev.formats.table_formats import TABLE_FORMATS
+
+    for known in TABLE_FORMATS.values():
+        if known.name not in FORMATS:
+            report_format(known.name, known.ending, binary=known.binary)(_rows_as(known))
+    return FORMATS
+
+
+def _rows_as(known: TableFormat) -> Encode:
+    return lambda report: known.encode(report.rows)
+
+
 def choose_format(form: str | None, output: str | None) -> Format:
     """Take the format that was asked for, or the one that the output's ending says; a table where nothing does."""
+    from rankdev.formats.streams import plain_suffix  # loads polars, and --help only wants the names of formats
+    from rankdev.formats.writing import is_stream
+
     if form is not None:
-        check_choice("format", form, FORMATS)
+        check_choice("format", form, all_formats())
         return FORMATS[form]
     if output is None or is_stream(output):
         return FORMATS["table"]
     suffix = plain_suffix(output)
-    for known in FORMATS.values():
+    for known in all_formats().values():
         if suffix == known.suffix:
             return known
     wrong = f"no format ends in {suffix}" if suffix else "the name does not say in which format"
