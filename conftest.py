@@ -18,6 +18,7 @@ OPTIONAL = {  # modules that cannot be imported without a library, which may not
     "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
     "src/rankdev/integrations/torch.py": "torch",
+    "src/rankdev/integrations/sentence_transformers.py": "sentence_transformers",
 }
 collect_ignore = [module for module, library in OPTIONAL.items() if not find_spec(library)]
 collect_ignore_glob = ["docs/*/*.py"]
@@ -47,7 +48,8 @@ def in_demo_folder(namespace: dict[str, object]) -> None:
     shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
     namespace["folder"] = folder
     namespace["not_on_sail"] = not (find_spec("pysail") and find_spec("pyspark"))
-    namespace["without_torch"] = not find_spec("torch")
+    for library in ("torch", "sentence_transformers"):
+        namespace[f"without_{library}"] = not find_spec(library)
     os.chdir(folder)
 
 

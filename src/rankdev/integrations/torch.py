@@ -67,6 +67,26 @@ def soft_rdq(
     return (earned + share * _earned(chosen, whole + 1, ranks, ideal).to(scores.dtype)).sum(dim=1)
 
 
+def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
+    """Weigh pairs of items in the order in which a model ranks them: [query, item, other].
+
+    Labels read as grades: every distinct positive one is a tier. Where the item is the better one, its weight is what
+    RDQ gains if the higher of their two positions is its own and not the other's, and 0 where that loses.
+    """
+    chosen = trainable(measure)
+    cutoff, length = chosen.cutoff or 0, labels.shape[1]
+    ranks = _tiers(labels)
+    ideal = _Ideal(ranks)
+    positions = range(min(cutoff, length))
+    earned = torch.stack([_earned(chosen, torch.full_like(ranks, place), ranks, ideal) for place in positions], dim=1)
+    table = torch.nn.functional.pad(earned, (0, 0, 0, length - len(positions)))  # [query, position, item]
+    own = table.diagonal(dim1=1, dim2=2)
+    gain = own[:, :, None] + own[:, None, :] - table - table.transpose(1, 2)
+    place = torch.arange(length, device=labels.device)
+    weight = torch.relu(gain * torch.sign(place[None, :] - place[:, None]))
+    return torch.where(labels[:, :, None] > labels[:, None, :], weight, 0.0)
+
+
 def padded(references: References, items: Mapping[str, Iterable[str]]) -> tuple[Tensor, Tensor, Tensor]:
     """Lay out the items of some queries for :func:`rdq`: their ranks, the mask, and the ranks of the whole references.
 
@@ -102,6 +122,14 @@ class _Ideal:
         """Ideal ranks at positions from 0; past the reference they go on by one per position."""
         inside = self._sorted.gather(1, places.clamp(max=self._sorted.shape[1] - 1))
         return torch.where(places < self.sizes, inside, self.tiers + places + 1 - self.sizes)
+
+
+def _tiers(labels: Tensor) -> Tensor:
+    """Rank labels within each query: 1 for the highest, equal ones alike, 0 for those of 0 or less."""
+    ordered, order = labels.sort(dim=1, descending=True)
+    steps = torch.nn.functional.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True).cumsum(dim=1)
+    ranks = torch.empty_like(steps).scatter_(1, order, steps)
+    return torch.where(labels > 0, ranks, 0)
 
 
 def _earned(measure: RDQ, places: Tensor, ranks: Tensor, ideal: _Ideal) -> Tensor:
