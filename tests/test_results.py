@@ -27,6 +27,7 @@ SEEDED = {
     "agreement",
     "discrimination",
     "power",
+    "leave_out",
     "power_map",
     "stability",
     "tune",
@@ -64,6 +65,7 @@ def made():
             resamples=20,
             seed=7,
         ),
+        "leave_out": rd.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
         "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),
         "tune": rd.tune(

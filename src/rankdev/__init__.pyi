@@ -42,6 +42,8 @@ from rankdev.meta.equivalence import Equivalence as Equivalence
 from rankdev.meta.equivalence import equivalence as equivalence
 from rankdev.meta.judgment_uncertainty import Doubt as Doubt
 from rankdev.meta.judgment_uncertainty import evaluate_with_doubt as evaluate_with_doubt
+from rankdev.meta.leave_out import LeaveOut as LeaveOut
+from rankdev.meta.leave_out import leave_out as leave_out
 from rankdev.meta.planning import Plan as Plan
 from rankdev.meta.planning import plan as plan
 from rankdev.meta.power import power as power

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "study poi",
     "study map",
     "study trec",
+    "study leave-out",
     "study trec-dl",
     "refs grades",
     "judge",

@@ -46,6 +46,7 @@ CALLS = {
     "plan": ((MANY, "x", "y", "P@1"), {}),
     "position_bias": ((SHOWN,), {}),
     "power": ((SCORES,), FEW),
+    "leave_out": ((REFERENCES, RUNS, "RDQ@5"), {"shares": [0.5], "resamples": 20}),
     "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
     "query_differences": ((SCORES, "x", "y"), {}),
     "rdq": ((["a", "b"], ["a"]), {}),

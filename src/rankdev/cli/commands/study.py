@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import each_once, whole_numbers
+from rankdev.cli.options import each_once, measure_option, read_named_table, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, figures_option, output_options
 from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.terminal import say
@@ -150,6 +150,65 @@ def trec(
     deliver(trec_report(study), form, output)
     if not study.complete:
         raise KeyboardInterrupt("only what was finished is shown")
+
+
+@command.command("leave-out", epilog="Example: rankdev study leave-out runs/ qrels.txt --teams teams.csv")
+@click.argument("runs", metavar="RUNS")
+@click.argument("qrels", metavar="QRELS")
+@measure_option(())
+@click.option("--teams", metavar="FILE", help="A table with columns system, team. Default: every system is a team.")
+@click.option("--pool-depth", type=click.IntRange(min=1), default=10, show_default=True, help="What runs put in.")
+@click.option("--shares", metavar="X,X,...", default="0.1,0.3,0.5", show_default=True, help="Judgments taken away.")
+@click.option("--quick", is_flag=True, help="Fewer draws and resamples.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@figure_option
+@output_options
+def without_judgments(
+    runs: str,
+    qrels: str,
+    measures: tuple[str, ...],
+    teams: str | None,
+    pool_depth: int,
+    shares: str,
+    quick: bool,
+    seed: int,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """How scores and orders of systems move where judgments had not been made.
+
+    RUNS is a folder with one file per system. What a team alone brought into the pool is taken away, team by team, and
+    shares of all judgments at random. Without -m: RDQ, nDCG, AP, RBP and Compat at 10, Bpref and judged-only variants.
+    """
+    from rankdev.formats.names import runs_in
+    from rankdev.meta.leave_out import leave_out
+    from rankdev.reporting.door import report_of
+
+    less: dict[str, Any] = {"draws": 2, "resamples": 50} if quick else {}
+    options = {"teams": _teams(teams), "shares": _shares(shares), "pool_depth": pool_depth, "seed": seed, **less}
+    with working_progress("leaving out") as progress:
+        found = leave_out(qrels, runs_in(runs), measures or None, progress=progress, **options)
+    deliver(report_of(found), form, output)
+    draw(figure, found.plot)
+
+
+def _teams(path: str | None) -> dict[str, str] | None:
+    """Read whose system is whose."""
+    if path is None:
+        return None
+    from rankdev.tabular import text_column
+
+    table = read_named_table(path, "system, team")
+    names = [text_column(table.frame, name, "teams").to_list() for name in ("system", "team")]
+    return each_once(zip(*names, strict=True), path)
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise UsageError(f"--shares is {text!r}; expected numbers between 0 and 1 such as 0.1,0.5") from None
 
 
 @command.command("trec-dl", epilog="Example: rankdev study trec-dl --year 2021")
