@@ -1,0 +1,59 @@
+"""scikit-learn: a scorer that knows which rows belong to one query, by metadata routing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev.errors import DataError, MissingExtraError, UsageError
+from rankdev.evaluation.scoring import evaluate
+from rankdev.measures import Measure, parse
+from rankdev.references.references import References
+
+try:
+    from sklearn import config_context
+    from sklearn.metrics import make_scorer
+except ImportError:
+    raise MissingExtraError("scikit-learn", "sklearn", "a scorer for scikit-learn") from None
+
+
+def scorer(
+    measure: str | Measure = "RDQ@10", *, response_method: str | tuple[str, ...] = ("decision_function", "predict")
+) -> Any:
+    """Make a scorer for ``cross_val_score``, ``GridSearchCV`` and the like: the mean of a measure over queries.
+
+    It asks for ``groups``, the query of each row; scikit-learn hands them on with ``enable_metadata_routing=True``.
+    Labels read as grades: every distinct positive one is a tier of its query. Rows with equal predictions count as all
+    orders of them, so that measures without a mean over ties are refused. ``response_method`` is ``make_scorer``'s.
+    """
+    asked = str(parse(measure))
+
+    def mean(labels: Any, predictions: Any, groups: Any = None) -> float:
+        return mean_score(labels, predictions, groups, asked)
+
+    with config_context(enable_metadata_routing=True):
+        return make_scorer(mean, response_method=response_method).set_score_request(groups=True)
+
+
+def mean_score(labels: Any, predictions: Any, groups: Any, measure: str | Measure = "RDQ@10") -> float:
+    """Score predictions for rows in any order: the mean over queries, as a number.
+
+    >>> mean_score([2, 1, 0], [0.9, 0.4, 0.1], ["q", "q", "q"])
+    1.0
+    """
+    if groups is None:
+        raise UsageError(
+            "the scorer got no groups; say sklearn.set_config(enable_metadata_routing=True) and give the query of each"
+            " row, as in cross_val_score(…, params={'groups': queries}) or GridSearchCV(…).fit(…, groups=queries)"
+        )
+    rows = {"grade": np.asarray(labels, float), "score": np.asarray(predictions, float), "query": np.asarray(groups)}
+    if len({values.shape for values in rows.values()}) > 1 or rows["grade"].ndim != 1:
+        shapes = ", ".join(str(values.shape) for values in rows.values())
+        raise DataError(f"labels, predictions and groups must be one per row; got the shapes {shapes}")
+    items = pl.int_range(len(labels), eager=True).cast(pl.String)
+    frame = pl.DataFrame({"item": items, **rows}).with_columns(pl.col("query").cast(pl.String))
+    references = References.from_grades(frame.select("query", "item", "grade"))
+    run = frame.select("query", "item", "score")
+    return float(evaluate(references, {"model": run}, measure, ties="expected").means[0, 0])

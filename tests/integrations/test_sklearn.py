@@ -1,0 +1,93 @@
+"""scikit-learn: the scorer in cross_val_score and GridSearchCV, with queries routed to folds and scores."""
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+
+sklearn = pytest.importorskip("sklearn")
+from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate  # noqa: E402
+from sklearn.tree import DecisionTreeRegressor  # noqa: E402
+
+from rankdev.integrations.sklearn import mean_score, scorer  # noqa: E402
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    queries = np.array([f"q{i}" for i in range(30)])[rng.permutation(np.repeat(np.arange(30), 10))]
+    x = rng.normal(size=(300, 4))
+    labels = np.digitize(x[:, 0] - 0.5 * x[:, 1] + 0.3 * rng.normal(size=300), [0, 0.8, 1.6])
+    return x, labels, queries
+
+
+@pytest.fixture(autouse=True)
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_hand(model, rows, measure, folds):
+    x, labels, queries = rows
+    found = []
+    for train, test in folds.split(x, labels, queries):
+        predictions = model.fit(x[train], labels[train]).predict(x[test])
+        grades, run = {}, {}
+        for row, query, score in zip(test, queries[test], predictions, strict=True):
+            grades.setdefault(query, {})[f"{row}"] = int(labels[row])
+            run.setdefault(query, {})[f"{row}"] = float(score)
+        scores = rd.evaluate(rd.References.from_grades(grades), {"model": run}, measure, ties="expected")
+        found.append(scores.means[0, 0])
+    return found
+
+
+@pytest.mark.parametrize("measure", ["RDQ@5", "nDCG@10"])
+@pytest.mark.parametrize("model", [Ridge(), DecisionTreeRegressor(max_depth=2, random_state=0)])
+def test_cross_validation_scores_by_query(rows, model, measure):
+    x, labels, queries = rows
+    folds = GroupKFold(3)
+    found = cross_val_score(model, x, labels, cv=folds, scoring=scorer(measure), params={"groups": queries})
+    np.testing.assert_allclose(found, by_hand(model, rows, measure, folds), atol=1e-12)
+
+
+def test_a_grid_is_searched_for_the_best_score(rows):
+    x, labels, queries = rows
+    grid = {"max_depth": [1, 4]}
+    search = GridSearchCV(DecisionTreeRegressor(random_state=0), grid, cv=GroupKFold(3), scoring=scorer("RDQ@5"))
+    search.fit(x, labels, groups=queries)
+    by_depth = [
+        np.mean(by_hand(DecisionTreeRegressor(max_depth=d, random_state=0), rows, "RDQ@5", GroupKFold(3)))
+        for d in (1, 4)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_depth)
+    assert search.best_params_ == {"max_depth": 4}
+    assert search.score(x, labels, groups=queries) > 0.6
+
+
+def test_several_measures_at_once_and_classifiers(rows):
+    x, labels, queries = rows
+    several = {"rdq": scorer("RDQ@5"), "p": scorer("P@5")}
+    found = cross_validate(
+        LogisticRegression(), x, labels > 1, cv=GroupKFold(3), scoring=several, params={"groups": queries}
+    )
+    assert found["test_rdq"].min() > 0.3
+    assert found["test_p"].min() > 0.1
+
+
+def test_without_routing_the_remedy_is_named(rows):
+    x, labels, queries = rows
+    with (
+        sklearn.config_context(enable_metadata_routing=False),
+        pytest.raises(rd.UsageError, match=r"the scorer got no groups; say sklearn\.set_config"),
+    ):
+        cross_val_score(Ridge(), x, labels, groups=queries, cv=GroupKFold(3), scoring=scorer(), error_score="raise")
+
+
+def test_what_cannot_be_scored_is_refused():
+    with pytest.raises(rd.MeasureError, match="unknown measure 'RQD'"):
+        scorer("RQD@5")
+    with pytest.raises(rd.DataError, match=r"one per row; got the shapes \(2,\), \(2, 2\), \(2,\)"):
+        mean_score([1, 0], [[0.1, 0.9], [0.2, 0.8]], ["q", "q"])
+    with pytest.raises(rd.RankdevError, match="Tau"):
+        mean_score([1, 0], [0.1, 0.9], ["q", "q"], "Tau@5")
