@@ -1,6 +1,6 @@
 """Time the whole protocol of the paper's Table 2 against what the same machine needs for matrix products.
 
-python -m benchmarks.power [--engine numba|numpy|torch] [--quick]
+python -m benchmarks.power [--engine numba|numpy|torch] [--quick] [--keep]
 """
 
 import argparse
@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from benchmarks.history import Row, report
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.power import power
 from rankdev.meta.sizes import PAPER_SIZES
@@ -24,6 +25,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.power")
     options.add_argument("--engine", choices=["numba", "numpy", "torch", "all"], default="all")
     options.add_argument("--quick", action="store_true", help="a tenth of the subsamples, extrapolated")
+    options.add_argument("--keep", action="store_true", help="add the table to the history")
     chosen = options.parse_args()
     subsamples = SUBSAMPLES // 10 if chosen.quick else SUBSAMPLES
     names = [name for name in ("numba", "numpy", "torch") if chosen.engine in (name, "all") and find_spec(name)]
@@ -32,18 +34,18 @@ def main() -> None:
     scores = synthetic()
     print(f"{SYSTEMS} systems, {PAIRS} pairs, {MEASURES} measures, {QUERIES} queries, {len(PAPER_SIZES)} sizes,")
     print(f"{SUBSAMPLES} subsamples, {PERMUTATIONS} permutations: {tests():,} tests; extrapolations say so")
-    print(f"{'':34}{'seconds':>12}{'ratio':>10}")
+    rows = []
     for name in names:
-        unit = row("float32 matrix products, 758 GFLOP", products(), None)
+        unit = products()
         compiling = seconds(lambda name=name: protocol(scores, name, 1, sizes=PAPER_SIZES[:1]))
-        row(f"{name}, first call", compiling, unit)
+        rows.append(row(f"{name}, first call", compiling, unit))
         taken = best(lambda name=name: protocol(scores, name, subsamples), 3 if name == "torch" else 1)
         label = f"{name}, extrapolated" if chosen.quick else name
-        row(label, taken * SUBSAMPLES / subsamples, unit, GOALS.get(name))
+        rows.append(row(label, taken * SUBSAMPLES / subsamples, unit, GOALS.get(name)))
     agree(scores, names)
-    row("NumPy loop per test, extrapolated", tests() * per_test(numpy_test), unit)
-    if find_spec("scipy"):
-        row("SciPy, extrapolated", tests() * per_test(scipy_test), unit)
+    rows.append(row("a NumPy loop per test, extrapolated", tests() * per_test(numpy_test), unit))
+    rows.append(row("SciPy's permutation_test, extrapolated", tests() * per_test(scipy_test), unit))
+    report("Power", rows, keep=chosen.keep)
 
 
 def tests() -> int:
@@ -120,10 +122,8 @@ def best(work: Callable[[], object], repeats: int) -> float:
     return min(seconds(work) for _ in range(repeats))
 
 
-def row(label: str, taken: float, unit: float | None, goal: float | None = None) -> float:
-    ratio = "" if unit is None else f"{taken / unit:10.2f}"
-    print(f"{label:34}{taken:12.2f}{ratio}{'' if goal is None else f'  (goal {goal:g})'}", flush=True)
-    return taken
+def row(engine: str, taken: float, unit: float, goal: float | None = None) -> Row:
+    return {"engine": engine, "seconds": taken, "matrix products": unit, "ratio": taken / unit, "goal": goal}
 
 
 if __name__ == "__main__":

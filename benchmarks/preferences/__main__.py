@@ -1,7 +1,7 @@
-"""Time Bradley–Terry side by side with evalica: `python -m benchmarks.preferences [--large]`.
+"""Time Bradley–Terry side by side with evalica: `python -m benchmarks.preferences [--large] [--keep]`.
 
 Both start from the same numbered judgments (evalica gets lists and its own index, rankdev columns). Prints one
-line a size: the least seconds of runs taken in turns, and the ratio rankdev / evalica.
+row per size: the least seconds of runs taken in turns, and the ratio rankdev / evalica.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.history import Row, report
 
 from rankdev.preferences import Preferences, strengths
 
@@ -59,18 +60,21 @@ def main() -> None:
     import evalica
 
     ours(1000, *judgments(1000, 50_000))  # compile once, outside the clock
-    print("items      judgments   rankdev s  evalica s   ratio   goal")
+    rows: list[Row] = []
     for items, count, goal, repeats in ((1000, 100_000, 0.2, 20), (10_000, 1_000_000, 0.02, 1)):
         winner, loser = judgments(items, count)
         lists = winner.tolist(), loser.tolist(), [evalica.Winner.X] * count
         mine, peer = best(repeats, partial(ours, items, winner, loser), partial(evalica.bradley_terry, *lists))
-        print(f"{items:<10,} {count:<11,} {mine:<10.4f} {peer:<11.3f} {mine / peer:<7.4f} {goal}")
+        rows.append(
+            {"items": items, "judgments": count, "seconds": mine, "evalica": peer, "ratio": mine / peer, "goal": goal}
+        )
     together = best(3, lambda: strengths(many_queries(1000, 20, 100)))[0]
-    print(f"1,000 queries × 20 items × 100 judgments, fitted together: {together:.3f} s")
+    rows.append({"items": "1,000 queries × 20", "judgments": 100_000, "seconds": together})
     if "--large" in sys.argv:
         mine = best(1, partial(ours, 100_000, *judgments(100_000, 10_000_000)))[0]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"{100_000:<10,} {10_000_000:<11,} {mine:<10.2f} peak memory of the process {peak:.2f} GiB (goal 4)")
+        rows.append({"items": 100_000, "judgments": 10_000_000, "seconds": mine, "peak GiB": peak})
+    report("Bradley–Terry", rows, keep="--keep" in sys.argv)
 
 
 if __name__ == "__main__":

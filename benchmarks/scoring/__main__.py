@@ -1,6 +1,6 @@
 """Time scoring from cold start to numbers, side by side with other libraries, on made-up TREC files.
 
-python -m benchmarks.scoring [--size s|l|both] [--xl] [--repeats N] [--quick] [--long-ids]
+python -m benchmarks.scoring [--size s|l|both] [--xl] [--repeats N] [--quick] [--long-ids] [--keep]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from benchmarks.history import report
 from benchmarks.scoring.data import Files, generate
 
 HERE = Path(__file__).parent
@@ -88,50 +89,61 @@ def medians(commands: dict[str, list[str]], repeats: int) -> dict[str, Cost]:
     }
 
 
-def compare(files: Files, repeats: int) -> Cost:
-    """Print the table of rankdev and its peers; give what rankdev took."""
+def compare(files: Files, repeats: int, *, keep: bool) -> None:
+    """Put rankdev beside its peers."""
     commands = {"rankdev": rankdev(files, MEASURES)} | {name: peer(name, files) for name in GOALS}
     costs = medians(commands, repeats)
     mine = costs["rankdev"]
-    print(f"\n{files.name}: {len(files.runs)} run(s), {files.lines:,} lines, median of {repeats}\n")
-    print("| library | computes | seconds | rankdev ÷ it | goal | CPU seconds | rankdev ÷ it | peak MB |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|")
-    for name, cost in costs.items():
-        ratio, cpu_ratio, goal = (
-            ("", "", "")
-            if name == "rankdev"
-            else (f"{mine.seconds / cost.seconds:.3f}", f"{mine.cpu / cost.cpu:.3f}", f"≤ {GOALS[name]:.2f}")
-        )
-        print(
-            f"| {name} | {COMPUTES[name]} | {cost.seconds:.2f} | {ratio} | {goal} | {cost.cpu:.2f} | {cpu_ratio} |"
-            f" {cost.megabytes:.0f} |",
-            flush=True,
-        )
-    return mine
+    rows = [
+        {
+            "library": name,
+            "computes": COMPUTES[name],
+            "seconds": cost.seconds,
+            "rankdev ÷ it": None if name == "rankdev" else mine.seconds / cost.seconds,
+            "goal": GOALS.get(name),
+            "CPU seconds": cost.cpu,
+            "rankdev ÷ it, CPU": None if name == "rankdev" else mine.cpu / cost.cpu,
+            "peak MB": cost.megabytes,
+        }
+        for name, cost in costs.items()
+    ]
+    report(f"Scoring, {files.name}", rows, keep=keep)
 
 
-def compare_configurations(files: Files, repeats: int) -> None:
-    """Print what the paper's 13 configurations cost beside one."""
-    names = ("RDQ@10", "paper@10")
-    one, every = medians({name: rankdev(files, [name]) for name in names}, repeats).values()
-    print(
-        f"\n{files.name}: 13 configurations took {every.seconds:.2f} s ({every.cpu:.2f} CPU), one {one.seconds:.2f} s"
-        f" ({one.cpu:.2f} CPU): {every.seconds / one.seconds:.2f} times ({every.cpu / one.cpu:.2f}); goal ≤ 1.3",
-        flush=True,
-    )
+def compare_configurations(files: Files, repeats: int, *, keep: bool) -> None:
+    """Put the paper's 13 configurations beside one."""
+    costs = medians({name: rankdev(files, [name]) for name in ("RDQ@10", "paper@10")}, repeats)
+    one = costs["RDQ@10"]
+    rows = [
+        {
+            "measures": name,
+            "seconds": cost.seconds,
+            "times one": cost.seconds / one.seconds,
+            "CPU seconds": cost.cpu,
+            "times one, CPU": cost.cpu / one.cpu,
+        }
+        for name, cost in costs.items()
+    ]
+    report(f"13 configurations, {files.name}", rows, keep=keep)
 
 
-def compare_sizes(collections: list[Files]) -> None:
-    """Print what a million lines cost in runs of different size."""
-    print("\n| run | lines | seconds | per million lines | CPU seconds | per million lines | peak MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+def compare_sizes(collections: list[Files], *, keep: bool) -> None:
+    """Say what a million lines cost in runs of different size."""
+    rows = []
     for files in collections:
         cost, millions = measure(rankdev(files, MEASURES)), files.lines / 1e6
-        print(
-            f"| {files.name} | {files.lines:,} | {cost.seconds:.2f} | {cost.seconds / millions:.3f} |"
-            f" {cost.cpu:.2f} | {cost.cpu / millions:.3f} | {cost.megabytes:.0f} |",
-            flush=True,
+        rows.append(
+            {
+                "run": files.name,
+                "lines": files.lines,
+                "seconds": cost.seconds,
+                "per million lines": cost.seconds / millions,
+                "CPU seconds": cost.cpu,
+                "CPU per million lines": cost.cpu / millions,
+                "peak MB": cost.megabytes,
+            }
         )
+    report("Scoring, by size", rows, keep=keep)
 
 
 def main() -> None:
@@ -142,6 +154,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="a hundredth of the queries, to try the script")
     parser.add_argument("--long-ids", action="store_true", help="ids such as msmarco_passage_7187158")
+    parser.add_argument("--keep", action="store_true", help="add the tables to the history")
     options = parser.parse_args()
     prefix = "msmarco_passage_" if options.long_ids else ""
     share = 100 if options.quick else 1
@@ -153,10 +166,10 @@ def main() -> None:
 
         measure(peer("ranx", make("warm", 1, 10)))  # fills numba's cache
         for files in (make(name, *SIZES[name]) for name in ("S", "L") if options.size in (name.lower(), "both")):
-            compare(files, options.repeats)
-            compare_configurations(files, options.repeats)
+            compare(files, options.repeats, keep=options.keep)
+            compare_configurations(files, options.repeats, keep=options.keep)
         if options.xl:
-            compare_sizes([make(name, *SIZES[name]) for name in ("L", "XL")])
+            compare_sizes([make(name, *SIZES[name]) for name in ("L", "XL")], keep=options.keep)
 
 
 if __name__ == "__main__":

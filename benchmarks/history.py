@@ -1,0 +1,74 @@
+"""What benchmarks found: a table to read, a line to keep, and a page of the docs made of the newest lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Row: TypeAlias = Mapping[str, str | int | float | None]
+
+HISTORY = Path(__file__).with_name("history.jsonl")
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+
+
+def report(name: str, rows: Sequence[Row], *, keep: bool) -> None:
+    """Print a table; where it is to be kept, add it to the history."""
+    print(f"\n{name}\n\n{markdown(rows)}", flush=True)
+    if keep:
+        with HISTORY.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"table": name, **circumstances(), "rows": rows}, ensure_ascii=False) + "\n")
+
+
+def circumstances() -> dict[str, Any]:
+    """Say when and on what a benchmark ran: ratios within a table hold elsewhere, seconds do not."""
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "versions": {"Python": platform.python_version()}
+        | {name: version(name) for name in ("rankdev", "numpy", "polars")},
+    }
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Write rows as a table, numbers to the right."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    numeric = [any(isinstance(row.get(name), int | float) for row in rows) for name in names]
+    lines = [names, ["--:" if right else "---" for right in numeric]]
+    lines += [[_cell(row.get(name)) for name in names] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def newest() -> dict[str, dict[str, Any]]:
+    """Give the last line of each table."""
+    lines = HISTORY.read_text(encoding="utf-8").splitlines() if HISTORY.exists() else []
+    return {entry["table"]: entry for entry in map(json.loads, lines)}
+
+
+def page(text: str) -> str:
+    """Put the newest tables where a page names them."""
+    tables = newest()
+
+    def filled(found: re.Match[str]) -> str:
+        entry = tables[found[2]]
+        versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
+        caption = f"{entry['date']}, {entry['cores']} cores, load {entry['load']} at the end, {versions}."
+        return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
+
+    return MARKED.sub(filled, text)
