@@ -1,0 +1,76 @@
+"""Do measures on grades order systems as preferences do? `python -m benchmarks.preferences.orders ../shared/data`.
+
+The 63 runs of TREC Deep Learning 2021, ordered by each measure on the track's grades, beside their order by references
+made from people's and from a language model's preferences. A measure may agree with a reference because both have the
+same form, so that three measures read the preferences, and their mean is shown. Intervals are 1.96 standard errors over
+resampled queries.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import rankdev as rd
+from rankdev.arrays import Floats
+from rankdev.formats.preferences import read_preferences
+from rankdev.meta.kendall import tau_b
+from rankdev.preferences import Preferences
+
+READERS = ("RDQ@10", "nDCG(gains=inverse,dcg=exp-log2)@10", "Compat(p=0.95)@10")
+RESAMPLES = 500
+
+
+def preference_references(data: Path) -> dict[str, rd.References]:
+    """Give references by people's and by the model's preferences."""
+    rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
+    people = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
+    judged = {"people": people, "model": Preferences.from_table(pl.concat(rounds))}
+    return {name: rd.References.from_preferences(part, disconnected="largest") for name, part in judged.items()}
+
+
+def main(data: Path) -> None:
+    """Print τ of every measure on grades with the preferences' orders."""
+    folder = data / "trec-dl/passage/dl21"
+    runs: dict[str, Any] = {path.name.removesuffix(".gz"): rd.read_run(path) for path in folder.glob("runs/*.gz")}
+    grades = rd.read_references(folder / "qrels.dl21-passage.txt")
+    scores = rd.evaluate(grades, runs, ["paper@10", "nDCG(dcg=exp-log2)@10", "nDCG@10", "RR@10", "P@1", "R@100"])
+    rng = np.random.default_rng(0)
+    for name, references in preference_references(data).items():
+        by = rd.evaluate(references, runs, READERS)
+        common = [query for query in scores.queries if query in set(by.queries)]
+        first, second = (
+            part.values[:, [part.queries.index(query) for query in common]].transpose(2, 1, 0) for part in (scores, by)
+        )
+        draws = rng.multinomial(len(common), np.full(len(common), 1 / len(common)), size=RESAMPLES)
+        weights = np.concatenate([np.ones((1, len(common))), draws])
+        tau = np.stack([agreements(first, second, weight) for weight in weights])  # [resample, measure, reader]
+        print(f"\n{name}: {len(common)} queries; mean of {', '.join(READERS)}")
+        order = np.argsort(-tau[0].mean(axis=1))
+        best = tau[:, order[0]].mean(axis=1)
+        for m in order:
+            mean = tau[:, m].mean(axis=1)
+            behind = best - mean
+            each = ", ".join(f"{value:.2f}" for value in tau[0, m])
+            print(f"  {scores.measures[m]:38} {_with_ends(mean)} ({each}); behind the first {_with_ends(behind)}")
+
+
+def agreements(measures: Floats, readers: Floats, weight: Floats) -> Floats:
+    """Give τ of each measure's order with each reader's, by weighted means over queries."""
+    one, other = (np.einsum("mqs,q->ms", part, weight) for part in (measures, readers))
+    return tau_b(one[:, None], other[None], tolerance=1e-12)
+
+
+def _with_ends(values: Floats) -> str:
+    reach = 1.96 * values[1:].std(ddof=1)
+    return f"{values[0]:.3f} [{values[0] - reach:.3f}, {min(values[0] + reach, 1):.3f}]"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", rd.RankdevWarning)
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/data"))
