@@ -15,6 +15,7 @@ import rankdev as rd
 from rankdev.evaluation.file_matching import FileMatcher
 from rankdev.evaluation.matching import Matcher
 from rankdev.native import build, library
+from rankdev.native.joining import PADDING
 from rankdev.ordering import TREC_EVAL, Ordering
 from tests.native.compiled import built, reading
 
@@ -79,7 +80,7 @@ def test_the_version_says_what_reads():
 
 def read_number(text: str) -> float | None:
     value = ctypes.c_double()
-    odd = ctypes.CDLL(str(built())).rankdev_read_number(f"{text}\n".encode(), ctypes.byref(value))
+    odd = ctypes.CDLL(str(built())).rankdev_read_number(f"{text}\n".encode() + bytes(PADDING), ctypes.byref(value))
     return None if odd else value.value
 
 

@@ -6,7 +6,6 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from rankdev.errors import RankdevError
 from rankdev.evaluation.matching import Hits, MatchedRun, Matcher, row_widths
 from rankdev.formats.opening import size_of
 from rankdev.formats.streams import PathLike, Source
-from rankdev.native.joining import Joined, Joiner, OddError, PackedNames
+from rankdev.native.joining import Joined, Joiner, OddError, PackedNames, Piece
 from rankdev.native.library import library
 from rankdev.ordering import TREC_EVAL, Ordering
 from rankdev.progress import Progress
@@ -47,7 +46,8 @@ class FileMatcher:
             with Source(path, progress) as source:
                 if source.kind != "trec":
                     return None
-                joined = Joined.together(_join(self._joiner, source, depth, alone=size_of(path) <= PIECE_BYTES))
+                join = _join_at_once if size_of(path) <= PIECE_BYTES else _join
+                joined = Joined.together(join(self._joiner, source, depth))
             joined.check_gathered()
             return self._matched(joined, depth)
         except (OddError, RankdevError):
@@ -88,7 +88,7 @@ def _joiner(matcher: Matcher) -> Joiner | None:
         _packed(pl.concat([references.queries, matcher.skipped])),
         _packed(items),
         references.offsets,
-        None if worthless is None else worthless.offsets,
+        np.zeros(len(references) + 1, np.int64) if worthless is None else worthless.offsets,
         references.ranks,
     )
     return joiner if joiner.usable else None
@@ -99,33 +99,51 @@ def _packed(names: pl.Series) -> PackedNames:
     return PackedNames(str(names.str.join("").item()).encode(), np.ascontiguousarray(ends))
 
 
-def _join(joiner: Joiner, source: Source, depth: int | None, *, alone: bool) -> list[Joined]:
-    """Join a file piece by piece, on all cores unless one piece is all there is."""
+def _join(joiner: Joiner, source: Source, depth: int | None) -> list[Joined]:
+    """Join a file piece by piece, on all cores."""
     joined: list[Joined] = []
-    waiting: deque[Future[Joined]] = deque()
-    with nullcontext() if alone else ThreadPoolExecutor(CORES) as pool:
-        for text, size in _whole_queries(joiner, source):
-            if pool is None:
-                joined.append(joiner.join(text, size, depth))
-                continue
-            waiting.append(pool.submit(joiner.join, text, size, depth))
-            if len(waiting) > 2 * CORES:
-                joined.append(waiting.popleft().result())
-        joined += [task.result() for task in waiting]
+    pieces = [Piece(PIECE_BYTES) for _ in range(CORES + 2)]  # one is filled and one waits while others are joined
+    with ThreadPoolExecutor(CORES) as pool:
+        waiting: deque[tuple[Piece, Future[Joined]]] = deque()
+        for piece, size in _whole_queries(joiner, source, pieces):
+            waiting.append((piece, pool.submit(joiner.join, piece, size, depth)))
+            if len(waiting) > CORES:
+                done, task = waiting.popleft()
+                joined.append(task.result())
+                pieces.append(done)
+        joined += [task.result() for _, task in waiting]
     return joined
 
 
-def _whole_queries(joiner: Joiner, source: Source) -> Iterator[tuple[bytes, int]]:
-    """Give text and how many of its bytes are all lines of some queries; the others come again with the next piece."""
+def _join_at_once(joiner: Joiner, source: Source, depth: int | None) -> list[Joined]:
+    """Join a small file, for which threads would cost more than they save."""
+    joined, pieces = [], [Piece(PIECE_BYTES)]
+    for piece, size in _whole_queries(joiner, source, pieces):
+        joined.append(joiner.join(piece, size, depth))
+        pieces.append(piece)
+    return joined
+
+
+def _whole_queries(joiner: Joiner, source: Source, pieces: list[Piece]) -> Iterator[tuple[Piece, int]]:
+    """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
     rest = b""
-    for piece in source.pieces(PIECE_BYTES):
-        text = rest + piece
-        size = joiner.last_query(text)
-        if size:
-            yield text, size
-        rest = text[size:]
+    while True:
+        piece = pieces.pop()
+        if 2 * len(rest) > len(piece.text):
+            piece = Piece(4 * len(rest))
+        piece.text[: len(rest)] = rest
+        read = source.read_into(piece.text[len(rest) :])
+        if not read:
+            break
+        size = len(rest) + read
+        whole = joiner.last_query(piece, size)
+        rest = bytes(piece.text[whole:size])
         if len(rest) > MOST_BYTES:
             raise OddError("a query is too long")
+        if whole:
+            yield piece, whole
+        else:
+            pieces.append(piece)
     if rest:
-        text = rest if rest.endswith(b"\n") else rest + b"\n"
-        yield text, len(text)
+        piece.text[len(rest)] = ord("\n")  # an empty line where the last one has its end
+        yield piece, len(rest) + 1

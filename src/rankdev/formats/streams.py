@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
 from rankdev import files_in_use
 from rankdev.arguments import check_path
@@ -17,6 +17,8 @@ from rankdev.formats.table_formats import TABLE_FORMATS, begins_json
 from rankdev.progress import Progress
 
 PathLike = files_in_use.PathLike
+
+Content = TypeVar("Content")
 
 HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
@@ -64,13 +66,23 @@ class Source:
         """Give everything."""
         return b"".join(self.pieces())
 
-    def pieces(self, size: int | None = None) -> Iterator[bytes]:
-        """Give pieces of about ``size`` (or ``BATCH_BYTES``) that end anywhere."""
+    def pieces(self) -> Iterator[bytes]:
+        """Give pieces of about ``BATCH_BYTES`` that end anywhere."""
         head, self._head = self._head, b""
-        while piece := head + self._guarded(lambda: self._stream.read(size or BATCH_BYTES)):
+        while piece := head + self._guarded(lambda: self._stream.read(BATCH_BYTES)):
             head = b""
             self._report(len(piece))
             yield piece
+
+    def read_into(self, room: memoryview) -> int:
+        """Put what comes next into ``room``; give how many bytes that were, 0 at the end."""
+        count = min(len(self._head), len(room))
+        if count:
+            room[:count], self._head = self._head[:count], self._head[count:]
+        else:
+            count = self._guarded(lambda: self._stream.readinto(room))  # type: ignore[attr-defined]
+        self._report(count)
+        return count
 
     def batches(self) -> Iterator[bytes]:
         """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
@@ -106,7 +118,7 @@ class Source:
             raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
         return kind
 
-    def _guarded(self, read: Callable[[], bytes]) -> bytes:
+    def _guarded(self, read: Callable[[], Content]) -> Content:
         try:
             return read()
         except (EOFError, OSError) as error:

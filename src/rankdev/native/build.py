@@ -9,7 +9,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("reader.c")
 LIBRARY = Path(__file__).with_name("_reader.so")
-FLAGS = ["-O2", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared"]
+FLAGS = ["-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared"]
 
 
 def build(library: Path = LIBRARY) -> str | None:

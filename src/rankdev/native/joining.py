@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rankdev.arrays import Bools, Ints
 from rankdev.native.library import JoinedColumns, Names, ReferenceColumns
 
+PADDING = 8  # bytes past the end of a text that may be read
 SHORTEST_LINE = len("q 0 d 1 2\n")
 EVERY_POSITION = np.iinfo(np.int64).max
 
@@ -59,6 +60,28 @@ class Joined:
             raise OddError("a query's lines are scattered")
 
 
+class Piece:
+    """Room for a piece of a run and for what is found in it: taken once, used again and again."""
+
+    def __init__(self, size: int) -> None:
+        room = bytearray(size + PADDING)
+        self.text = memoryview(room)[:size]
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+        most = size // SHORTEST_LINE + 1
+        self._groups = [np.empty(most, kind) for kind in (np.uint64, np.int64, np.int64, bool)]
+        self._hits = [np.empty(most, np.int64) for _ in range(3)]
+
+    def columns(self) -> JoinedColumns:
+        """Give room for what is found, as the library takes it."""
+        groups, hits = ([column.ctypes.data for column in part] for part in (self._groups, self._hits))
+        return JoinedColumns(0, *groups, 0, *hits)
+
+    def joined(self, found: JoinedColumns) -> Joined:
+        """Copy what was found there."""
+        groups = [column[: found.groups].copy() for column in self._groups]
+        return Joined(*groups, *(column[: found.hits].copy() for column in self._hits))
+
+
 class Joiner:
     """Joins pieces of runs with one set of references, in any number of threads at once."""
 
@@ -68,12 +91,13 @@ class Joiner:
         query: PackedNames,
         item: PackedNames,
         offsets: Ints,
-        worthless_offsets: Ints | None,
+        worthless_offsets: Ints,
         ranks: Ints,
     ) -> None:
         """Take references as columns; names of queries that they do not have follow those that they have."""
+        columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, worthless_offsets, ranks)]
         slots = np.zeros(1 << (2 * len(query.ends)).bit_length(), np.uint32)
-        self._kept = (query, item, slots, offsets, worthless_offsets, ranks)  # the library has their addresses only
+        self._kept = (query, item, slots, columns)  # the library has their addresses only
         self._library = library
         self._references = ReferenceColumns(
             len(offsets) - 1,
@@ -83,29 +107,21 @@ class Joiner:
             len(slots) - 1,
             item.pointers(),
             len(ranks),
-            offsets.ctypes.data,
-            None if worthless_offsets is None else worthless_offsets.ctypes.data,
-            ranks.ctypes.data,
+            *(column.ctypes.data for column in columns),
         )
         self.usable = library.rankdev_index_queries(self._references) == 0
 
-    def last_query(self, text: bytes) -> int:
-        """Find where the lines of the last query begin."""
-        begin: int = self._library.rankdev_last_query(text, len(text))
+    def last_query(self, piece: Piece, size: int) -> int:
+        """Find where the lines of the last query begin, which may go on; 0 where that is the first query."""
+        begin: int = self._library.rankdev_last_query(piece.address, size)
         return begin
 
-    def join(self, text: bytes, size: int, depth: int | None) -> Joined:
+    def join(self, piece: Piece, size: int, depth: int | None) -> Joined:
         """Join the lines in the first ``size`` bytes: all lines of some queries, the last with its newline."""
-        room = size // SHORTEST_LINE + 1
-        hashes, tied = np.empty(room, np.uint64), np.empty(room, bool)
-        query, length, hit_query, position, place = (np.empty(room, np.int64) for _ in range(5))
-        columns = [hashes, query, length, tied, hit_query, position, place]
-        found = JoinedColumns(0, *(c.ctypes.data for c in columns[:4]), 0, *(c.ctypes.data for c in columns[4:]))
+        found = piece.columns()
         limit = EVERY_POSITION if depth is None else depth
-        if self._library.rankdev_join(self._references, text, size, limit, found) != 0:
+        if self._library.rankdev_join(self._references, piece.address, size, limit, found) != 0:
             raise OddError("something is not plain")
-        joined = Joined(
-            *(c[: found.groups].copy() for c in columns[:4]), *(c[: found.hits].copy() for c in columns[4:])
-        )
+        joined = piece.joined(found)
         joined.check_gathered()  # here too: a run that is scattered throughout is given up at its first piece
         return joined

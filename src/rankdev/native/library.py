@@ -9,7 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 1  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 2  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):

@@ -9,8 +9,9 @@
  * file again in its own, slower way, which owns every message. Being wrong about what is odd therefore costs time and
  * never a number, and equal hashes may pass for equal names where that leads to ODD.
  *
- * Functions keep nothing between calls and share nothing that is written, so that threads may call them at once. The caller
- * promises text that ends with a newline, at which every loop over characters stops.
+ * Functions keep nothing between calls and share nothing that is written, so that threads may call them at once. Text ends
+ * with a newline, at which every loop over its characters stops, and is followed by eight bytes that may be read, so that
+ * as many characters can be looked at together.
  */
 #include <locale.h>
 #ifdef __APPLE__
@@ -22,13 +23,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERFACE = 1 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 2 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
 enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.runs */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
 enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are no accident */
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the first of eight characters is looked for in the lowest byte"
+#endif
 
 typedef unsigned __int128 Wide;
 
@@ -93,24 +98,37 @@ static inline const char *skip_blanks(const char *at)
     return at;
 }
 
+static inline uint64_t word_at(const char *text, int size)
+{
+    uint64_t word = 0;
+    memcpy(&word, text, (size_t)size);
+    return word;
+}
+
+#define EVERY_BYTE(byte) (0x0101010101010101u * (byte))
+
+/* Eight characters at a time: those up to the blank are suspects, control characters among them are part of names. */
 static inline const char *end_of_field(const char *at)
 {
-    for (;; at++)
-        if ((unsigned char)*at <= ' ' && (is_blank(*at) || *at == '\n'))
-            return at;
+    for (;; at += 8) {
+        uint64_t word = word_at(at, 8);
+        uint64_t suspects = (word - EVERY_BYTE(' ' + 1)) & ~word & EVERY_BYTE(0x80);
+        for (; suspects; suspects &= suspects - 1) {
+            int bits = __builtin_ctzll(suspects) & ~7;
+            char suspect = (char)(word >> bits);
+            if (is_blank(suspect) || suspect == '\n')
+                return at + bits / 8;
+        }
+    }
 }
 
 static bool is_ascii(const char *text, int64_t size)
 {
-    uint64_t all = 0, word;
+    uint64_t all = 0;
     int64_t at = 0;
-    for (; at + 8 <= size; at += 8) {
-        memcpy(&word, text + at, 8);
-        all |= word;
-    }
-    for (; at < size; at++)
-        all |= (unsigned char)text[at];
-    return !(all & 0x8080808080808080u);
+    for (; at + 8 <= size; at += 8)
+        all |= word_at(text + at, 8);
+    return !((all | word_at(text + at, (int)(size - at))) & EVERY_BYTE(0x80));
 }
 
 /* Length of the UTF-8 character that begins here; 0 where none does. */
@@ -144,13 +162,6 @@ static bool is_utf8(const char *text, int64_t size)
 }
 
 /* ---- names ---- */
-
-static inline uint64_t word_at(const char *text, int size)
-{
-    uint64_t word = 0;
-    memcpy(&word, text, (size_t)size);
-    return word;
-}
 
 static inline uint64_t mixed(uint64_t a, uint64_t b)
 {
@@ -199,7 +210,7 @@ static inline const char *name_at(const Names *names, int64_t i, int64_t *size)
 static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-static uint64_t whole_power(int exponent)
+static uint64_t whole_power(int64_t exponent)
 {
     uint64_t power = 1;
     while (exponent-- > 0)
@@ -208,7 +219,7 @@ static uint64_t whole_power(int exponent)
 }
 
 /* digits * 10^power, rounded once, for 0 < digits and -19 <= power <= 19: whole numbers of 128 bits hold all that counts. */
-static double rounded_exactly(uint64_t digits, int power)
+static double rounded_exactly(uint64_t digits, int64_t power)
 {
     if (power >= 0)
         return (double)((Wide)digits * whole_power(power));
@@ -231,56 +242,51 @@ static double rounded_by_library(const char *text)
     return value;
 }
 
+static inline const char *read_digits(const char *at, uint64_t *digits)
+{
+    for (; is_digit(*at); at++)
+        *digits = *digits * 10 + (uint64_t)(*at - '0');
+    return at;
+}
+/* Reads e5, E-05 and the like, where there is one; NULL where it has no digits. */
+static inline const char *read_exponent(const char *at, int64_t *power)
+{
+    if (*at != 'e' && *at != 'E')
+        return at;
+    bool negative = at[1] == '-';
+    const char *begin = at + 1 + (negative || at[1] == '+');
+    uint64_t digits = 0;
+    at = read_digits(begin, &digits);
+    *power += negative ? -(int64_t)digits : (int64_t)digits;
+    return at == begin || at - begin > 9 ? NULL : at;
+}
+
 /* Reads a decimal number to the bits that Python's float gives; NULL where the field is anything else or not finite. */
 static const char *read_number(const char *at, double *value)
 {
-    const char *begin = at;
-    bool negative = *at == '-';
+    const char *begin = at, *point;
     uint64_t digits = 0;
-    int counted = 0, power = 0, seen = 0;
-    if (*at == '-' || *at == '+')
-        at++;
-    for (bool fraction = false;; at++) {
-        if (*at == '.' && !fraction) {
-            fraction = true;
-            continue;
-        }
-        if (!is_digit(*at))
-            break;
-        seen = 1;
-        counted += counted || *at != '0'; /* zeros before the first digit do not count */
-        if (counted <= 19)
-            digits = digits * 10 + (uint64_t)(*at - '0');
-        power -= fraction;
-    }
-    if (!seen)
+    bool negative = *at == '-';
+    at += negative || *at == '+';
+    const char *first = at;
+    at = point = read_digits(at, &digits);
+    if (*at == '.')
+        at = read_digits(at + 1, &digits);
+    int64_t count = at - first - (at > point), power = -(at - point - (at > point));
+    at = read_exponent(at, &power);
+    if (!at || count == 0 || at != end_of_field(at) || at - begin > LONGEST_NUMBER)
         return NULL;
-    if (*at == 'e' || *at == 'E') {
-        at++;
-        bool down = *at == '-';
-        if (*at == '-' || *at == '+')
-            at++;
-        if (!is_digit(*at))
-            return NULL;
-        int exponent = 0;
-        for (; is_digit(*at); at++)
-            exponent = exponent < 100000 ? exponent * 10 + (*at - '0') : exponent;
-        power += down ? -exponent : exponent;
-    }
-    if (at != end_of_field(at) || at - begin > LONGEST_NUMBER)
-        return NULL;
-    if (counted <= 15 && power >= -22 && power <= 22) {
-        double plain = (double)digits; /* exact, and so is the power: one operation rounds once */
-        *value = power < 0 ? plain / POWERS[-power] : plain * POWERS[power];
-    } else if (counted <= 19 && power >= -19 && power <= 19) {
+    if (count <= 15 && power >= -22 && power <= 22) {
+        double exact = (double)digits; /* and so is the power: one operation rounds once */
+        *value = power < 0 ? exact / POWERS[-power] : exact * POWERS[power];
+    } else if (count <= 19 && digits && power >= -19 && power <= 19) {
         *value = rounded_exactly(digits, power);
     } else {
-        *value = rounded_by_library(begin);
-        return isfinite(*value) ? at : NULL;
+        *value = rounded_by_library(first);
     }
     if (negative)
         *value = -*value;
-    return at;
+    return isfinite(*value) ? at : NULL;
 }
 
 /* ---- the lines of one query ---- */
@@ -326,17 +332,28 @@ static const char *skip_empty_lines(const char *at, const char *end)
     return at;
 }
 
+/* Tells whether the field that begins here is this query. Both are in the text: a word with the end of a line in it is
+ * unlike any part of a query, so that nothing past the padding is looked at. */
+static inline bool begins_with(const char *at, const char *query, int64_t size)
+{
+    int64_t done = 0;
+    for (; done + 8 <= size; done += 8)
+        if (word_at(at + done, 8) != word_at(query + done, 8))
+            return false;
+    uint64_t others = UINT64_MAX << (8 * (size - done));
+    if ((word_at(at + done, 8) ^ word_at(query + done, 8)) & ~others)
+        return false;
+    return is_blank(at[size]) || at[size] == '\n';
+}
+
 /* Reads all lines that begin with the same query; gives where the next one begins. */
 static const char *read_group(const char *at, const char *end, Group *group)
 {
     group->query = at;
     group->query_size = end_of_field(at) - at;
     group->count = 0;
-    while (at < end) {
-        const char *query_end = end_of_field(at);
-        if (!same_name(at, query_end - at, group->query, group->query_size))
-            break;
-        at = read_row(query_end, group);
+    while (at < end && begins_with(at, group->query, group->query_size)) {
+        at = read_row(at + group->query_size, group);
         if (!at)
             return NULL;
         at = skip_empty_lines(at, end);
@@ -464,9 +481,8 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     if (query < 0 || query >= known->queries)
         return;
     find_places(known, known->good_offsets[query], known->good_offsets[query + 1], group);
-    if (known->worthless_offsets)
-        find_places(known, known->good + known->worthless_offsets[query],
-                    known->good + known->worthless_offsets[query + 1], group);
+    find_places(known, known->good + known->worthless_offsets[query],
+                known->good + known->worthless_offsets[query + 1], group);
     out->group_tied[entry] = ties_decide(known, group, depth);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
@@ -481,7 +497,7 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
 
 int rankdev_interface(void) { return INTERFACE; }
 
-/* Reads one number; for the tests, which compare it with Python's. */
+/* Reads one number from padded text; for the tests, which compare it with Python's. */
 int rankdev_read_number(const char *text, double *value) { return read_number(text, value) ? FINE : ODD; }
 
 /* Fills the table of query names, whose slots are at least twice as many and 0. */
@@ -499,7 +515,7 @@ int rankdev_index_queries(References *known)
     return FINE;
 }
 
-/* Finds where the lines of the last query begin, all but those that go on after the last newline. */
+/* Finds where the lines of the last query begin, not counting a line without its end; 0 where there is no other query. */
 int64_t rankdev_last_query(const char *text, int64_t size)
 {
     while (size && text[size - 1] != '\n')
