@@ -16,10 +16,10 @@ LINES = [(f"q{i // 40}", f"doc-{i * 7919 % 1000}", i * 37 % 101 / 7) for i in ra
 TREC = "".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in LINES).encode()
 FRAME = pl.DataFrame(LINES, schema=["query", "item", "score"], orient="row")
 PACKED = {
-    "gz": gzip.compress(TREC),
+    "gz": gzip.compress(TREC, mtime=0),
     "zst": zstandard.ZstdCompressor(write_checksum=True).compress(TREC),
-    "jsonl.gz": gzip.compress(FRAME.write_ndjson().encode()),
-    "parquet.gz": gzip.compress(parquet(FRAME)),
+    "jsonl.gz": gzip.compress(FRAME.write_ndjson().encode(), mtime=0),
+    "parquet.gz": gzip.compress(parquet(FRAME), mtime=0),
 }
 
 
