@@ -181,7 +181,7 @@ def test_repeats_with_the_same_score(ordering: Ordering, batches: int) -> None:
     builder = RunBuilder(ordering)
     for part in (frame,) if batches == 1 else (frame[:2], frame[2:]):
         builder.add(part["query"], part["item"], part["score"].to_numpy())
-    with pytest.warns(RankdevWarning, match="1 items are returned twice"):
+    with pytest.warns(RankdevWarning, match="1 item is returned twice"):
         run = Run(*builder.finish())
     assert run["q1"] == ["d2", "d1", "d1"]
     assert run.repeats is not None

@@ -99,6 +99,20 @@ def shown(value: object) -> str:
         return "a very large number"
 
 
+def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) -> str:
+    """Count things in words, with a verb where one follows; of a whole, the noun goes with the whole.
+
+    >>> counted(1, "pair"), counted(1200, "query", "has"), counted(1, "query", "has", of=5)
+    ('1 pair', '1,200 queries have', '1 of 5 queries has')
+    """
+    if (number if of is None else of) != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    if number != 1:
+        verb = {"is": "are", "was": "were", "has": "have", "does": "do"}.get(verb, verb.removesuffix("s"))
+    whole = "" if of is None else f" of {of:,}"
+    return f"{number:,}{whole} {noun} {verb}".rstrip()
+
+
 def printable(text: str) -> str:
     r"""Write whatever a terminal would not show as itself as an escape; the one way of names from outside to a screen.
 

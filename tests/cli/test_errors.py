@@ -76,5 +76,5 @@ def test_repeated_items_are_a_warning(rankdev, folder):
     (folder / "twice.json").write_text('{"museums": ["art-hall", "art-hall"]}')
     done = rankdev("eval", "places.jsonl", "twice.json")
     assert done.status == 0
-    assert "rankdev: warning: 1 items are returned twice" in done.err
+    assert "rankdev: warning: 1 item is returned twice" in done.err
     assert "first occurrence counts" in done.err

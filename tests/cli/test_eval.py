@@ -81,8 +81,8 @@ def test_what_is_missing_on_either_side_is_said(rankdev, folder):
     (folder / "short.run").write_text("museums Q0 art-hall 1 1 t\nmuseums Q0 zoo 2 1 t\nelsewhere Q0 a 1 1 t\n")
     done = rankdev("eval", "places.jsonl", "short.run")
     assert "9 of 10 queries are not in the run; they score 0" in done.err
-    assert "1 queries of the run have no reference" in done.err
-    assert "1 of 10 queries are decided by equal scores; ties are broken by 'trec_eval'" in done.err
+    assert "1 query of the run has no reference; it is skipped" in done.err
+    assert "1 of 10 queries is decided by equal scores; ties are broken by 'trec_eval'" in done.err
 
 
 def test_standard_input_can_be_the_run(folder):

@@ -109,11 +109,11 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folder, form):
-    from rankdev.meta import power
+    from rankdev.meta.power_simulation import Simulation
 
     call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
     assert rankdev(*call, "-o", f"whole.{form}").status == 0
-    report = power._Simulation._report
+    report = Simulation._report
 
     def interrupted(self, cost, note):
         if note == "n = 8":
@@ -121,7 +121,7 @@ def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folde
         report(self, cost, note)
 
     with monkeypatch.context() as patch:
-        patch.setattr(power._Simulation, "_report", interrupted)
+        patch.setattr(Simulation, "_report", interrupted)
         done = rankdev(*call, "-o", f"half.{form}")
     assert done.status == 130
     assert f"interrupted; finished at 4, 6 queries; to go on: --resume half.{form}\n" in done.err

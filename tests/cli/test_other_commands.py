@@ -40,7 +40,7 @@ def test_refs_grades_makes_a_tier_of_each_positive_grade(rankdev, folder):
     (folder / "qrels").write_text("q 0 a 1\nq 0 b 3\nq 0 c 0\nr 0 a 0\n")
     done = rankdev("refs", "grades", "qrels", "-o", "refs.jsonl")
     assert done.status == 0
-    assert "2 queries, 2 items in 2 tiers; 1 of the queries has no reference item" in done.err
+    assert "2 queries, 2 items in 2 tiers; 1 query has no reference item" in done.err
     assert [json.loads(line) for line in (folder / "refs.jsonl").read_text().splitlines()] == [
         {"query": "q", "tiers": [["b"], ["a"]], "grades": [3.0, 1.0], "worthless": ["c"]},
         {"query": "r", "tiers": [], "grades": [], "worthless": ["a"]},

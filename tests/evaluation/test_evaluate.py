@@ -47,7 +47,7 @@ def test_coverage_counts_what_is_missing_on_either_side():
     assert (first.system, first.queries, first.missing, first.unreferenced, first.tied) == ("a", 2, 1, 2, 0)
     assert (second.system, second.missing, second.unreferenced) == ("b", 0, 0)
     assert list(scores.remarks) == [
-        "a: 1 of 2 queries are not in the run; they score 0",
+        "a: 1 of 2 queries is not in the run; it scores 0",
         "a: 2 queries of the run have no reference; they are skipped",
     ]
 
@@ -67,7 +67,7 @@ def test_coverage_counts_what_is_missing_on_either_side():
 def test_ties_that_could_change_a_result_are_counted(scores, tied):
     result = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": scores}}, "RDQ@2")
     assert result.coverage[0].tied == tied
-    expected = ["a: 1 of 1 queries are decided by equal scores; ties are broken by 'trec_eval'"]
+    expected = ["a: 1 of 1 query is decided by equal scores; ties are broken by 'trec_eval'"]
     assert list(result.remarks) == (expected if tied else [])
 
 
@@ -228,7 +228,7 @@ def test_queries_without_a_reference_item_score_0_and_are_counted():
     assert np.isnan(scores.values[0, 1, 3])
     assert scores.means[0, :3].tolist() == [0.5, 0.5, 0.5]
     assert scores.coverage[0].empty == 1
-    assert "1 of 2 queries have no reference item; every system scores 0 there" in scores.remarks
+    assert "1 of 2 queries has no reference item; every system scores 0 there" in scores.remarks
 
 
 def test_judgments_without_any_good_item_are_no_error():
@@ -300,7 +300,7 @@ def test_empty_queries_can_be_left_out():
     scores = rd.evaluate(references, runs, "RR", empty="skip")
     assert scores.queries == ("q1",)
     assert [(entry.missing, entry.unreferenced, entry.empty) for entry in scores.coverage] == [(0, 0, 1), (0, 1, 1)]
-    assert "1 of 2 queries have no reference item; they are left out" in scores.remarks
+    assert "1 of 2 queries has no reference item; it is left out" in scores.remarks
     with pytest.raises(UsageError, match=r"unknown empty 'drop'; expected one of zero, skip"):
         rd.evaluate(references, runs, "RR", empty="drop")
     with pytest.raises(DataError, match="no query has a reference item"):

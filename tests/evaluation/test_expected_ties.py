@@ -107,7 +107,7 @@ def test_closed_forms_by_hand():
     scores = rd.evaluate({"q": ["a", "b"]}, {"s": run}, texts, ties="expected")
     orders = [(1 / 1 + 2 / 2) / 2, (1 / 1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2]  # x at the end, in the middle, first
     assert scores.values.ravel() == pytest.approx([2 / 3 + 1 / 3 / 2, 2 / 3, 2 / 3, sum(orders) / 3])
-    assert scores.remarks == ("s: 1 of 1 queries have tied items; their values are means over all orders",)
+    assert scores.remarks == ("s: 1 of 1 query has tied items; its value is the mean over all orders",)
 
 
 @draws.quick

@@ -32,7 +32,7 @@ def test_queries_that_are_missing_or_have_no_reference_item():
     runs = {"a": {"q1": ["d1"], "q2": ["d1"]}, "b": {"q3": ["x", "d2"]}}
     found = rd.losses(references, runs, "RDQ@5")
     assert found.to_polars().rows()[0] == pytest.approx(("a", 1 / 3, 2 / 3, 0))
-    assert any("1 of 3 queries have no reference item" in line for line in found.remarks)
+    assert any("1 of 3 queries has no reference item" in line for line in found.remarks)
     assert rd.losses(references, runs, "RDQ@5", empty="skip").to_polars().rows()[0] == pytest.approx(("a", 0.5, 0.5, 0))
 
 

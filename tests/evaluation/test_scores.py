@@ -162,6 +162,6 @@ def test_empty_queries_are_counted_among_those_that_were_selected():
     references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d1": 0}})
     run = {query: ["d1"] for query in references}
     kept = rd.evaluate(references, {"a": run}, "P@1").select(queries=[0, 1])
-    assert kept.remarks == ("1 of 2 queries have no reference item; every system scores 0 there",)
+    assert kept.remarks == ("1 of 2 queries has no reference item; every system scores 0 there",)
     skipped = rd.evaluate(references, {"a": run}, "P@1", empty="skip")
     assert skipped.remarks == ("2 of 3 queries have no reference item; they are left out",)

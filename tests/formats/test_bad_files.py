@@ -297,7 +297,7 @@ def test_ranks_that_are_words(tmp_path: Path) -> None:
 
 def test_repeats_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text(A + B + A)
-    with pytest.warns(RankdevWarning, match="1 items are returned twice for the same query, such as 'd1' for 'q1'"):
+    with pytest.warns(RankdevWarning, match="1 item is returned twice for the same query, such as 'd1' for 'q1'"):
         assert read_run(tmp_path / "a.run")["q1"] == ["d1", "d1", "d2"]
     (tmp_path / "a.json").write_text('{"q1": ["d1", "d2", "d1"]}')
     with pytest.warns(RankdevWarning, match="only the first occurrence counts"):

@@ -141,15 +141,15 @@ def test_weights_of_rows_or_queries_multiply():
             r"row 1 \(from 0\) has a label that is not a number",
         ),
         (lambda: MeanScore("RDQ@5").mean([1, 0], [0, math.nan], [2]), "a prediction is not a finite number"),
-        (lambda: MeanScore("RDQ@5").mean([1, 0], [0], [2]), "1 predictions for 2 rows"),
-        (lambda: Lambdas("RDQ@5").gradients([1, 0], [0, 1], [2], [1, 2, 3]), "3 weights for 2 rows in 1 groups"),
+        (lambda: MeanScore("RDQ@5").mean([1, 0], [0], [2]), "1 prediction for 2 rows"),
+        (lambda: Lambdas("RDQ@5").gradients([1, 0], [0, 1], [2], [1, 2, 3]), "3 weights for 2 rows in 1 group"),
         (
             lambda: training_labels(rd.References.from_lists({"q": ["a"]}), ["p"], ["a"]),
             "query 'p' has no reference; leave its rows out",
         ),
         (
             lambda: MeanScore("RDQ@5", references=rd.References.from_lists({"q": ["a"]})).mean([1, 1], [0, 1], [1, 1]),
-            "the data set has 2 groups, and there are 1 references; give one each",
+            "the data set has 2 groups, and there is 1 reference; give one each",
         ),
     ],
 )

@@ -99,4 +99,4 @@ def test_what_was_not_scored_is_said():
     found = rd.agreement_with_people(scores, said(["x"] * 45))
     assert found.remarks == ("5 of 45 verdicts are on queries that were not scored",)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
-    assert any("verdicts on 1 queries are few" in line for line in few.remarks)
+    assert any("verdicts on 1 query are few" in line for line in few.remarks)

@@ -143,7 +143,7 @@ def test_drawn_all_at_once_or_one_by_one_is_the_same():
 
 def test_few_judgments_and_one_judge_are_named():
     rows = [("q", "a", "b", "gpt"), ("q", "b", "c", "gpt"), ("q", "c", "d", "gpt")]
-    with pytest.warns(rd.RankdevWarning, match="1 of 1 queries have fewer judgments"):
+    with pytest.warns(rd.RankdevWarning, match="1 of 1 query has fewer judgments"):
         doubt = evaluate_with_doubt(rows, {"s": {"q": ["a", "b"]}}, ["RDQ@2"], resamples=4)
     assert any("one judge, gpt" in remark for remark in doubt.remarks)
 

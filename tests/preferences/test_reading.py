@@ -103,7 +103,7 @@ def test_values_say_what_each_means():
     assert told(Preferences.from_table(frame, values=meaning)) == FIRST_SECOND_TIE
     skipping = Preferences.from_table(frame, values={**meaning, "1": "skip"})
     assert told(skipping) == FIRST_SECOND_TIE[:2]
-    assert "1 judgments are skipped" in skipping.remarks[0]
+    assert "1 judgment is skipped" in skipping.remarks[0]
     with pytest.raises(DataError, match="label says '2', which values does not explain") as caught:
         Preferences.from_table(frame, values={"0": "first", "1": 3})
     assert caught.value.row == 1

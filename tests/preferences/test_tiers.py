@@ -215,8 +215,8 @@ def test_the_summary_names_bad_workers_and_repeated_rows():
     judged, _ = crowd(quality, 24, 80, np.random.default_rng(1))
     rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
     text = str(summarise(tiers_from_preferences([*rows, rows[0]], "crowd-bt", resamples=20)))
-    assert "seem to answer the opposite: w11." in text
-    assert "repeat one of the same worker; together they count once" in text
+    assert "1 worker seems to answer the opposite: w11." in text
+    assert "judgments repeat one of the same worker; together they count once" in text
 
 
 @pytest.mark.parametrize(

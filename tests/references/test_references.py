@@ -302,7 +302,7 @@ def test_ranks_beside_grades_must_agree() -> None:
 
 def test_rows_that_say_the_same_twice_are_reported() -> None:
     table = rank_table(("q1", "d1", 1), ("q1", "d2", 2), ("q1", "d1", 1))
-    with pytest.warns(RankdevWarning, match="1 rows repeat a .* the first for query 'q1', item 'd1'"):
+    with pytest.warns(RankdevWarning, match="1 row is ignored .* the first for query 'q1', item 'd1'"):
         assert References.of(table) == References.from_lists({"q1": ["d1", "d2"]})
 
 

@@ -122,7 +122,7 @@ def test_differences_that_are_only_rounding_are_ties_as_in_significance():
     counted = significance(scores).to_polars().select("wins", "ties", "losses").row(0)
     assert counted == (2, 27, 1)
     title = plot_differences(scores, "a", "b", "P@5").axes[0].get_title(loc="left")
-    assert title.endswith("2 wins, 27 ties, 1 losses")
+    assert title.endswith("2 wins, 27 ties, 1 loss")
 
 
 def test_long_names_keep_both_systems_apart_and_are_not_clipped(tmp_path):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from rankdev.errors import FileFormatError, UsageError, shown
+from rankdev.errors import FileFormatError, UsageError, counted, shown
 from rankdev.ordering import TIE_RULES, Order
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     from rankdev.formats.names import system_name
 
     if names and len(names) != len(paths):
-        raise UsageError(f"{len(names)} --name for {len(paths)} runs; give one for each, in order, or none")
+        raise UsageError(f"{len(names)} --name for {counted(len(paths), 'run')}; give one for each, in order, or none")
     for name in names:
         if not name or not _is_text(name):
             raise UsageError(f"--name {shown(name)}: expected a name in UTF-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rankdev.cli.options import read_named_table
-from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.errors import DataError, FileFormatError, UsageError, counted
 from rankdev.results import Result
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def judge_segments(
             remarks.append(f"segment {segment!r} is left out: {error}")
     loose = len(set(scores.queries) - set().union(*segments.values()))
     if loose:
-        remarks.append(f"{loose} of {len(scores.queries)} queries have no segment in {by}")
+        remarks.append(f"{counted(loose, 'query', 'has', of=len(scores.queries))} no segment in {by}")
     return found, report_by_segment(parts, remarks)
 
 

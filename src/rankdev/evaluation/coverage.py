@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rankdev.errors import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -45,30 +47,43 @@ class Coverage:
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
     """Say what the runs lack, what they have too much, and where ties decide; one line for all systems."""
-    for kind, one, many in (
-        ("missing", "are not in the run; they score 0", "runs lack queries, which score 0"),
+    for kind, verb, one, several, many in (
+        ("missing", "is", "not in the run; it scores 0", "not in the run; they score 0", "lack queries, which score 0"),
         (
             "unreferenced",
-            "have no reference; they are skipped",
-            "runs hold queries without a reference, which are skipped",
+            "has",
+            "no reference; it is skipped",
+            "no reference; they are skipped",
+            "hold queries without a reference, which are skipped",
         ),
-        ("decided", "are decided by equal scores", "runs have queries that equal scores decide"),
+        (
+            "decided",
+            "is",
+            "decided by equal scores",
+            "decided by equal scores",
+            "have queries that equal scores decide",
+        ),
         (
             "averaged",
-            "have tied items; their values are means over all orders",
-            "runs have queries with tied items, whose values are means over all orders",
+            "has",
+            "tied items; its value is the mean over all orders",
+            "tied items; their values are means over all orders",
+            "have queries with tied items, whose values are means over all orders",
         ),
     ):
         concerned = [entry for entry in coverage if getattr(entry, kind)]
         rules = ", ".join(sorted({repr(entry.ties) for entry in concerned}))
         rule = f"; ties are broken by {rules}" if kind == "decided" else ""
         if len(concerned) == 1:
-            entry = concerned[0]
-            whole = "queries of the run" if kind == "unreferenced" else f"of {entry.queries} queries"
-            yield f"{entry.system}: {getattr(entry, kind)} {whole} {one}{rule}"
+            entry, count = concerned[0], getattr(concerned[0], kind)
+            if kind == "unreferenced":
+                queries = f"{counted(count, 'query')} of the run {verb if count == 1 else 'have'}"
+            else:
+                queries = counted(count, "query", verb, of=entry.queries)
+            yield f"{entry.system}: {queries} {one if count == 1 else several}{rule}"
         elif concerned:
             counts = named_counts({entry.system: getattr(entry, kind) for entry in concerned})
-            yield f"{len(concerned)} of {len(coverage)} {many}{rule}: {counts}"
+            yield f"{counted(len(concerned), 'run', of=len(coverage))} {many}{rule}: {counts}"
 
 
 def named_counts(counts: Mapping[str, int]) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankdev.arguments import check_names, is_list
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
 from rankdev.results import Result
 
@@ -153,9 +153,11 @@ class Scores(Result):
     def _empty(self) -> Iterator[str]:
         """Count the queries without any reference item."""
         if self.empty == "skip" and (left := max((entry.empty for entry in self.coverage), default=0)):
-            yield f"{left} of {self.coverage[0].queries + left} queries have no reference item; they are left out"
+            without = counted(left, "query", "has", of=self.coverage[0].queries + left)
+            yield f"{without} no reference item; {'it is' if left == 1 else 'they are'} left out"
         elif self.reference_sizes is not None and (kept := int((self.reference_sizes == 0).sum())):
-            yield f"{kept} of {len(self.queries)} queries have no reference item; every system scores 0 there"
+            without = counted(kept, "query", "has", of=len(self.queries))
+            yield f"{without} no reference item; every system scores 0 there"
 
     def _gaps(self) -> Iterator[str]:
         """Name the measures that are not available for every query."""
@@ -163,7 +165,8 @@ class Scores(Result):
             available = np.isfinite(self.values[:, :, m]).sum(axis=1).tolist()
             counts = {name: n for name, n in zip(self.systems, available, strict=True) if n < len(self.queries)}
             if counts:
-                yield f"{measure} is available for some of {len(self.queries)} queries only: {named_counts(counts)}"
+                queries = counted(len(self.queries), "query")
+                yield f"{measure} is available for some of {queries} only: {named_counts(counts)}"
 
     def of(self, measure: str) -> Floats:
         """Values of one measure, ``[system, query]``."""

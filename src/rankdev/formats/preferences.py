@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from rankdev.arguments import check_kind
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
 from rankdev.formats.judgment_database import as_judgments, is_database, read_answers
 from rankdev.formats.parts import Table
 from rankdev.formats.streams import PathLike, Source, plain_suffix
@@ -93,7 +93,8 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     if judged.is_empty():
         raise FileFormatError(path, "nothing was judged yet")
     skipped = len(answers) - len(judged)
-    remarks = (f"{skipped:,} answers of judges who could not say were left aside.",) if skipped else ()
+    aside = counted(skipped, "answer", "was")
+    remarks = (f"{aside} left aside: the judges could not say.",) if skipped else ()
     found = Preferences.from_table(judged, items=items)
     return replace(found, remarks=(*found.remarks, *remarks))
 
@@ -144,7 +145,7 @@ def _word_lines(name: str, content: bytes) -> Table:
             continue
         if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
             expected = f"{len(rows[0])} words like the lines before" if rows else SHAPES
-            raise FileFormatError(name, f"expected {expected}; found {len(words)} words", number)
+            raise FileFormatError(name, f"expected {expected}; found {counted(len(words), 'word')}", number)
         rows.append(words)
         lines.append(number)
     names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]

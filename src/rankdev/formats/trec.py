@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.formats.parts import Part
 from rankdev.formats.streams import HEAD_BYTES, Source, kind_of
 
@@ -118,7 +118,7 @@ def _complain(name: str, text: bytes, first_line: int, layout: Layout, number: s
             continue
         fields = re.split(f"[{_SPACE}]+", line)
         if not layout.least <= len(fields) <= len(layout.columns):
-            expected = f"{len(fields)} columns; expected {len(layout.columns)}: {' '.join(layout.columns)}"
+            expected = f"{counted(len(fields), 'column')}; expected {len(layout.columns)}: {' '.join(layout.columns)}"
             other = len(fields) in ((4,) if layout is RUN else (5, 6))
             raise FileFormatError(name, f"{expected}{f'; {layout.mistaken_for}' if other else ''}", at)
         value = fields[layout.columns.index(number)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankdev.arguments import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import UsageError, shown
+from rankdev.errors import UsageError, counted, shown
 from rankdev.judging.answers import Answer, AnswerFile
 from rankdev.judging.collected import Better, Collected, JudgeError
 from rankdev.judging.pool import Pair, Pool
@@ -168,8 +168,10 @@ class _Loop:
 
     def _kept(self) -> str:
         count = len(self.answers)
+        if not count:
+            return "nothing was answered before"
         where = "the error's collected" if self.file is None else str(self.file.path)
-        return f"{count:,} answers before are in {where}" if count else "nothing was answered before"
+        return f"{counted(count, 'earlier answer', 'is')} in {where}"
 
 
 def _verdict(seeker: Seeker) -> Better | None:
@@ -191,7 +193,8 @@ def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
     lost = len(judged.items) - len(kept.items)
     if not lost:
         return ()
-    return (f"{lost:,} of {len(judged.items):,} items were not compared with the others; references leave them out.",)
+    few = counted(lost, "item", "was", of=len(judged.items))
+    return (f"{few} not compared with the others; references leave {'it' if lost == 1 else 'them'} out.",)
 
 
 def _check(judge: object, budget: int | None, goal: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, MeasureError, UsageError
+from rankdev.errors import DataError, MeasureError, UsageError, counted
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
@@ -107,7 +107,7 @@ def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
         raise UsageError("the data set has no groups; say how many rows each query has (group=[…])")
     grades, counts = np.asarray(labels, np.float64), np.asarray(sizes, np.int64)
     if counts.sum() != len(grades) or counts.min() < 0:
-        raise DataError(f"the groups have {counts.sum()} rows, the data set {len(grades)}")
+        raise DataError(f"the groups have {counted(int(counts.sum()), 'row')}, the data set {len(grades):,}")
     if not np.isfinite(grades).all():
         raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")
     return grades, np.concatenate([[0], np.cumsum(counts)])
@@ -127,7 +127,10 @@ def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]
 
 def _of_references(references: References, queries: int) -> Ideals:
     if len(references) != queries:
-        raise DataError(f"the data set has {queries} groups, and there are {len(references)} references; give one each")
+        raise DataError(
+            f"the data set has {counted(queries, 'group')}, and there {'is' if len(references) == 1 else 'are'}"
+            f" {counted(len(references), 'reference')}; give one each"
+        )
     return Ideals(references.offsets, references.ranks)
 
 

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from rankdev.arguments import check_number, check_seed
 from rankdev.arrays import Bools, Floats, Ints
-from rankdev.errors import DataError
+from rankdev.errors import DataError, counted
 from rankdev.learning.earnings import Earnings, trainable
 from rankdev.measures import Measure
 from rankdev.references.references import References
@@ -138,7 +138,9 @@ def row_weights(weights: Any, sizes: Ints) -> Floats:
     """Give one weight per row, where there is one per row or per query."""
     weight = np.asarray(weights, np.float64)
     if len(weight) not in (len(sizes), sizes.sum()):
-        raise DataError(f"{len(weight)} weights for {sizes.sum()} rows in {len(sizes)} groups")
+        raise DataError(
+            f"{counted(len(weight), 'weight')} for {counted(int(sizes.sum()), 'row')} in {counted(len(sizes), 'group')}"
+        )
     return weight if len(weight) == sizes.sum() else np.repeat(weight, sizes)
 
 
@@ -146,7 +148,7 @@ def checked_predictions(predictions: Any, rows: int) -> Floats:
     """Refuse predictions that are not numbers: a training that has diverged."""
     values = np.asarray(predictions, np.float64)
     if values.shape != (rows,):
-        raise DataError(f"{values.size} predictions for {rows} rows")
+        raise DataError(f"{counted(values.size, 'prediction')} for {counted(rows, 'row')}")
     if not np.isfinite(values).all():
         raise DataError("a prediction is not a finite number; lower the learning rate")
     return values

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, shown, suggestion
+from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores
 from rankdev.results import Result
@@ -143,9 +143,12 @@ def concordance(apart: Floats, preferred: Any) -> Floats:
 
 
 def _few(queries: int, gaps: int) -> list[str]:
-    lines = [f"{gaps} verdicts are left out, because a measure has no value there"] if gaps else []
-    few = [f"verdicts on {queries} queries are few: intervals over fewer than 30 are rough"] if queries < 30 else []
-    return [*lines, *few]
+    lines = []
+    if gaps:
+        lines.append(f"{counted(gaps, 'verdict', 'is')} left out, because a measure has no value there")
+    if queries < 30:
+        lines.append(f"verdicts on {counted(queries, 'query')} are few: intervals over fewer than 30 are rough")
+    return lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +184,8 @@ class Verdicts:
         columns = np.array(pairs, np.int64).reshape(-1, 4).T
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
         lost = frame.height - len(kept)
-        remarks = (f"{lost} of {frame.height} verdicts are on queries that were not scored",) if lost else ()
+        strange = counted(lost, "verdict", "is", of=frame.height)
+        remarks = (f"{strange} on queries that were not scored",) if lost else ()
         places, first, second, preferred = columns
         return cls(places, first, second, preferred, judge, remarks)
 

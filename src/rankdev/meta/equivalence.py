@@ -13,7 +13,7 @@ from scipy import special
 
 from rankdev.arguments import check_choice, check_number
 from rankdev.arrays import Floats
-from rankdev.errors import RankdevWarning
+from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.meta.common_queries import as_scores, carried
 from rankdev.meta.families import Family, families_of, wanted_pairs
@@ -156,5 +156,4 @@ def _remarks(families: list[Family], level: float) -> tuple[str, ...]:
     )
     if not silent:
         return ()
-    pairs = "1 pair has" if silent == 1 else f"{silent} pairs have"
-    return (f"{pairs} the same difference on all of too few queries to decide anything",)
+    return (f"{counted(silent, 'pair', 'has')} the same difference on all of too few queries to decide anything",)

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import RankdevWarning, UsageError
+from rankdev.errors import RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.meta.order_posterior import Judged, draw_strengths, ranking_curve
@@ -216,8 +216,8 @@ def _few(fit: Strengths) -> tuple[str, ...]:
     if not few:
         return ()
     return (
-        f"{few} of {len(items)} queries have fewer judgments than an order of n items needs (n log₂ n); what is"
-        " said about these rests on little",
+        f"{counted(few, 'query', 'has', of=len(items))} fewer judgments than an order of n items needs (n log₂ n);"
+        " what is said about these rests on little",
     )
 
 

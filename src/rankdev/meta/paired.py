@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rankdev.arrays import Floats
-from rankdev.errors import DataError
+from rankdev.errors import DataError, counted
 from rankdev.meta.families import Family, Indices, symmetric
 from rankdev.meta.randomization import (
     COMPARED,
@@ -84,14 +84,14 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
 def _said(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
     """Give warnings and a note on what so many flips can say."""
     over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
-    among = f"{over:,} {'comparison' if over == 1 else 'comparisons'}"
+    among = counted(over, "comparison")
     if tilt:
         return (), (
             f"{needed:,} plain flips would be needed for {among}; after {flips:,}, small p-values come from"
             f" {DRAWS:,} tilted flips per pair"
         )
     if over * 2.0 ** (1 - queries) > alpha:
-        many = f"{queries} {'query has' if queries == 1 else 'queries have'} {2**queries:,} flips"
+        many = f"{counted(queries, 'query', 'has')} {2**queries:,} flips"
         return (), f"{many}, too few for any rejection at {alpha:g} among {among}"
     if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
         return (
@@ -210,6 +210,6 @@ def _on_constant(family: Family) -> tuple[str, ...]:
     if not pairs:
         return ()
     return (
-        f"{pairs} {'pair differs' if pairs == 1 else 'pairs differ'} by the same amount on all"
-        f" {len(family.values)} queries, so that the spread says nothing; p is that of the sign flips",
+        f"{counted(pairs, 'pair', 'differs')} by the same amount on all"
+        f" {counted(len(family.values), 'query')}, so that the spread says nothing; p is that of the sign flips",
     )

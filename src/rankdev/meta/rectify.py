@@ -17,7 +17,7 @@ from scipy import special
 
 from rankdev.arguments import check_number
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning
+from rankdev.errors import DataError, RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.across_collections import alike
 from rankdev.meta.families import wanted_pairs
@@ -114,8 +114,9 @@ def _available(values: list[Floats], measure: str) -> list[Floats]:
     alone = np.isfinite(values[2]).all(axis=0)
     if both.sum() < FEWEST or not alone.any():
         raise DataError(
-            f"{measure}: people and model share {both.sum()} queries with values of all systems, and the model has"
-            f" {alone.sum()} more; expected at least {FEWEST} and at least 2, with the same query ids on both sides"
+            f"{measure}: people and model share {counted(int(both.sum()), 'query')} with values of all systems, and the"
+            f" model has {alone.sum():,} more; expected at least {FEWEST} and at least 2, with the same query ids on"
+            " both sides"
         )
     return [values[0][:, both], values[1][:, both], values[2][:, alone]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankdev.arguments import check_whole, is_list
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.meta.common_queries import Panel
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
@@ -34,12 +34,12 @@ def fitting(
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError(
-            f"{where} has {pool} queries, fewer than the smallest size {min(sizes, default=0)};"
+            f"{where} has {counted(pool, 'query')}, fewer than the smallest size {min(sizes, default=0)};"
             " give smaller sizes, such as sizes=[5, 10]"
         )
     if len(kept) < len(set(sizes)):
         dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
-        remarks.append(f"{where} has {pool} queries; larger sizes are left out: {dropped}")
+        remarks.append(f"{where} has {counted(pool, 'query')}; larger sizes are left out: {dropped}")
     for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
         remarks.append(
             f"{where} has exactly {size} queries: every subsample of {size} is all of them,"

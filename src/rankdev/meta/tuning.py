@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Bools, Floats, Ints
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, UsageError, counted
 from rankdev.evaluation.scoring import evaluate
 from rankdev.measures import parse
 from rankdev.meta.agreement_with_people import Verdicts, concordance
@@ -142,7 +142,9 @@ def tune(
     kept = np.isfinite(apart).all(axis=1) & (said.preferred != 0)
     names, query = np.unique(said.query[kept], return_inverse=True)
     if len(names) < folds:
-        raise DataError(f"verdicts with a preference are on {len(names)} queries; {folds} folds need at least as many")
+        raise DataError(
+            f"verdicts with a preference are on {counted(len(names), 'query')}; {folds} folds need at least as many"
+        )
     places = [scores.measures.index(text) for text in (str(base), *texts)]
     toward = apart[kept][:, places] * said.preferred[kept][:, None]  # above 0: the measure says what people said
     rng = np.random.default_rng(seed)
@@ -203,9 +205,7 @@ def fitted_scales(toward: Floats) -> tuple[Floats, Floats]:
 def _with_remarks(found: Tuning, said: Sequence[str], ties: int) -> Tuning:
     lines = list(said)
     if ties:
-        lines.append(
-            f"{ties} verdict{' without a preference is' if ties == 1 else 's without a preference are'} left out"
-        )
+        lines.append(f"{counted(ties, 'verdict')} without a preference {'is' if ties == 1 else 'are'} left out")
     plausible = int(found.plausible.sum())
     if plausible > 1:
         lines.append(

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankdev.arguments import check_choice, is_list
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.preferences.outcomes import Values, read_outcomes
 from rankdev.preferences.presets import (
     NAMES,
@@ -244,4 +244,4 @@ def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterab
     if left:
         yield f"Columns not used: {listed(left)}."
     if skipped:
-        yield f"{skipped:,} judgments are skipped, as values says."
+        yield f"{counted(skipped, 'judgment', 'is')} skipped, as values says."

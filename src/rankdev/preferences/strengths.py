@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev.arguments import check_choice, check_kind, check_number, is_number
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.newton import centred
 from rankdev.preferences.pairs import Pairs
@@ -197,7 +197,7 @@ def connected(preferences: Preferences, disconnected: str) -> Preferences:
     if disconnected == "split":
         return preferences.split_groups()
     query, groups = next(iter(broken.items()))
-    more = f" ({len(broken) - 1} more queries are like that)" if len(broken) > 1 else ""
+    more = f" ({counted(len(broken) - 1, 'more query', 'is')} like that)" if len(broken) > 1 else ""
     named = "; ".join(_name_group(group) for group in groups[:5]) + (" …" if len(groups) > 5 else "")
     raise DataError(
         f"query {query!r}: its items fall into {len(groups)} groups that were never compared with each other,"

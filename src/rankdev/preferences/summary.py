@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev.arguments import check_kind
+from rankdev.errors import counted
 from rankdev.preferences.implied import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
 from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.tiers import Tiers
@@ -162,17 +163,19 @@ def _remarks(result: Tiers) -> list[str]:
     )
     lines = []
     if duplicates:
-        lines.append(f"{duplicates:,} judgments repeat one of the same worker; together they count once.")
+        lines.append(f"{counted(duplicates, 'judgment', 'repeats')} one of the same worker; together they count once.")
     if contradictions:
-        lines.append(f"On {contradictions:,} pairs, a worker gives different answers; together they count once.")
+        lines.append(
+            f"On {counted(contradictions, 'pair')}, a worker gives different answers; together they count once."
+        )
     if single:
-        lines.append(f"{single:,} workers judged only once; their quality cannot be told.")
+        lines.append(f"{counted(single, 'worker')} judged only once: too little to tell their quality.")
     if fit.workers is not None:
         suspects = fit.workers.suspects()
-        for kind, words in (("spammer", "seem to answer at random"), ("inverted", "seem to answer the opposite")):
+        for kind, words in (("spammer", "to answer at random"), ("inverted", "to answer the opposite")):
             if suspects[kind]:
                 named = ", ".join(suspects[kind][:10]) + (" …" if len(suspects[kind]) > 10 else "")
-                lines.append(f"{len(suspects[kind]):,} workers {words}: {named}.")
+                lines.append(f"{counted(len(suspects[kind]), 'worker', 'seems')} {words}: {named}.")
     if not fit.converged:
         lines.append(f"The fit did not settle in {fit.iterations} steps; raise ridge.")
     return lines

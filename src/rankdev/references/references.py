@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arrays import Floats, Ints
-from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.errors import DataError, RankdevWarning, counted, shown
 from rankdev.files_in_use import PathLike
 from rankdev.references.columns import (
     ByQuery,
@@ -271,7 +271,7 @@ class References(ByQuery[Reference]):
 
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
-        return f"References({len(self)} queries, {len(self.item_ids)} items{graded})"
+        return f"References({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')}{graded})"
 
 
 def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
@@ -282,9 +282,10 @@ def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tup
     repeated = check_unique(groups, item, value, name)
     if repeated.any():
         row = int(np.argmax(repeated))
+        count = int(repeated.sum())
         warnings.warn(
-            f"{repeated.sum()} rows repeat a (query, item) and are ignored, the first for query"
-            f" {shown(query[row])}, item {shown(item[row])}",
+            f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
+            f" the first for query {shown(query[row])}, item {shown(item[row])}",
             RankdevWarning,
             stacklevel=4,
         )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.agreement_with_people import PeopleAgreement
-from rankdev.reporting.cells import counted, interval, number
+from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled
@@ -25,8 +26,8 @@ def people_agreement_report(found: PeopleAgreement) -> Report:
     best_first = rows.sort("agreement", descending=True, maintain_order=True)
     ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"]), return_dtype=pl.String)
     frame = best_first.select("measure", "agreement", ends.alias(spread))
-    said = counted(len(found.preferred), "verdict with a preference", "verdicts with a preference")
-    title = f"How often a measure prefers what people prefer: {said}, {counted(found.queries, 'query', 'queries')}"
+    said = f"{counted(len(found.preferred), 'verdict')} with a preference"
+    title = f"How often a measure prefers what people prefer: {said}, {counted(found.queries, 'query')}"
     sides = found.between()
     clear = sides.filter((pl.col("low") > 0) | (pl.col("high") < 0))
     notes = [

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.evaluation.bounds import Bounds
-from rankdev.reporting.cells import counted, interval
+from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled
@@ -36,7 +37,7 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
         tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
-    unjudged = counted(len(found.items), "returned item is unjudged", "returned items are unjudged")
+    unjudged = f"{counted(len(found.items), 'returned item', 'is')} unjudged"
     closing = (
         f"{unjudged}; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe",
         *([OWN] if pairs.height else []),

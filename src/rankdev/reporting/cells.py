@@ -70,15 +70,6 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Count things in words.
-
-    >>> counted(1, "pair"), counted(1200, "query", "queries")
-    ('1 pair', '1,200 queries')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def as_cell(value: Any, digits: int) -> Cell:
     """Write any value of a frame."""
     if isinstance(value, Cell):

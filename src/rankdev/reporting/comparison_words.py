@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rankdev.errors import counted
 from rankdev.meta.common_queries import carried
 from rankdev.meta.planning import Plan
-from rankdev.reporting.cells import counted, number
+from rankdev.reporting.cells import number
 from rankdev.reporting.comparison import REFERENCE_ITEMS, Comparison
 from rankdev.reporting.verdicts import one_pair, plan_in_words
 
@@ -94,7 +95,7 @@ def named(systems: Sequence[str]) -> str:
     ('a, b and c', 'a, b, c, d and 3 others')
     """
     if len(systems) > NAMED + 1:
-        return f"{', '.join(systems[:NAMED])} and {len(systems) - NAMED} others"
+        return f"{', '.join(systems[:NAMED])} and {counted(len(systems) - NAMED, 'other')}"
     return " and ".join([", ".join(systems[:-1]), systems[-1]]) if len(systems) > 1 else systems[0]
 
 
@@ -103,4 +104,4 @@ def _systems(found: Comparison) -> str:
 
 
 def _queries(found: Comparison) -> str:
-    return counted(len(found.scores.queries), "query", "queries")
+    return counted(len(found.scores.queries), "query")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.equivalence import Equivalence
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
@@ -57,7 +58,7 @@ def equivalence_report(found: Equivalence) -> Report:
 def _in_words(found: Equivalence) -> Any:
     for row in found.summary().iter_rows(named=True):
         counts = ", ".join(f"{row[word]} {word}" for word in ("same", "better", "worse", "undecided") if row[word])
-        yield f"{row['measure']}: of {row['pairs']} {'pair' if row['pairs'] == 1 else 'pairs'}, {counts}."
+        yield f"{row['measure']}: of {counted(row['pairs'], 'pair')}, {counts}."
 
 
 @draws(Equivalence)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rankdev.errors import counted
 from rankdev.judging import Collected
 from rankdev.preferences import JudgeAgreement, PositionBias
-from rankdev.reporting.cells import counted
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table
 
@@ -23,7 +23,7 @@ def agreement_report(found: JudgeAgreement) -> Report:
 def position_report(found: PositionBias) -> Report:
     """Show the bias of all judges; that of each is in the table."""
     table = found.to_polars()
-    notes = [f"{len(found.workers):,} workers, each in a row of to_polars()"] if found.workers else []
+    notes = [f"{counted(len(found.workers), 'worker')}, each in a row of to_polars()"] if found.workers else []
     if found.swapped:
         notes.append(swapped_note(found))
     shown = Table(table.head(1).drop("worker"), "Does the item shown first win?")
@@ -32,7 +32,8 @@ def position_report(found: PositionBias) -> Report:
 
 def swapped_note(found: PositionBias) -> str:
     """Say how many pairs were judged in both orders, and how often the order decided."""
-    return f"{found.swapped:,} pairs were judged in both orders; in {found.changed:,} the answer changed with the order"
+    pairs = counted(found.swapped, "pair", "was")
+    return f"{pairs} judged in both orders; in {found.changed:,} the answer changed with the order"
 
 
 @reports(Collected)

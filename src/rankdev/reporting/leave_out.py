@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.leave_out import LeaveOut
-from rankdev.reporting.cells import counted, interval, number
+from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import PAGE, colour_of, figure, shortened, styled
 from rankdev.reporting.report import Report, Table

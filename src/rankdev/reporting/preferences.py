@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.judgment_uncertainty import Doubt
 from rankdev.preferences.selection import NextPairs
 from rankdev.preferences.strengths import Strengths
 from rankdev.preferences.summary import LIKELY, Summary, summarise
 from rankdev.preferences.tiers import Tiers
-from rankdev.reporting.cells import counted, interval
+from rankdev.reporting.cells import interval
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table
 
@@ -70,7 +71,7 @@ def _in_words(found: Summary) -> list[str]:
         for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
     )
     counts = [
-        counted(len(found.queries), "query", "queries"),
+        counted(len(found.queries), "query"),
         counted(items, "item"),
         counted(comparisons, "comparison"),
         counted(tiers, "tier"),

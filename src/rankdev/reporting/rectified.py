@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankdev.errors import printable
+from rankdev.errors import counted, printable
 from rankdev.meta.rectify import Rectified
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
@@ -43,7 +43,7 @@ def rectified_report(found: Rectified) -> Report:
         frame, title = frame.drop("measure"), f"{title}, {rows['measure'][0]}"
     right = [name for name in frame.columns if "interval" in name or "people" in name]
     closing = (
-        f"people and model both judged {found.both} queries, the model {found.model_only} more",
+        f"people and model both judged {counted(found.both, 'query')}, the model {found.model_only} more",
         "trust: weight of the model (0: tells nothing, 1: as good as people)",
         "the intervals hold if the people's queries are a random sample of all",
         made_with(found, "both", "model_only"),

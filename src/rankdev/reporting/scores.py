@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.scores import Scores
-from rankdev.reporting.cells import counted
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table, best_cells
 
@@ -19,7 +19,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
     if not per_query:
         best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
-        over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query', 'queries')}"
+        over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query')}"
         title = f"{over}{'; * best' if best else ''}"
         table = Table(means, title, best=best, notes=_sums(scores), bars=scores.measures)
         return Report(rows, [table], remarks=scores.remarks)
@@ -46,5 +46,5 @@ def _sums(scores: Scores) -> list[str]:
 def losses_report(found: Losses) -> Report:
     """Give each system's mean score and what it lost to what."""
     table = found.to_polars()
-    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query', 'queries')}, and what was lost"
+    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
     return Report(table, [Table(table, title, bars=table.columns[1:])], remarks=found.remarks)

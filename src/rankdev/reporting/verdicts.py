@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.planning import Plan
 from rankdev.meta.power_result import Power
@@ -15,7 +16,7 @@ from rankdev.meta.query_differences import QueryDifferences
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
-from rankdev.reporting.cells import count, counted, interval, number, p_value
+from rankdev.reporting.cells import count, interval, number, p_value
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table
 from rankdev.results import Result
@@ -69,7 +70,7 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
             if row["p_adjusted"] is not None and row["p_adjusted"] <= found.level
         ]
         named = ", ".join(told[:NAMED]) + (", …" if len(told) > NAMED else "")
-        yield f"{measure}: {len(told)} of {pairs.height} pairs told apart{': ' if told else ''}{named}."
+        yield f"{measure}: {counted(len(told), 'pair', of=pairs.height)} told apart{': ' if told else ''}{named}."
 
 
 def one_pair(found: Significance, row: dict[str, Any]) -> str:
@@ -79,7 +80,7 @@ def one_pair(found: Significance, row: dict[str, Any]) -> str:
         better, worse = (a, b) if row["difference"] > 0 else (b, a)
         by = number(abs(row["difference"]))
         return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
-    queries = counted(row["wins"] + row["ties"] + row["losses"], "query does", "queries do")
+    queries = counted(row["wins"] + row["ties"] + row["losses"], "query", "does")
     return f"{queries} not tell {a} and {b} apart in {measure} (p {_equals(p)})."
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arrays import Bools, Floats, Ints
-from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.errors import DataError, RankdevWarning, counted, shown
 from rankdev.ordering import Ordering
 from rankdev.references.columns import Groups, check_unique, group
 
@@ -241,9 +241,9 @@ _NO_NAMES = pl.Series("query", [], pl.String)
 def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str = "") -> None:
     """Say that items are returned twice."""
     row = int(np.argmax(repeats))
-    where = f"{name}: " if name else ""
+    items = counted(int(repeats.sum()), "item", "is")
     warnings.warn(
-        f"{where}{repeats.sum()} items are returned twice for the same query, such as {shown(item[row])} for"
+        f"{f'{name}: ' if name else ''}{items} returned twice for the same query, such as {shown(item[row])} for"
         f" {shown(query[row])}; only the first occurrence counts",
         RankdevWarning,
         stacklevel=4,

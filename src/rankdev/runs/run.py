@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arrays import Bools, Floats, Ints
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.files_in_use import PathLike
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.references.columns import ByQuery, check_once, item_series, repeated_rows
@@ -190,7 +190,7 @@ class Run(ByQuery[list[str]]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Run({len(self)} queries, {len(self.item_ids)} items)"
+        return f"Run({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')})"
 
 
 @dataclass(frozen=True, eq=False)

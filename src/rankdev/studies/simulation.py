@@ -112,7 +112,7 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
 
     >>> made = simulate(200, seed=1)
     >>> made.references
-    References(200 queries, 4612 items)
+    References(200 queries, 4,612 items)
     >>> list(made.runs)[:3]
     ['v72-mp3', 'v72-mp4', 'v72-mp5']
     """

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev.reporting.cells import count, counted, interval, number
+from rankdev.errors import counted
+from rankdev.reporting.cells import count, interval, number
 from rankdev.reporting.report import Report, Table
 from rankdev.studies.trec import KINDS, Track
 
@@ -26,7 +27,7 @@ def trec_report(study: Track) -> Report:
     frame = pl.DataFrame(records, schema=SCHEMA | dict.fromkeys(("value", "low", "high"), pl.Float64))
     pairs = counted(study.power.verdicts()["pairs"], "pair")
     about = study.tiers
-    queries = counted(len(study.scores.queries), "query", "queries")
+    queries = counted(len(study.scores.queries), "query")
     opening = (
         f"{counted(len(study.scores.systems), 'system')}, {pairs}, {queries}; {number(about.relevant, 1)} reference"
         f" items per query, tiers of {number(about.median_tier, 1)} items (median; mean {number(about.mean_tier, 1)})",

@@ -9,7 +9,7 @@ import click
 from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
 from rankdev.cli.segments import judge_segments
-from rankdev.errors import UsageError
+from rankdev.errors import UsageError, counted
 from rankdev.meta.corrections import CORRECTIONS
 from rankdev.meta.equivalence import equivalence
 from rankdev.meta.paired import TESTS
@@ -105,7 +105,7 @@ def command(
             "--margin has an interval of its own; leave --test and --queries out, and --correction but for none"
         )
     if queries and len(scores.systems) != 2:
-        raise UsageError(f"--queries shows two systems query by query; got {len(scores.systems)} runs")
+        raise UsageError(f"--queries shows two systems query by query; got {counted(len(scores.systems), 'run')}")
 
     def judge(part: Scores) -> Result:
         if queries:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rankdev.cli.terminal import say
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, UsageError, counted
 from rankdev.judging.collecting import GOALS
 
 
@@ -59,7 +59,7 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
     store = Store(database)
     desk = Desk(exhibits, store, seeker, list_size=check_whole("list-size", list_size, 2))
     if desk.strange:
-        say(f"{desk.strange:,} answers in {database} are about other items than those in {items}; they are left aside")
+        say(f"{counted(desk.strange, 'answer')} in {database} left aside: about other items than those in {items}")
     tokens = Tokens()
     try:
         server = JudgeServer(desk, host, port, tokens)
@@ -78,7 +78,7 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
         desk.close()
         count = len(store.answers())
         store.close()
-        say(f"{count:,} answers are in {database}")
+        say(f"{counted(count, 'answer', 'is')} in {database}")
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:

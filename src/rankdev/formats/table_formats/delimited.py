@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.formats.parts import Part
 from rankdev.formats.table_formats.base import TableFormat, begins_json
 from rankdev.tabular import ALIASES, text_series
@@ -137,7 +137,7 @@ def _careful(
                 _check_header(name, header, at)
                 continue
             if len(row) != len(header):
-                raise FileFormatError(name, f"{len(row)} columns; the header has {len(header)}", at)
+                raise FileFormatError(name, f"{counted(len(row), 'column')}; the header has {len(header)}", at)
             rows.append(fields)
             lines.append(at)
             if len(rows) == _ROWS:

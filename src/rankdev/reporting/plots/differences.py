@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankdev.errors import counted
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores, panels
 from rankdev.meta.query_differences import QueryDifferences
@@ -44,9 +45,10 @@ def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     )
     axis.axhline(0, color="black", linewidth=0.6)
     axis.axhline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
-    counted = significance(chosen, test="t", correction="none").to_polars()  # what is only rounding is a tie there
-    wins, ties, losses = (int(counted[name][0]) for name in ("wins", "ties", "losses"))
-    title = f"mean {mean:+.3f} (dashed); {wins} wins, {ties} ties, {losses} losses".replace("-", "−")
+    tested = significance(chosen, test="t", correction="none").to_polars()  # what is only rounding is a tie there
+    wins, ties, losses = (int(tested[name][0]) for name in ("wins", "ties", "losses"))
+    won = f"{counted(wins, 'win')}, {counted(ties, 'tie')}, {counted(losses, 'loss')}"
+    title = f"mean {mean:+.3f} (dashed); {won}".replace("-", "−")
     axis.set_title(f"{a} − {b}\n{title}", loc="left", fontsize=7)
     axis.set(ylabel=f"difference in {measure}", xlim=(-0.6, len(apart) - 0.4))
     if len(apart) <= NAMED:

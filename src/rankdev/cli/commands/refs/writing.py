@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankdev.cli.outputs import encoded_table, file_option
 from rankdev.cli.terminal import say
+from rankdev.errors import counted
 
 if TYPE_CHECKING:
     from rankdev.references.references import References
@@ -20,7 +21,6 @@ def write(references: References, output: str, tables: Mapping[str, Any] = Mappi
     """Write references, and tables by file name beside them; no file appears unless all can be written."""
     from rankdev.formats.references import encode_references
     from rankdev.formats.writing import writing
-    from rankdev.reporting.cells import counted
 
     contents = [(output, encode_references(references, output))]
     contents += [(path, encoded_table(frame, path)) for path, frame in tables.items()]
@@ -30,6 +30,6 @@ def write(references: References, output: str, tables: Mapping[str, Any] = Mappi
             stream.write(content)
     tiers = int(references.tier_counts.sum())
     empty = references.empty
-    remark = f"; {empty:,} of the queries {'has' if empty == 1 else 'have'} no reference item" if empty else ""
-    queries = counted(len(references), "query", "queries")
+    remark = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
+    queries = counted(len(references), "query")
     say(f"{queries}, {counted(len(references.item_ids), 'item')} in {counted(tiers, 'tier')}{remark}")
