@@ -3,8 +3,10 @@
 import json
 import pickle
 import warnings
+from importlib.resources import files
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankdev as rd
@@ -13,13 +15,14 @@ from rankdev.reporting.door import report_of
 from rankdev.reporting.encodings import FORMATS
 from rankdev.results import Result
 
-ODD = "<b>&\x1b[31m"
+ODD = "<b>&\x1b[31m$\\frac$"
 RUNS = {
     "good": {f"q{i}": ["a", "b", "c"] for i in range(12)},
     ODD: {f"q{i}": ["b", "a", ODD] if i % 3 else ["a", "c"] for i in range(12)},
     "bad": {f"q{i}": ["c", "b"] if i % 2 else ["b", "c"] for i in range(12)},
 }
 REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(12)}
+CLICKS = pl.read_csv(files("rankdev").joinpath("data/demo/clicks.csv").read_bytes())
 JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
 SEEDED = {
     "agreement_with_people",
@@ -37,8 +40,10 @@ SEEDED = {
     "next_pairs",
     "evaluate_with_doubt",
     "collect",
+    "judge_agreement",
+    "weights_from_clicks",
 }
-DRAWN = {"summarise", "diagnose", "collect"}
+DRAWN = {"summarise", "diagnose", "collect", "judge_agreement", "merge_rankings", "position_bias"}
 
 
 def made():
@@ -76,6 +81,13 @@ def made():
             resamples=20,
             seed=7,
         ),
+        "losses": rd.losses(REFERENCES, RUNS, "RDQ@3"),
+        "judge_agreement": rd.judge_agreement(judged, seed=7),
+        "merge_rankings": rd.merge_rankings({"q": [["a", ODD], [ODD, "a", "b"]]}),
+        "position_bias": rd.position_bias(
+            rd.Preferences.from_rows([{"a": "x", "b": ODD, "winner": side} for side in "aabab"])
+        ),
+        "weights_from_clicks": rd.weights_from_clicks(CLICKS, resamples=20, seed=7),
         "query_differences": rd.query_differences(scores, "good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
@@ -110,6 +122,7 @@ NAMES = sorted(
         "variance",
         "rectify",
         "collections",
+        "losses",
         "query_differences",
         "explain",
         "strengths",
@@ -133,6 +146,12 @@ def test_every_result_is_in_the_family_and_public(named, results):
     assert set(results) == set(NAMES)
     assert isinstance(result, Result)
     assert getattr(rd, type(result).__name__) is type(result)
+
+
+def test_no_result_is_left_out(results):
+    public = [getattr(rd, name) for name in rd.__all__]
+    classes = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Result)}
+    assert {type(result) for result in results.values()} == classes - {Result}
 
 
 def test_text_is_that_of_the_report_and_fits_a_terminal(result):

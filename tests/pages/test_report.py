@@ -74,6 +74,18 @@ def test_scores_are_those_of_evaluate(show, html, inputs):
     assert page.inner_text("#groups") == "All systems are told apart."
 
 
+def test_the_best_may_be_told_apart_from_the_second_and_not_from_the_third(show):
+    queries = [f"q{i}" for i in range(12)]
+    best = {query: ["a", "b", "c", "d", "e"] for query in queries}
+    second = {query: ["a", "b", "c", "d"] for query in queries}  # always a little worse
+    third = {**best, "q0": [], "q1": [], "q2": []}  # much worse, and only sometimes
+    page = show(rd.report(best, {"best": best, "second": second, "third": third}, "AP@5").html)
+    words = "best has the highest mean of 3 systems in AP@5, but is not told apart from third."
+    assert page.inner_text("#verdict") == words
+    assert "between best and third" in page.inner_text("#next")
+    assert page.inner_text("#groups").startswith("2 of 3 pairs are not told apart. Neighbours of which no two are: ")
+
+
 def test_pairs_are_those_of_significance(show, html, inputs):
     page = show(html)
     rows = rd.significance(rd.evaluate(*inputs, MEASURES)).to_polars()

@@ -1,3 +1,4 @@
+import io
 import sys
 from itertools import product
 
@@ -5,9 +6,14 @@ import numpy as np
 import pytest
 
 from rankdev.errors import MissingExtraError, UsageError
+from rankdev.evaluation.explain import explain
+from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import agreement
+from rankdev.meta.equivalence import equivalence
+from rankdev.meta.planning import plan
 from rankdev.meta.power import power
+from rankdev.meta.query_differences import query_differences
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import significance
 from rankdev.meta.stability import stability
@@ -121,24 +127,88 @@ def test_differences_that_are_only_rounding_are_ties_as_in_significance():
     scores = Scores(("a", "b"), tuple(f"q{i}" for i in range(30)), ("P@5",), np.stack([noisy, base])[:, :, None])
     counted = significance(scores).to_polars().select("wins", "ties", "losses").row(0)
     assert counted == (2, 27, 1)
-    title = plot_differences(scores, "a", "b", "P@5").axes[0].get_title(loc="left")
-    assert title.endswith("2 wins, 27 ties, 1 loss")
+    title = plot_differences(scores, "a", "b", "P@5").get_suptitle()
+    assert title == "a beats b on 2, ties on 27 and loses on 1 of 30 queries"
 
 
-def test_long_names_keep_both_systems_apart_and_are_not_clipped(tmp_path):
+def test_long_names_keep_both_systems_apart():
     long = "a-system-whose-name-says-its-model-and-all-of-its-settings-v2"
     values = np.random.default_rng(0).random((3, 30, 2)) + np.arange(3)[:, None, None] / 4
     measures = ("RDQ@5", "nDCG(gains=linear,dcg=exp-log2)@5")
     found = significance(Scores((long, f"{long}-b", "c"), tuple(f"q{i}" for i in range(30)), measures, values))
-    drawn = found.plot()
-    texts = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    texts = [label.get_text() for label in found.plot().axes[0].get_yticklabels()]
     assert len(set(texts)) == 6
     assert all(" − " in text for text in texts)
     assert texts[0].endswith("-v2-b")
-    drawn.savefig(tmp_path / "long.png")
-    picture = mpl.image.imread(tmp_path / "long.png")[:, :, :3]
+
+
+@pytest.fixture(scope="module")
+def many():
+    """63 systems, some with names too long for any picture."""
+    names = [f"s{i}" if i % 4 else f"{i}-{'a-name-with-all-of-its-settings-' * 4}" for i in range(63)]
+    values = np.random.default_rng(0).random((63, 30, 2)) + np.linspace(0, 1, 63)[:, None, None]
+    return Scores(tuple(names), tuple(f"query-{'so-long-' * 6}{i}" for i in range(30)), ("RDQ@5", "AP@5"), values / 2)
+
+
+MANY = {
+    "scores": lambda many: many,
+    "one measure": lambda many: many.select(measures=["AP@5"]),
+    "groups": lambda many: significance(many, test="t"),
+    "pairs": lambda many: significance(many.select(systems=many.systems[:9]), test="t"),
+    "differences": lambda many: query_differences(many, many.systems[0], many.systems[8]),
+    "agreement": agreement,
+    "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
+    "plan": lambda many: plan(many, many.systems[0], many.systems[60], "AP@5"),
+    "equivalence": lambda many: equivalence(many.select(systems=many.systems[:9]), margin=0.1),
+    "losses": lambda many: losses({"q": ["d1", "d2"]}, {name: {"q": ["d2"]} for name in many.systems}, "RDQ@5"),
+    "explanation": lambda many: explain(many.systems[:6], many.systems[2:8], k=5),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_no_label_is_clipped(many, name):
+    drawn = MANY[name](many).plot()
+    content = io.BytesIO()
+    drawn.savefig(content, format="png", dpi=100)
+    content.seek(0)
+    picture = mpl.image.imread(content)[:, :, :3]
     for edge in (picture[:, 0], picture[:, -1], picture[0], picture[-1]):
         assert (edge == 1).all()  # nothing reaches the edge of the paper
+    assert len(drawn.get_suptitle()) > 10  # every picture says what to see
+
+
+def test_groups_join_what_is_not_told_apart():
+    rng = np.random.default_rng(0)
+    base, noise = rng.random(40), 0.1 * rng.normal(size=40)
+    values = np.stack([base + 0.3, base + 0.28 + noise - noise.mean(), base, base - 0.2])[:, :, None]
+    found = significance(Scores(tuple("abcd"), tuple(f"q{i}" for i in range(40)), ("RDQ@5",), values))
+    drawn = found.plot(show="groups")
+    left, right = drawn.axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "c", "d"]
+    assert [line.get_ydata().tolist() for line in right.lines] == [[-0.2, 1.2]]
+    dots = [line for line in left.lines if line.get_marker() == "o"]
+    rows = {(row["a"], row["b"]): row for row in found.to_polars().iter_rows(named=True)}
+    for dot, other in zip(dots[1:], "bcd", strict=True):
+        assert dot.get_xdata()[0] == pytest.approx(-rows["a", other]["difference"])
+        assert (dot.get_markerfacecolor() == "white") == (rows["a", other]["p_adjusted"] > 0.05)
+    assert drawn.get_suptitle().startswith("a is not told apart from 1 of 3 others in RDQ@5")
+
+
+def test_pairs_give_way_to_groups_where_they_are_too_many(many):
+    assert len(significance(many, test="t").plot(measure="AP@5").axes) == 2
+    assert len(significance(many, test="t").plot(show="pairs").axes) == 1
+    few = significance(many, baselines=[many.systems[0]], test="t")
+    assert len(few.plot().axes) == 1
+    with pytest.raises(UsageError, match="need every pair"):
+        few.plot(show="groups")
+    with pytest.raises(UsageError, match="unknown show 'group'"):
+        few.plot(show="group")
+
+
+def test_a_point_per_query_is_beside_the_differences(scores):
+    points = plot_differences(scores, "a", "d", "RDQ@5").axes[1]
+    drawn = {tuple(point) for line in points.lines[1:] for point in zip(*line.get_data(), strict=True)}
+    assert drawn == set(zip(scores.values[3, :, 0], scores.values[0, :, 0], strict=True))
 
 
 def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):

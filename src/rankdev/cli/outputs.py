@@ -137,10 +137,10 @@ figure_option = click.option("--figure", metavar="FILE", callback=_check_picture
 
 def figures_option(what: str) -> Callable[..., Any]:
     """Add --figures, a folder of pictures."""
-    return click.option("--figures", metavar="DIR", callback=_check_pictures, help=f"Write {what} there.")
+    return click.option("--figures", metavar="DIR", callback=check_pictures, help=f"Write {what} there.")
 
 
-def _check_pictures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+def check_pictures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
     """Refuse a folder of pictures that could not be made before the work for them begins."""
     if folder is not None:
         _check_matplotlib()

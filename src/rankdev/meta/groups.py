@@ -39,7 +39,11 @@ def groups(scores: Scores, found: Significance, measure: str) -> list[tuple[str,
     >>> groups(scores, significance(scores), "P@5")
     [('x', 'y'), ('z',)]
     """
-    order = scores.sorted_by(measure).systems
+    return grouped(scores.sorted_by(measure).systems, found, measure)
+
+
+def grouped(order: tuple[str, ...], found: Significance, measure: str) -> list[tuple[str, ...]]:
+    """Give the groups of :func:`groups` for systems whose order is known."""
     place = {system: i for i, system in enumerate(order)}
     rows = found.to_polars().filter(measure=measure)
     reach = np.full(len(order), len(order))  # the first system below that is told apart from this one

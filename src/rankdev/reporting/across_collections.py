@@ -11,7 +11,7 @@ from rankdev.errors import printable
 from rankdev.meta.across_collections import AcrossCollections
 from rankdev.reporting.cells import interval, number, p_value
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled
+from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import verdict
 
@@ -83,4 +83,4 @@ def plot_across_collections(found: AcrossCollections) -> Figure:
     axis.set(ylim=(at - 1.5, -0.8))
     axis.set_xlabel(f"difference; diamond: over all collections, dotted: in a new one{left_out}")
     axis.grid(visible=False, axis="y")
-    return drawn
+    return titled(drawn, f"Differences in {len(found.collections)} collections, and over all of them")

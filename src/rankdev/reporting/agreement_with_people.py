@@ -11,7 +11,7 @@ from rankdev.meta.agreement_with_people import PeopleAgreement
 from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
-from rankdev.reporting.plots.style import styled
+from rankdev.reporting.plots.style import styled, titled
 from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
@@ -57,4 +57,5 @@ def plot_people_agreement(found: PeopleAgreement) -> Figure:
     """Draw each measure's agreement with its interval."""
     rows = found.to_polars()
     label = f"share of people's verdicts predicted, {found.confidence:.0%} interval; 0.5 is chance"
-    return draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)
+    drawn = draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)
+    return titled(drawn, "How often each measure prefers what people prefer")

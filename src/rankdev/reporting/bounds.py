@@ -11,7 +11,7 @@ from rankdev.evaluation.bounds import Bounds
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
-from rankdev.reporting.plots.style import styled
+from rankdev.reporting.plots.style import styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import verdict
 
@@ -51,4 +51,5 @@ def plot_bounds(found: Bounds) -> Figure:
     """Draw each score with the lowest and highest that it could be."""
     rows = found.to_polars().sort("measure", maintain_order=True)
     names = list(zip(rows["measure"], rows["system"], strict=True))
-    return draw_intervals(rows, "score", names, "score (dot), and what complete judgments could make of it (line)")
+    label = "score (dot), and what complete judgments could make of it (line)"
+    return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores open")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankdev.learning.weights_from_clicks import ClickWeights
 from rankdev.measures.weights import PRESETS
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, styled
+from rankdev.reporting.plots.style import COLOURS, PAGE, figure, styled, titled
 from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
@@ -39,6 +39,5 @@ def plot_click_weights(found: ClickWeights) -> Figure:
     names = found.positions if found.grid is None else [f"{row},{column}" for row, column in found.grid]
     axis.set_xticks(at, [str(name) for name in names])
     axis.set(xlabel="position" if found.grid is None else "row, column", ylabel="weight", ylim=(0, None))
-    axis.set_title("How much each position is examined, relative to the first")
     axis.legend(frameon=False)
-    return drawn
+    return titled(drawn, "How much each position is examined, relative to the first")

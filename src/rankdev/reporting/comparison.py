@@ -88,16 +88,34 @@ class Comparison:
         return self.orders[0][0]
 
     @cached_property
+    def rivals(self) -> list[str]:
+        """The systems that are not told apart from the best in the first measure, best first.
+
+        They need not be a group: the best may be told apart from the second, and not from a third that varies more.
+        """
+        if self.significance is None:
+            return []
+        columns, told = self.significance.columns, set()
+        for a, b, p in list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[: self._pairs]:
+            if p <= self.significance.level and self.best in (a, b):
+                told.add(b if a == self.best else a)
+        return [name for name in self.orders[0][1:] if name not in told]
+
+    @property
+    def _pairs(self) -> int:
+        """How many pairs there are; those of the first measure come first."""
+        return len(self.scores.systems) * (len(self.scores.systems) - 1) // 2
+
+    @cached_property
     def plan(self) -> Plan | str | None:
         """How many queries would tell the best system from the next that it is not told apart from; or why none."""
-        best, *others = self.groups[0][0]
-        rivals = [name for name in others if name not in self.same_as_best]
-        if self.significance is None or not rivals:
+        rivals = [name for name in self.rivals if name not in self.same_as_best]
+        if not rivals:
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RankdevWarning)  # what it warns of is in the plan's remarks
-                return plan(self.scores, best, rivals[0], self.headline, seed=self.seed)
+                return plan(self.scores, self.best, rivals[0], self.headline, seed=self.seed)
         except RankdevError as error:
             return str(error)
 

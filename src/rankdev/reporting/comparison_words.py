@@ -27,13 +27,13 @@ def verdict(found: Comparison) -> str:
         return f"{scores.systems[0]} scores {mean} in {measure}; a comparison needs a second system."
     if len(scores.systems) == 2:
         return one_pair(found.significance, found.significance.to_polars().row(0, named=True))
-    best, others = found.groups[0][0], len(scores.systems)
-    if len(best) == others:
-        return f"{_queries(found)} do not tell the {others} systems apart in {measure}; {best[0]} has the highest mean."
-    if len(best) == 1:
-        return f"{best[0]} is the best of {others} systems in {measure}: it is told apart from every other."
-    rest = best[1:]
-    return f"{best[0]} has the highest mean of {others} systems in {measure}, but is not told apart from {named(rest)}."
+    best, count = found.best, len(scores.systems)
+    if len(found.groups[0][0]) == count:
+        return f"{_queries(found)} do not tell the {count} systems apart in {measure}; {best} has the highest mean."
+    if not found.rivals:
+        return f"{best} is the best of {count} systems in {measure}: it is told apart from every other."
+    rivals = named(found.rivals)
+    return f"{best} has the highest mean of {count} systems in {measure}, but is not told apart from {rivals}."
 
 
 def next_steps(found: Comparison) -> list[str]:
@@ -43,7 +43,7 @@ def next_steps(found: Comparison) -> list[str]:
         steps.append(plan_in_words(found.plan))
     elif isinstance(found.plan, str):
         steps.append(f"How many queries would tell the best systems apart cannot be said: {found.plan}.")
-    elif found.significance is not None and not found.same_as_best:
+    elif found.significance is not None and not found.rivals:
         steps.append(f"{found.best} is told apart from every other in {found.headline}: that takes no more queries.")
     worst = found.losses.to_polars().filter(system=found.best).row(0, named=True)
     retrieval, order = worst["lost_by_retrieval"], worst["lost_by_order"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankdev.meta.discrimination import Discrimination
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import PAGE, figure, looks, styled
+from rankdev.reporting.plots.style import PAGE, figure, looks, styled, titled
 from rankdev.reporting.report import Report, Table, best_cells
 from rankdev.reporting.verdicts import made_with, verdict
 
@@ -48,6 +48,5 @@ def plot_discrimination(found: Discrimination) -> Figure:
     axis.xaxis.get_major_locator().set_params(integer=True)
     top = max(3 * found.alpha, 0.15)
     axis.set(xlabel="pairs of systems, by level", ylabel="achieved significance level (p)", ylim=(-0.02 * top, top))
-    axis.set_title(f"The further left a curve falls below {found.alpha:g}, the more pairs it tells apart", loc="left")
     drawn.legend(loc="outside lower center", ncols=2, frameon=False)
-    return drawn
+    return titled(drawn, f"The further left a curve falls below {found.alpha:g}, the more pairs it tells apart")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankdev.errors import counted
-from rankdev.meta.equivalence import Equivalence
+from rankdev.meta.equivalence import VERDICTS, Equivalence
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
-from rankdev.reporting.plots.style import styled
+from rankdev.reporting.plots.style import styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import made_with, verdict
 
@@ -71,4 +72,6 @@ def plot_equivalence(found: Equivalence) -> Figure:
     label = "difference; band: the margin; filled: decided"
     drawn = draw_intervals(rows, "difference", names, label, decided, zero=True, between=" − ")
     drawn.axes[0].axvspan(-found.margin, found.margin, color="#009E73", alpha=0.15, linewidth=0)
-    return drawn
+    counts = Counter(rows["verdict"])
+    told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if word in counts)
+    return titled(drawn, f"With a margin of {found.margin:g}: {told}")

@@ -10,7 +10,7 @@ import polars as pl
 from rankdev.meta.power_map import PowerMap
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import PAGE, figure, styled
+from rankdev.reporting.plots.style import PAGE, figure, styled, titled
 from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ def plot_power_map(found: PowerMap) -> Figure:
         axes[lowest, column].tick_params(labelbottom=True)
     drawn.supxlabel("lead in order: how well reference items are ordered", fontsize=8)
     drawn.supylabel("lead in retrieval: how well they are found", fontsize=8)
-    drawn.suptitle("Which measure tells two systems apart? A frame marks the best measure of a cell", fontsize=9)
     drawn.colorbar(image, ax=axes, label=f"power at {found.n} queries", pad=0.01, aspect=40)
-    return drawn
+    return titled(drawn, "Which measure tells two systems apart? A frame marks the best measure of a cell")
 
 
 def _plane(axis: Any, found: PowerMap, cells: Any, best: Any) -> Any:

@@ -10,7 +10,7 @@ from rankdev.errors import counted, printable
 from rankdev.meta.rectify import Rectified
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled
+from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import made_with, verdict
 
@@ -73,4 +73,4 @@ def plot_rectified(found: Rectified) -> Figure:
     axis.set(xlabel=f"mean or difference, {found.confidence:.0%} interval", ylim=(len(rows) - 0.4, -0.6))
     axis.grid(visible=False, axis="y")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return drawn
+    return titled(drawn, "What people and model say together, beside each alone")

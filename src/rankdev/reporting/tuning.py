@@ -10,7 +10,7 @@ from rankdev.meta.tuning import Tuning
 from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
-from rankdev.reporting.plots.style import styled
+from rankdev.reporting.plots.style import styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import made_with, verdict
 
@@ -46,4 +46,6 @@ def plot_tuning(found: Tuning) -> Figure:
     rows = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("behind", maintain_order=True)
     label = f"held-out loss behind the best cell, {found.confidence:.0%} interval; filled: not clearly worse"
     names = [("", name) for name in rows["cell"]]
-    return draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
+    drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
+    kept = int(rows["plausible"].sum())
+    return titled(drawn, f"{kept} of {rows.height} settings of {found.measure} are not clearly worse than the best")

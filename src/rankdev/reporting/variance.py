@@ -10,7 +10,7 @@ import polars as pl
 from rankdev.meta.variance import Variance
 from rankdev.reporting.cells import count, interval
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, looks, over_queries, shortened, styled
+from rankdev.reporting.plots.style import COLOURS, HATCHES, PAGE, figure, looks, over_queries, shortened, styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import verdict
 
@@ -67,13 +67,14 @@ def plot_variance(found: Variance) -> Figure:
     rows = found.to_polars()
     names = [shortened(measure, 22) for measure in found.measures]
     start = np.zeros(len(names))
-    for colour, component in zip(COLOURS, rows["component"].unique(maintain_order=True), strict=False):
+    for i, component in enumerate(rows["component"].unique(maintain_order=True)):
         share = rows.filter(component=component)["share"].fill_null(0.0).to_numpy()
-        left.barh(names, share, left=start, color=colour, label=component, height=0.6)
+        area = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white"}
+        left.barh(names, share, left=start, label=component, height=0.6, **area)
         start += share
     left.invert_yaxis()
     left.set(xlabel="share of the variance", xlim=(0, 1))
-    left.set_title("Where scores differ", loc="left")
+    left.set_title("where scores differ", loc="left")
     largest = max(sum(parts.sizes) for parts in found.components)
     sizes = np.unique(np.rint(np.geomspace(2, 4 * largest, 40)).astype(int)).tolist()
     curves = found.design(sizes)
@@ -83,6 +84,6 @@ def plot_variance(found: Variance) -> Figure:
     over_queries(right, sizes)
     per = " per collection" if len(found.collections) > 1 else ""
     right.set(xlabel=f"queries n{per}", ylabel="Eρ²", ylim=(0, 1.02))
-    right.set_title("How far the order of systems can be relied on", loc="left")
-    drawn.legend(loc="outside lower center", ncols=4, frameon=False)
-    return drawn
+    right.set_title("reliability of the order of systems", loc="left")
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+    return titled(drawn, "What makes scores differ, and how many queries make the order of systems reliable")

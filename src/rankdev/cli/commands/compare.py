@@ -71,8 +71,8 @@ def command(
 ) -> None:
     """Test all pairs of systems, or all against baselines, for each measure.
 
-    Give REFERENCES and RUNs, or --scores. The figure shows the differences of two systems, query by query; with
-    --margin the interval of every pair.
+    Give REFERENCES and RUNs, or --scores. The figure shows two systems under one measure query by query, and otherwise
+    every pair's interval, or which systems are not told apart where the pairs are too many.
     """
     from rankdev.meta.query_differences import query_differences
     from rankdev.reporting.door import report_of
@@ -98,8 +98,6 @@ def command(
         draw(figure, combined.plot)
         return
     scores = load_scores(**source)
-    if figure is not None and margin is None and (len(scores.systems) != 2 or len(scores.measures) != 1):
-        raise UsageError("--figure shows two systems under one measure; give two runs and one -m")
     if margin is not None and (test != "randomization" or correction not in ("holm", "none") or queries):
         raise UsageError(
             "--margin has an interval of its own; leave --test and --queries out, and --correction but for none"
@@ -125,7 +123,7 @@ def command(
 
     found, report = judge_segments(scores, by, judge)
     deliver(report, form, output)
-    if margin is not None:
-        draw(figure, found.plot)
+    if margin is None and len(scores.systems) == 2 and len(scores.measures) == 1:
+        draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
         return
-    draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
+    draw(figure, found.plot)

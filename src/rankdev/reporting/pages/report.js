@@ -113,12 +113,21 @@ function showOrder() {
   /** @type {number[][]} */ const groups = report.groups[m].filter((/** @type {number[]} */ members) => members.length > 1);
   const spans = groups.map((members) => /** @type {[number, number]} */ ([order.indexOf(members[0]), order.indexOf(members[members.length - 1])]));
   const several = report.systems.length > 1;
-  const words = !several ? "" : groups.length ? `Not told apart: ${groups.map((members) => names(members)).join("; ")}.` : "All systems are told apart.";
+  const apart = several ? arrays.pair_told.shape[1] - toldApart(m) : 0;
+  const open = apart ? `${apart} of ${arrays.pair_told.shape[1]} pairs are not told apart` : "All systems are told apart";
+  const words = !several ? "" : groups.length ? `${open}. Neighbours of which no two are: ${groups.map((members) => names(members)).join("; ")}.` : `${open}.`;
   const level = Math.round(100 * report.confidence);
-  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; bars join those that are not told apart" : ""}`;
+  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; bars join neighbours that are not told apart" : ""}`;
   const says = `${report.measures[m]}: ${rows.slice(0, 20).map((/** @type {any} */ row) => `${brief(row.name, 30)} ${written(row.mean)}`).join(", ")}. ${words}`;
   byId("order").replaceChildren(drawOrder(rows, spans, roomOf("order"), says));
   byId("groups").textContent = words;
+}
+
+/** How many pairs a measure tells apart. @param {number} measure */
+function toldApart(measure) {
+  let count = 0;
+  for (let pair = 0; pair < arrays.pair_told.shape[1]; pair++) count += arrays.pair_told.at(measure, pair) ?? 0;
+  return count;
 }
 
 /** @param {number[]} members */
@@ -234,14 +243,9 @@ function showMeasures() {
   byId("measures").hidden = !arrays.tau && !report.power;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures order the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
-  const told = report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => {
-    let count = 0;
-    for (let pair = 0; pair < arrays.pair_told.shape[1]; pair++) count += arrays.pair_told.at(m, pair) ?? 0;
-    return count;
-  });
   const heads = [head("Measure", "text"), head("Pairs told apart", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ i) =>
-    element("tr", {}, element("th", { scope: "row", class: "text" }, text), cell(`${told[i]} of ${arrays.pair_told.shape[1]}`),
+    element("tr", {}, element("th", { scope: "row", class: "text" }, text), cell(`${toldApart(i)} of ${arrays.pair_told.shape[1]}`),
       ...report.measures.map((/** @type {string} */ _, /** @type {number} */ j) => {
         const made = cell(i === j ? "–" : shown(arrays.tau.at(i, j), 3));
         if (i !== j) made.append(element("small", {}, shown(arrays.r.at(i, j), 3)));

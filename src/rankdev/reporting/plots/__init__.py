@@ -1,6 +1,6 @@
 """Pictures of verdicts, for papers: each function returns a matplotlib figure; :func:`save` writes it."""
 
-from rankdev.reporting.plots import intervals
+from rankdev.reporting.plots import intervals, means
 from rankdev.reporting.plots.curves import plot_power, plot_stability
 from rankdev.reporting.plots.differences import plot_differences
 from rankdev.reporting.plots.examples import Example, plot_examples
@@ -12,6 +12,7 @@ __all__ = [
     "check_name",
     "colour_of",
     "intervals",
+    "means",
     "plot_agreement",
     "plot_differences",
     "plot_examples",

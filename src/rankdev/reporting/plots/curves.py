@@ -9,7 +9,7 @@ import numpy as np
 from rankdev.meta.power_result import Power
 from rankdev.meta.stability import Stability
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLUMN, figure, looks, over_queries, styled
+from rankdev.reporting.plots.style import COLUMN, figure, looks, over_queries, styled, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve per measure."""
     medians = np.median(power.power, axis=1)
-    return _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1))
+    drawn = _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1))
+    return titled(drawn, "The higher a curve, the fewer queries tell systems apart")
 
 
 @draws(Stability)
@@ -30,14 +31,15 @@ def plot_power(power: Power) -> Figure:
 def plot_stability(stability: Stability) -> Figure:
     """Draw the mean τ-b against the number of queries, one curve per measure."""
     bottom = min(0.0, float(np.nanmin(stability.tau, initial=0.0)))
-    return _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1))
+    drawn = _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1))
+    return titled(drawn, "The higher a curve, the fewer queries give the order that all of them give")
 
 
 def _curves(
     sizes: tuple[int, ...], measures: tuple[str, ...], values: Floats, label: str, limits: tuple[float, float]
 ) -> Figure:
     columns = 2 if max(map(len, measures)) <= 20 else 1
-    drawn, axes = figure(COLUMN, 2.2 + 0.125 * np.ceil(len(measures) / columns))
+    drawn, axes = figure(COLUMN, 2.5 + 0.125 * np.ceil(len(measures) / columns))
     axis: Any = axes[0, 0]
     axis.axhline(0.8, color="#777777", linewidth=0.8)
     axis.annotate(

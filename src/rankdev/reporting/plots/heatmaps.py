@@ -13,7 +13,7 @@ from rankdev.errors import UsageError, printable
 from rankdev.meta.agreement import Agreement
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLUMN, PAGE, figure, shortened, styled
+from rankdev.reporting.plots.style import COLUMN, PAGE, figure, shortened, styled, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,9 +27,11 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
         raise UsageError(f"a heatmap shows two parameters; got {', '.join(sensitivity.axes)}")
     rows, columns = (list(dict.fromkeys(values)) for values in zip(*sensitivity.cells, strict=True))
     cells = sensitivity.power.reshape(len(rows), len(columns))
-    drawn, axes = figure(COLUMN, 0.9 + 0.33 * len(rows))
+    drawn, axes = figure(COLUMN, 1.2 + 0.33 * len(rows))
     axis: Any = axes[0, 0]
     limits = (float(cells.min()), float(cells.max()))
+    if limits[1] - limits[0] < 1e-9:
+        limits = (0.0, 1.0)
     image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
@@ -39,7 +41,8 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     vertical, horizontal = (symbols.get(name, name) for name in sensitivity.axes)
     axis.set(xlabel=horizontal, ylabel=vertical)
     drawn.colorbar(image, ax=axis, label=f"median power at n = {sensitivity.n}", pad=0.02)
-    return drawn
+    spread = f"{cells.min():.3f} to {cells.max():.3f}"
+    return titled(drawn, f"Power of {sensitivity.measure}, by its parameters: {spread}")
 
 
 @draws(Agreement)
@@ -66,7 +69,7 @@ def plot_agreement(
     look: dict[str, Any] = {"colours": "viridis", "limits": (np.floor(10 * lowest) / 10, 1)}
     if lowest < 0:
         look = {"colours": "RdBu", "limits": (-1, 1)}
-    drawn, axes = figure(width, 1.2 + 2 * 0.2 * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
+    drawn, axes = figure(width, 1.5 + 2 * 0.2 * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
     for i, dataset in enumerate(agreement.datasets):
         for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
             cells = values[i][np.ix_(down, across)]
@@ -75,7 +78,7 @@ def plot_agreement(
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
             axis.tick_params("x", rotation=90)
     drawn.colorbar(image, ax=axes, label="agreement", pad=0.01, aspect=40)
-    return drawn
+    return titled(drawn, "Do the measures order (τ) and space (r) the systems alike?")
 
 
 def _heatmap(

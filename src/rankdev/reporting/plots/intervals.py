@@ -8,40 +8,50 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankdev.errors import printable
+from rankdev.arguments import check_choice
+from rankdev.errors import counted, printable
 from rankdev.evaluation.explain import Explanation
-from rankdev.evaluation.scores import Scores
 from rankdev.meta.judgment_uncertainty import Doubt
 from rankdev.meta.planning import Plan
 from rankdev.meta.significance import Significance
 from rankdev.preferences import NextPairs, Strengths, Tiers, WorkerQuality
+from rankdev.reporting.cells import count
 from rankdev.reporting.door import draws
-from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, side_by_side, styled
+from rankdev.reporting.plots.groups import every_pair, plot_groups
+from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, shortened, side_by_side, styled, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 60  # lines that a picture holds; the others are left to the table
-
-
-@draws(Scores)
-@styled
-def plot_scores(scores: Scores) -> Figure:
-    """Draw each system's means, one group of dots per measure."""
-    names = [(measure, system) for measure in scores.measures for system in scores.systems]
-    label = f"mean (sum of {', '.join(scores.sums)})" if scores.sums else "mean"
-    return _lines(names, scores.means.T.ravel(), None, None, label)
+SHOWN = 80  # lines that a picture holds; the others are left to the table
 
 
 @draws(Significance)
-@styled
-def plot_significance(found: Significance) -> Figure:
-    """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
+def plot_significance(found: Significance, show: str | None = None, measure: str | None = None) -> Figure:
+    """Draw each pair's difference with its interval, or ``show="groups"``: which systems cannot be told apart.
+
+    Groups are of one measure, the first unless named. Where the pairs are too many for a picture, it shows groups.
+    """
     rows = found.to_polars()
+    measures = rows["measure"].unique(maintain_order=True).to_list()
+    if measure is not None:
+        check_choice("measure", measure, measures)
+        rows = rows.filter(measure=measure)
+    chosen = show or ("groups" if rows.height > SHOWN and every_pair(rows) else "pairs")
+    check_choice("show", chosen, ("pairs", "groups"))
+    return plot_groups(found, measure or measures[0]) if chosen == "groups" else plot_pairs(found, rows)
+
+
+@styled
+def plot_pairs(found: Significance, rows: pl.DataFrame) -> Figure:
+    """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
     names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
     believed = (rows["p_adjusted"] <= found.level).fill_null(False).to_list()
     label = f"difference, {found.confidence:.0%} interval; filled: adjusted p ≤ {found.level:g}"
-    return draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
+    drawn = draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
+    measures = rows["measure"].unique(maintain_order=True)
+    under = f" in {measures[0]}" if len(measures) == 1 else f" in {len(measures)} measures"
+    return titled(drawn, f"{sum(believed)} of {counted(rows.height, 'difference')} told apart{under}")
 
 
 @draws(Doubt)
@@ -50,7 +60,8 @@ def plot_doubt(found: Doubt) -> Figure:
     """Draw each system's mean with the interval that queries and judgments leave."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
-    return draw_intervals(rows, "mean", names, f"mean, {found.confidence:.0%} interval")
+    drawn = draw_intervals(rows, "mean", names, f"mean, {found.confidence:.0%} interval")
+    return titled(drawn, "Means, with what both queries and judgments leave open")
 
 
 @draws(Strengths)
@@ -59,17 +70,20 @@ def plot_strengths(found: Strengths) -> Figure:
     """Draw each item's strength with its interval, query by query."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    return draw_intervals(rows, "strength", names, f"strength, {found.confidence:.0%} interval", zero=True)
+    drawn = draw_intervals(rows, "strength", names, f"strength, {found.confidence:.0%} interval", zero=True)
+    return titled(drawn, f"How much {counted(rows.height, 'item', 'is')} preferred, by {found.method}")
 
 
 @draws(Tiers)
 @styled
 def plot_tiers(found: Tiers) -> Figure:
-    """Draw strengths as :func:`plot_strengths` does, tier by tier in another colour."""
+    """Draw strengths as :func:`plot_strengths` does, tier by tier with another sign."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    label = f"strength, {found.strengths.confidence:.0%} interval; one colour per tier"
-    return draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
+    label = f"strength, {found.strengths.confidence:.0%} interval; one colour and sign per tier"
+    drawn = draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
+    tiers = rows.select("query", "rank").unique().height
+    return titled(drawn, f"{counted(rows.height, 'item')} in {counted(tiers, 'tier')}")
 
 
 @draws(WorkerQuality)
@@ -78,7 +92,8 @@ def plot_workers(found: WorkerQuality) -> Figure:
     """Draw each worker's quality with its interval."""
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
-    return draw_intervals(rows, "quality", names, f"quality, {found.confidence:.0%} interval")
+    drawn = draw_intervals(rows, "quality", names, f"quality, {found.confidence:.0%} interval")
+    return titled(drawn, "How often each worker answers as the common order says")
 
 
 @draws(NextPairs)
@@ -86,7 +101,8 @@ def plot_workers(found: WorkerQuality) -> Figure:
 def plot_next_pairs(found: NextPairs) -> Figure:
     """Draw what each pair's answer is expected to teach."""
     label = "expected information (bits)"
-    return _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
+    drawn = _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
+    return titled(drawn, "Which answers would teach most")
 
 
 @draws(Plan)
@@ -102,9 +118,10 @@ def plot_plan(found: Plan) -> Figure:
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
-    axis.set_title(shortened(printable(f"{found.a} and {found.b}, {found.measure}"), 90), loc="left")
     axis.legend(frameon=False)
-    return drawn
+    pair = " and ".join(shortened(name) for name in (found.a, found.b))
+    enough = f"{count(found.queries)} queries give" if np.isfinite(found.queries) else "No number of queries gives"
+    return titled(drawn, f"{enough} {found.power:.0%} power to tell {pair} apart in {found.measure}")
 
 
 @draws(Explanation)
@@ -121,8 +138,8 @@ def plot_explanation(found: Explanation) -> Figure:
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set(xlabel="weight of the position; filled: credit earned")
-    axis.set_title(f"{found.measure} = {found.score:.4f}", loc="left")
-    return drawn
+    lost = f"{found.retrieval_loss:.4f} lost by what was returned, {found.ordering_loss:.4f} by its order"
+    return titled(drawn, f"{found.measure} = {found.score:.4f}: {lost}")
 
 
 def draw_intervals(
@@ -146,21 +163,22 @@ def _lines(
     between: str = "",
 ) -> Figure:
     """Draw a dot and its interval per name: a group, told where there are several, and one name or two."""
-    count = min(len(names), SHOWN)
-    left_out = f"\n{len(names) - count:,} more in the table" if len(names) > count else ""
-    drawn, axes = figure(PAGE, 0.9 + 0.2 * count)
+    lines = min(len(names), SHOWN)
+    left_out = f"\n{len(names) - lines:,} more in the table" if len(names) > lines else ""
+    drawn, axes = figure(PAGE, 1.0 + (0.2 if lines <= 30 else 0.17) * lines)
     axis: Any = axes[0, 0]
     if zero:
         axis.axvline(0, color="#777777", linewidth=0.8)
-    for i in range(count):
-        colour = COLOURS[(0 if groups is None else groups[i] - 1) % len(COLOURS)]
+    for i in range(lines):
+        group = 0 if groups is None else groups[i] - 1
+        colour, sign = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
         if low is not None and np.isfinite(low[i]) and np.isfinite(high[i]):
             axis.plot([low[i], high[i]], [i, i], color=colour, linewidth=1.4)
         face = colour if filled is None or filled[i] else "white"
-        axis.plot(values[i], i, "o", color=colour, markerfacecolor=face, markersize=5)
+        axis.plot(values[i], i, sign, color=colour, markerfacecolor=face, markersize=5)
     several = len({first for first, *_ in names}) > 1
-    axis.set_yticks(range(count), [_label(name, between, several) for name in names[:count]])
-    axis.set(xlabel=label + left_out, ylim=(count - 0.5, -0.5))
+    axis.set_yticks(range(lines), [_label(name, between, several) for name in names[:lines]])
+    axis.set(xlabel=label + left_out, ylim=(lines - 0.5, -0.5))
     axis.grid(visible=False, axis="y")
     return drawn
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
-from rankdev.errors import MissingExtraError, UsageError
+from rankdev.errors import MissingExtraError, UsageError, printable
 from rankdev.formats.writing import writing
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ SHADES = {
     "Rho": "#A87400",
 }
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # areas that grey paper can tell apart
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 SETTINGS: Any = {
     "font.size": 8,
@@ -51,6 +53,8 @@ SETTINGS: Any = {
     "grid.color": "#dddddd",
     "grid.linewidth": 0.5,
     "axes.axisbelow": True,
+    "text.parse_math": False,  # a name with two dollars is a name, and no formula
+    "hatch.linewidth": 0.5,
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
@@ -101,12 +105,22 @@ def _picture() -> type[Figure]:
     return Picture
 
 
+def titled(drawn: Figure, text: str) -> Figure:
+    """Say on top of a figure what there is to see, in as many lines as it takes."""
+    title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
+    letters = int(14 * drawn.get_figwidth())
+    while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
+        title.set_text("\n".join(textwrap.wrap(printable(text), letters)))
+        letters -= 2
+    return drawn
+
+
 def in_words(figure: Figure) -> str:
     """Give what a figure's titles and labels say, for those who do not see it."""
     texts = [figure.get_suptitle()]
     for axes in figure.axes:
         texts += [axes.get_title(loc="left") or axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
-    return "; ".join(dict.fromkeys(text.replace("\n", ", ") for text in texts if text))
+    return "; ".join(dict.fromkeys(text.replace("\n", " ") for text in texts if text))
 
 
 def over_queries(axis: Any, sizes: Sequence[int]) -> None:
@@ -174,7 +188,7 @@ def check_name(path: str | Path) -> None:
         raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
 
 
-def save(figure: Figure, path: str | Path) -> Path:
+def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
     """Write a figure as PNG, SVG or PDF, by the name's ending; the same figure gives the same bytes."""
     import matplotlib as mpl
 
@@ -183,7 +197,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     content = io.BytesIO()
     with mpl.rc_context(SETTINGS | {"svg.hashsalt": "rankdev"}):
-        figure.savefig(content, format=kind, dpi=300, metadata=metadata)
+        figure.savefig(content, format=kind, dpi=dpi, metadata=metadata)
     with writing(path) as stream:
         stream.write(content.getvalue())
     return Path(path)
