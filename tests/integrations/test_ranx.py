@@ -1,11 +1,13 @@
 """ranx: ours come out and go in again as they were."""
 
+import numpy as np
 import pytest
+from polars.testing import assert_frame_equal
 
 import rankdev as rd
-from rankdev.integrations.ranx import to_ranx
+from rankdev.integrations.ranx import read_report, to_ranx, to_report
 
-pytest.importorskip("ranx")
+ranx = pytest.importorskip("ranx")
 
 
 def test_references_and_runs_go_out_and_come_back():
@@ -23,3 +25,57 @@ def test_what_ranx_cannot_hold_is_refused():
         to_ranx(rd.References.from_grades({"q": {"a": 1.5}}))
     with pytest.raises(rd.UsageError, match="to_ranx takes References or a Run; got dict"):
         to_ranx({"q": ["a"]})
+
+
+@pytest.fixture(scope="module")
+def compared():
+    rng = np.random.default_rng(0)
+    grades = {f"q{q}": {f"d{i}": int(rng.integers(0, 3)) for i in range(10)} | {"d0": 1} for q in range(20)}
+    runs = {
+        name: {
+            query: {item: grade + noise * rng.normal() for item, grade in entry.items()}
+            for query, entry in grades.items()
+        }
+        for name, noise in {"sharp": 0.5, "blurred": 2.0, "chance": 9.0}.items()
+    }
+    return grades, runs
+
+
+def test_a_report_of_theirs_comes_apart(compared):
+    grades, runs = compared
+    theirs = ranx.compare(
+        ranx.Qrels(grades),
+        [ranx.Run(run, name=name) for name, run in runs.items()],
+        ["map", "ndcg@5"],
+        make_comparable=True,
+    )
+    means, pairs = read_report(theirs)
+    ours = rd.evaluate(rd.References.from_grades(grades), runs, ["AP", "nDCG@5"])
+    assert means.filter(measure="map")["mean"].to_list() == pytest.approx(ours.means[:, 0].tolist())
+    assert pairs.filter(measure="map")["wins"].to_list() == [
+        int((ours.values[a, :, 0] > ours.values[b, :, 0] + 1e-12).sum()) for a, b in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert pairs["p"][0] == theirs.comparisons[{"sharp", "blurred"}]["map"]["p_value"]
+    assert read_report(theirs.to_dict()).pairs.equals(pairs)
+
+
+def test_ours_becomes_a_report(compared):
+    grades, runs = compared
+    scores = rd.evaluate(rd.References.from_grades(grades), runs, ["RDQ@5", "RDQ(alpha=4)@5"])
+    verdicts = rd.significance(scores, seed=0)
+    report = to_report(scores, verdicts)
+    means, pairs = read_report(report)
+    assert means["mean"].to_list() == scores.means.ravel().tolist()
+    wanted = verdicts.to_polars().select("measure", "a", "b", "wins", "ties", "losses", p="p_adjusted")
+    assert_frame_equal(pairs, wanted, check_row_order=False, check_dtypes=False)
+    assert "RDQ(alpha=4)@5" in str(report)
+    assert "ᵇᶜ" in str(report)
+    assert r"\textbf{RDQ@5}" in report.to_latex()
+    assert "corrected by holm" in report.to_latex()
+
+
+def test_a_report_needs_all_pairs(compared):
+    grades, runs = compared
+    scores = rd.evaluate(rd.References.from_grades(grades), runs, "RDQ@5")
+    with pytest.raises(rd.UsageError, match="a Report needs verdicts on all pairs and measures"):
+        to_report(scores, rd.significance(scores, baselines="chance", seed=0))

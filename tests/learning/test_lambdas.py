@@ -28,14 +28,15 @@ def references_of(sizes, labels):
     return [{f"{row}": labels[row] for row in range(end - size, end)} for end, size in zip(ends, sizes, strict=True)]
 
 
-def slow_gradients(measure, sizes, labels, predictions):
+def slow_gradients(measure, sizes, labels, predictions, normalise):
     """Swap every pair, score both lists by rd.score, push the better row up by what is gained."""
-    first, second = np.zeros(len(labels)), np.full(len(labels), 0.0)
+    first, second = np.zeros(len(labels)), np.zeros(len(labels))
     for grades in references_of(sizes, labels):
         if max(grades.values()) <= 0:
             continue
         reference = rd.Reference.from_grades(grades)
         ranked = sorted(grades, key=lambda item: -predictions[int(item)])
+        pushes = []
         for i, above in enumerate(ranked):
             for j in range(i + 1, len(ranked)):
                 better, worse = sorted([above, ranked[j]], key=lambda item: reference.get(item, math.inf))
@@ -45,20 +46,25 @@ def slow_gradients(measure, sizes, labels, predictions):
                 right[i], right[j] = better, worse
                 wrong[i], wrong[j] = worse, better
                 gain = max(0.0, rd.score(reference, right, measure) - rd.score(reference, wrong, measure))
-                chance = 1 / (1 + math.exp(predictions[int(better)] - predictions[int(worse)]))
-                first[int(better)] -= chance * gain
-                first[int(worse)] += chance * gain
-                second[[int(better), int(worse)]] += chance * (1 - chance) * gain
+                apart = predictions[int(better)] - predictions[int(worse)]
+                chance = 1 / (1 + math.exp(apart))
+                pushes.append((int(better), int(worse), chance, gain / (0.01 + abs(apart)) if normalise else gain))
+        total = sum(2 * chance * gain for _, _, chance, gain in pushes)
+        share = math.log2(1 + total) / total if normalise and total > 0 else 1
+        for better, worse, chance, gain in pushes:
+            first[better] -= chance * gain * share
+            first[worse] += chance * gain * share
+            second[[better, worse]] += chance * (1 - chance) * gain * share
     return first, np.maximum(second, lambdas.SMALLEST_HESSIAN)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=30)
-@given(training_sets())
-def test_gradients_are_the_gains_of_swaps(measure, drawn):
+@given(training_sets(), st.booleans())
+def test_gradients_are_the_gains_of_swaps(measure, drawn, normalise):
     sizes, labels, predictions = drawn
-    found = Lambdas(measure, noise=0).gradients(labels, predictions, sizes)
-    wanted = slow_gradients(measure, sizes, labels, predictions)
+    found = Lambdas(measure, normalise=normalise).gradients(labels, predictions, sizes)
+    wanted = slow_gradients(measure, sizes, labels, predictions, normalise)
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
@@ -105,12 +111,12 @@ def test_labels_that_do_not_fit_their_reference_are_refused(labels, group):
 def test_noise_changes_from_round_to_round_and_begins_anew_with_a_training():
     rng = np.random.default_rng(0)
     labels, zeros, later = rng.integers(0, 4, 30), np.zeros(30), rng.normal(size=30)
-    objective = Lambdas("RDQ@5", seed=3)
+    objective = Lambdas("RDQ@5", noise=1, seed=3)
     rounds = [objective.gradients(labels, scores, [30])[0] for scores in (zeros, later, later, zeros, later)]
     assert not np.array_equal(rounds[1], rounds[2])
     np.testing.assert_array_equal(rounds[:2], rounds[3:])
-    np.testing.assert_array_equal(Lambdas("RDQ@5", seed=3).gradients(labels, zeros, [30])[0], rounds[0])
-    assert not np.array_equal(Lambdas("RDQ@5", seed=4).gradients(labels, zeros, [30])[0], rounds[0])
+    np.testing.assert_array_equal(Lambdas("RDQ@5", noise=1, seed=3).gradients(labels, zeros, [30])[0], rounds[0])
+    assert not np.array_equal(Lambdas("RDQ@5", noise=1, seed=4).gradients(labels, zeros, [30])[0], rounds[0])
 
 
 def test_weights_of_rows_or_queries_multiply():

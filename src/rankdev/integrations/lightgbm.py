@@ -16,7 +16,8 @@ class Objective(Lambdas):
 
     In each query of the data set, every distinct positive label is a tier, the highest the best; rows of 0 or less are
     outside the reference. ``references`` are needed where these have items without a row (see :func:`training_labels`).
-    ``noise`` is the scale of the Gumbel noise on the predictions that decide the order in each round.
+    ``normalise`` tames pairs and queries as lambdarank does; ``noise`` is the scale of Gumbel noise on the predictions
+    that decide the order in each round.
     """
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:

@@ -1,10 +1,17 @@
-"""ranx: our references and runs as its Qrels and Run. Its own are taken wherever rankdev takes references and runs."""
+"""ranx: our references, runs and verdicts as its Qrels, Run and Report, and what is in a Report as tables.
+
+Its Qrels and Run are taken wherever rankdev takes references and runs.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from rankdev.errors import DataError, MissingExtraError, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.meta.significance import Significance
 from rankdev.references.references import References
 from rankdev.runs import Run
 
@@ -15,10 +22,7 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
     Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest.
     Items of a run get new scores that keep their order: where scores are equal, ranx would order them in its own way.
     """
-    try:
-        import ranx
-    except ImportError:
-        raise MissingExtraError("ranx", "ranx", "to_ranx") from None
+    ranx = _library("to_ranx")
     if isinstance(value, References):
         return ranx.Qrels(_grades(value))
     if not isinstance(value, Run):
@@ -39,3 +43,92 @@ def _grades(references: References) -> dict[str, dict[str, int]]:
                 )
         grades[query] = {item: int(grade) for item, grade in given.items()}
     return {query: entries for query, entries in grades.items() if entries}
+
+
+class ReportTables(NamedTuple):
+    """What a Report holds: ``means`` (system, measure, mean) and ``pairs`` (measure, a, b, wins, ties, losses, p)."""
+
+    means: pl.DataFrame
+    pairs: pl.DataFrame
+
+
+def read_report(report: Any) -> ReportTables:
+    """Take a ``ranx.Report``, or the dictionary of its file, apart; measures keep the names they have in ranx.
+
+    A Report holds no values by query, so that no test can be made of it: compare its Qrels and Runs for that.
+    """
+    content = report if isinstance(report, dict) else report.to_dict()
+    systems, measures = content["model_names"], content["metrics"]
+    means = [(system, measure, content[system]["scores"][measure]) for system in systems for measure in measures]
+    pairs = [
+        (
+            measure,
+            a,
+            b,
+            *(content[a]["win_tie_loss"][b][measure][key] for key in "WTL"),
+            content[a]["comparisons"][b][measure],
+        )
+        for measure in measures
+        for i, a in enumerate(systems)
+        for b in systems[i + 1 :]
+    ]
+    columns: dict[str, Any] = dict.fromkeys(("measure", "a", "b"), pl.String)
+    columns |= {**dict.fromkeys(("wins", "ties", "losses"), pl.Int64), "p": pl.Float64}
+    return ReportTables(
+        pl.DataFrame(means, {"system": pl.String, "measure": pl.String, "mean": pl.Float64}, orient="row"),
+        pl.DataFrame(pairs, columns, orient="row"),
+    )
+
+
+def to_report(scores: Scores, verdicts: Significance) -> Any:
+    """Give means and corrected p-values as a ``ranx.Report``, which writes itself as a table and in LaTeX.
+
+    ``verdicts`` are those of :func:`rankdev.significance` on all pairs of the same scores.
+    """
+    ranx = _library("to_report")
+    if len(scores.systems) > 26:
+        raise UsageError(f"a Report of ranx names systems a to z; got {len(scores.systems)} of them")
+    means = scores.means.tolist()
+    results = {
+        name: dict(zip(scores.measures, row, strict=True)) for name, row in zip(scores.systems, means, strict=True)
+    }
+    comparisons = ranx.data_structures.report.FrozensetDict()
+    wins: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    for row in verdicts.to_polars().iter_rows(named=True):
+        a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
+        comparisons.setdefault({a, b}, {})[measure] = {
+            "p_value": p,
+            "significant": p is not None and p <= verdicts.level,
+        }
+        won, tied, lost = row["wins"], row["ties"], row["losses"]
+        wins.setdefault((a, b), {})[measure] = {"W": won, "T": tied, "L": lost}
+        wins.setdefault((b, a), {})[measure] = {"W": lost, "T": tied, "L": won}
+    pairs = [{a, b} for i, a in enumerate(scores.systems) for b in scores.systems[i + 1 :]]
+    if any(pair not in comparisons or len(comparisons[pair]) < len(scores.measures) for pair in pairs):
+        raise UsageError(
+            "a Report needs verdicts on all pairs and measures; call significance(scores) without baselines"
+        )
+    test = f"the {verdicts.test} test, corrected by {verdicts.correction},"
+    names = list(scores.systems), results, comparisons, list(scores.measures)
+    return _report_class(ranx)(*names, verdicts.level, wins, stat_test=test)
+
+
+def _report_class(ranx: Any) -> Any:
+    """Their Report, for measures and tests that it has no names for."""
+
+    class Report(ranx.data_structures.Report):  # type: ignore[misc]
+        def get_metric_label(self, m: str) -> str:
+            return m
+
+        def get_stat_test_label(self, stat_test: str) -> str:
+            return stat_test
+
+    return Report
+
+
+def _library(purpose: str) -> Any:
+    try:
+        import ranx
+    except ImportError:
+        raise MissingExtraError("ranx", "ranx", purpose) from None
+    return ranx

@@ -16,8 +16,8 @@ __all__ = ["Metric", "Objective", "training_labels"]
 class Objective(Lambdas):
     """``xgboost.train({"min_child_weight": 0.01, …}, data, obj=Objective("RDQ@10"))``; groups are those of the data.
 
-    Hessians are far below 1 here, so that XGBoost's own ``min_child_weight`` of 1 keeps trees shallow. Labels,
-    ``references`` and ``noise`` mean what they mean in :class:`rankdev.integrations.lightgbm.Objective`.
+    Hessians are far below 1 here, so that XGBoost's own ``min_child_weight`` of 1 keeps trees shallow. All
+    else means what it means in :class:`rankdev.integrations.lightgbm.Objective`.
     """
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:

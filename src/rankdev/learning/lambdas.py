@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from rankdev.arguments import check_number, check_seed
+from rankdev.arguments import check_flag, check_number, check_seed
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, counted
 from rankdev.learning.earnings import Earnings, trainable
@@ -40,14 +40,22 @@ class Trained:
 class Lambdas(Trained):
     """A training objective: for two rows in the wrong order, push by what RDQ would gain from swapping them.
 
-    Rows are ordered by prediction plus Gumbel noise of scale ``noise``, one draw per round. With 0 the order is that of
-    the predictions, equal ones in an order of chance.
+    With ``normalise`` pairs with distant predictions push less, and no query pushes much more than others, as in
+    LightGBM's lambdarank. Rows are ordered by prediction, equal ones by chance; ``noise`` is the scale of Gumbel noise
+    that is added before they are ordered, one draw per round.
     """
 
     def __init__(
-        self, measure: str | Measure, *, references: References | None = None, noise: float = 1.0, seed: int = 0
+        self,
+        measure: str | Measure,
+        *,
+        references: References | None = None,
+        normalise: bool = True,
+        noise: float = 0.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(measure, references=references)
+        self.normalise = check_flag("normalise", normalise)
         self.noise = check_number("noise", noise, 0, ends=True)
         self.seed = check_seed(seed)
         self._begin: Floats | None = None
@@ -62,7 +70,7 @@ class Lambdas(Trained):
         chance = self._random.gumbel(size=len(predictions))
         owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
         order = np.lexsort((chance, -(predictions + self.noise * chance), owner))
-        first, second = gradients(earnings, predictions, order)
+        first, second = gradients(earnings, predictions, order, self.normalise)
         weight = 1.0 if weights is None else row_weights(weights, earnings.sizes)
         return first * weight, np.maximum(second * weight, SMALLEST_HESSIAN)
 
@@ -81,16 +89,17 @@ class MeanScore(Trained):
         return float(np.average(scores, weights=by_row / np.maximum(earnings.sizes, 1)))
 
 
-def gradients(earnings: Earnings, predictions: Floats, order: Ints) -> tuple[Floats, Floats]:
+def gradients(earnings: Earnings, predictions: Floats, order: Ints, normalise: bool) -> tuple[Floats, Floats]:
     """Sum λ and its derivative over all pairs of which one row is above the cutoff; ``order`` lists rows as ranked.
 
     The positions i < j of a better row a and a worse row b weigh w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]), what is
-    gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise.
+    gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise. To
+    normalise is to divide w by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
     """
     first, second = np.zeros(len(order)), np.zeros(len(order))
     for places, real in _blocks(earnings):
         rows = np.where(real, order[places], 0)
-        slope, curve = _block(earnings, predictions[rows], rows, real)
+        slope, curve = _block(earnings, predictions[rows], rows, real, normalise)
         first[rows[real]], second[rows[real]] = slope[real], curve[real]
     return first, second
 
@@ -111,7 +120,7 @@ def _blocks(earnings: Earnings) -> Iterator[tuple[Ints, Bools]]:
         begin = end
 
 
-def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools) -> tuple[Floats, Floats]:
+def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools, normalise: bool) -> tuple[Floats, Floats]:
     queries, length = rows.shape
     depth = min(earnings.table.shape[1], length)
     earned = earnings.table[rows, :depth]  # [query, place of the row, position]
@@ -124,14 +133,24 @@ def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools) -> 
     above, below = ranks[:, :depth, None], ranks[:, None, :]
     sign = (above < below).astype(np.int8) - (above > below)  # 1 where the better row is above
     weight = np.maximum(0.0, sign * gain)
-    chance = expit(-sign * (predictions[:, :depth, None] - predictions[:, None, :]))
+    apart = predictions[:, :depth, None] - predictions[:, None, :]
+    if normalise:
+        weight /= 0.01 + np.abs(apart)
+    chance = expit(-sign * apart)
     push = weight * chance
+    if normalise:
+        push *= _share(2 * push.sum(axis=(1, 2)))[:, None, None]
     curve = push * (1 - chance)
     push *= sign
     slopes, curves = push.sum(axis=1), curve.sum(axis=1)
     slopes[:, :depth] -= push.sum(axis=2)
     curves[:, :depth] += curve.sum(axis=2)
     return slopes, curves
+
+
+def _share(total: Floats) -> Floats:
+    """Give log2(1 + Σλ) ÷ Σλ, and 1 where there is nothing to share."""
+    return np.where(total > 0, np.log2(1 + total) / np.where(total > 0, total, 1), 1.0)
 
 
 def row_weights(weights: Any, sizes: Ints) -> Floats:

@@ -1,0 +1,104 @@
+"""MTEB: its prediction files become runs, which score here as they do there."""
+
+import json
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.integrations.mteb import read_run, read_runs, references
+
+META = {"model_name": "org/model", "revision": "1"}
+FOUND = {"q1": {"d1": 0.9, "d2": 0.95, "q1": 1.0}, "q2": {"d3": 0.1}}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    content = {"mteb_model_meta": META, "default": {"test": FOUND}}
+    (folder / "NFCorpus_predictions.json").write_text(json.dumps(content))
+    several = {"mteb_model_meta": META, "en": {"dev": FOUND, "test": {"q9": {"d9": 1.0}}}, "de": {"test": FOUND}}
+    (folder / "Several_predictions.json").write_text(json.dumps(several))
+    (folder / "Banking_predictions.json").write_text(
+        json.dumps({"mteb_model_meta": META, "default": {"test": {"predictions": [[1, 2]]}}})
+    )
+    return folder
+
+
+def test_predictions_become_runs(folder):
+    run = read_run(folder, "NFCorpus")
+    assert {query: run[query] for query in run} == {"q1": ["q1", "d2", "d1"], "q2": ["d3"]}
+    assert read_run(folder / "NFCorpus_predictions.json", ignore_identical_ids=True)["q1"] == ["d2", "d1"]
+    assert list(read_run(folder, "Several", subset="en", split="test")) == ["q9"]
+    assert list(read_run(folder, "Several", subset="de")) == ["q1", "q2"]
+    assert list(read_runs([folder], "NFCorpus")) == ["org/model"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, r"predictions: say task=…; expected one of Banking, NFCorpus, Several"),
+        ({"task": "NFCorpora"}, "there is no task 'NFCorpora'; expected one of Banking, NFCorpus, Several"),
+        ({"task": "Several"}, "say subset=…; expected one of en, de"),
+        ({"task": "Several", "subset": "en"}, "say split=…; expected one of dev, test"),
+        ({"task": "Banking"}, r"expected \{query: \{item: score\}\}; this task does not rank items"),
+    ],
+)
+def test_what_is_not_clear_is_asked_for(folder, asked, message):
+    with pytest.raises(rd.RankdevError, match=message):
+        read_run(folder, **asked)
+
+
+def test_other_files_are_refused(folder, tmp_path):
+    for text, message in (
+        ("{", "not JSON"),
+        ("[]", "no predictions of MTEB"),
+        ('{"q": {"d": 1}}', "no predictions of MTEB"),
+    ):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(rd.DataError, match=message):
+            read_run(tmp_path / "x.json")
+    with pytest.raises(rd.UsageError, match=r"no file here ends in _predictions\.json"):
+        read_run(tmp_path)
+    with pytest.raises(rd.UsageError, match="predictions of the model 'org/model' already"):
+        read_runs([folder, folder], "NFCorpus")
+
+
+def test_a_task_scores_here_as_there(tmp_path):
+    mteb = pytest.importorskip("mteb")
+    from datasets import Dataset
+    from mteb.abstasks import AbsTaskRetrieval
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import BoW
+
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(40)]
+    corpus = {f"d{i}": " ".join(rng.choice(words, 12)) for i in range(60)}
+    queries = {f"q{i}": " ".join(rng.choice(words, 3)) for i in range(8)}
+    judged = {query: {f"d{i}": int(rng.integers(0, 3)) for i in rng.choice(60, 10, replace=False)} for query in queries}
+
+    class Tiny(AbsTaskRetrieval):
+        metadata = mteb.TaskMetadata(
+            name="Tiny", description="made here", reference=None, type="Retrieval", category="t2t", modalities=["text"],
+            dataset={"path": "made/here", "revision": "1"}, eval_splits=["test"], eval_langs=["eng-Latn"],
+            main_score="ndcg_at_10", date=None, domains=None, task_subtypes=None, license=None,
+            annotations_creators=None, dialect=None, sample_creation=None, bibtex_citation=None,
+        )  # fmt: skip
+
+        def load_data(self, *_, **__):
+            def table(texts):
+                return Dataset.from_list([{"id": name, "text": text, "title": ""} for name, text in texts.items()])
+
+            split = {"corpus": table(corpus), "queries": table(queries), "relevant_docs": judged, "top_ranked": None}
+            self.dataset = {"default": {"test": split}}
+            self.data_loaded = True
+
+    task = Tiny()
+    model = SentenceTransformer(modules=[BoW(words)], device="cpu")
+    done = mteb.evaluate(model, task, cache=None, prediction_folder=tmp_path, show_progress_bar=False)
+    theirs = done.task_results[0].scores["test"][0]
+    runs = read_runs([tmp_path], "Tiny")
+    ours = rd.evaluate(references(Tiny()), runs, ["nDCG@10", "AP@10", "R@10"])
+    wanted = [theirs[name] for name in ("ndcg_at_10", "map_at_10", "recall_at_10")]
+    assert ours.means[0].tolist() == pytest.approx(wanted, abs=1e-5)  # MTEB rounds to five digits
