@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -150,30 +151,64 @@ def people_and_model(trials: int) -> Iterator[Finding]:
 
 
 def doubts(trials: int) -> Iterator[Finding]:
-    """The score against a strict true order, from 1, 3 or 12 judgments of each pair of eight items, ten queries."""
-    names = [f"d{i}" for i in range(8)]
-    a, b = np.triu_indices(8, 1)
-    for times in (1, 3, 12):
-        held = 0
+    """Scores of two systems, and their difference, against the true order, which judgments of eight items tell.
+
+    Strict: no two items are equal. Tied: three tiers; equal items stand in any order, and the truth is the mean over
+    these. Ten queries; every pair is judged as often, or at random from not at all to six times, by nobody in
+    particular, by five people or by one.
+    """
+    settings = [(truth, times, None) for truth in ("strict", "tied") for times in (1, 3, 12)]
+    for truth, times, judges in [
+        *settings,
+        ("strict", None, None),
+        ("tied", None, None),
+        ("strict", 3, 5),
+        ("strict", 3, 1),
+    ]:
+        held = np.zeros(2)
         for seed in range(trials):
-            rng = np.random.default_rng([seed, times, 11])
-            rows, run, truth = [], {}, {}
-            for query in map(str, range(10)):
-                strength = rng.normal(0, 1, 8)
-                won = rng.binomial(times, 1 / (1 + np.exp(strength[b] - strength[a])))
-                for i, j, wins in zip(a, b, won, strict=True):
-                    rows += [(query, names[i], names[j])] * wins + [(query, names[j], names[i])] * (times - wins)
-                seen = 0.5 * strength + np.sqrt(0.75) * rng.normal(0, 1, 8)
-                run[query], truth[query] = ([names[i] for i in np.argsort(-by)] for by in (seen, strength))
-            found = rd.evaluate_with_doubt(rows, {"s": run}, ["RDQ@8"], resamples=200, seed=seed).to_polars()
-            true = rd.evaluate(truth, {"s": run}, ["RDQ@8"]).means[0, 0]
-            held += found["judgments_low"][0] <= true <= found["judgments_high"][0]
-        setting = f"{times} {'judgment' if times == 1 else 'judgments'} of each pair, 8 items, 10 queries"
-        yield Finding("`evaluate_with_doubt`, the true order", setting, held / trials, trials, 0.9)
+            rows, runs, true = _judged(np.random.default_rng([seed, times or 0, judges or 0, 11]), truth, times, judges)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", rd.RankdevWarning)
+                found = rd.evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=100, seed=seed)
+            single = found.to_polars()
+            inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
+            held[0] += inside.mean()
+            apart = found.differences().row(0, named=True)
+            held[1] += apart["judgments_low"] <= true[0] - true[1] <= apart["judgments_high"]
+        often = "0 to 6 judgments" if times is None else f"{times} judgment{'s' * (times > 1)}"
+        who = {None: "", 1: ", one judge", 5: ", five judges"}[judges]
+        for what, share in zip(("the score", "a difference"), held / trials, strict=True):
+            yield Finding(f"`evaluate_with_doubt`, {what}", f"{truth}, {often} of each pair{who}", share, trials, 0.9)
+
+
+def _judged(
+    rng: np.random.Generator, truth: str, times: int | None, judges: int | None
+) -> tuple[list[tuple[str, ...]], dict[str, dict[str, list[str]]], np.ndarray]:
+    """Draw judgments, two systems that see the strengths through noise, and their true scores."""
+    names, (a, b) = [f"d{i}" for i in range(8)], np.triu_indices(8, 1)
+    rows: list[tuple[str, ...]] = []
+    runs: dict[str, dict[str, list[str]]] = {"s": {}, "t": {}}
+    orders: dict[str, list[str]] = {}
+    for query in range(10):
+        strength = rng.normal(0, 1, 8) if truth == "strict" else 1.2 * rng.permutation([0, 0, 0, 1, 1, 1, 2, 2])
+        judged = np.full(len(a), times) if times else np.maximum(rng.integers(0, 7, len(a)), b == a + 1)
+        won = rng.binomial(judged, 1 / (1 + np.exp(strength[b] - strength[a])))
+        for i, j, wins, all_of in zip(a, b, won, judged, strict=True):
+            pairs = [(names[i], names[j])] * wins + [(names[j], names[i])] * (all_of - wins)
+            rows += [(f"{query}", *pair, *([f"w{rng.integers(judges)}"] if judges else [])) for pair in pairs]
+        shared = rng.normal(0, 0.5, 8)
+        for name, skill in (("s", 0.7), ("t", 0.45)):
+            seen = skill * strength + shared + np.sqrt(0.5) * rng.normal(0, 1, 8)
+            runs[name][f"{query}"] = [names[i] for i in np.argsort(-seen)]
+        for draw in range(1 if truth == "strict" else 50):
+            orders[f"{draw} {query}"] = [names[i] for i in np.lexsort((rng.random(8), -strength))]
+    lists = {name: {key: run[key.partition(" ")[2]] for key in orders} for name, run in runs.items()}
+    return rows, runs, rd.evaluate(orders, lists, ["RDQ@8"]).means[:, 0]
 
 
 CLAIMS = {
-    "doubt": (doubts, 40),
+    "doubt": (doubts, 200),
     "people and a model": (people_and_model, 2000),
     "collections": (collections, 4000),
     "variance": (reliabilities, 2000),

@@ -24,9 +24,7 @@ def runs(queries):
 
 
 def test_the_table_and_the_odds():
-    doubt = evaluate_with_doubt(
-        judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], target="tiers", resamples=40
-    )
+    doubt = evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
     table = doubt.to_polars()
     assert table.columns == ["measure", "system", "mean", "low", "high", "judgments_low", "judgments_high"]
     assert (table["low"] <= table["high"]).all()
@@ -35,18 +33,14 @@ def test_the_table_and_the_odds():
     assert doubt.beats().filter(measure="AP@3")["a_beats_b"].to_list() == [0.5] * 3  # all items are in the reference
     assert_allclose(
         doubt.both,
-        evaluate_with_doubt(
-            judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], target="tiers", resamples=40
-        ).both,
+        evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40).both,
     )
 
 
 def test_more_judgments_leave_the_queries_doubt_only():
     width = {}
     for times in (4, 60):
-        doubt = evaluate_with_doubt(
-            judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], target="tiers", resamples=40
-        )
+        doubt = evaluate_with_doubt(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
         row = doubt.to_polars().filter(system="middling").to_dicts()[0]
         width[times] = row["judgments_high"] - row["judgments_low"]
     assert width[60] < 0.7 * width[4]
@@ -60,7 +54,7 @@ def test_both_kinds_of_doubt_by_a_stand_in():
         return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
 
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], target="tiers", resamples=300, evaluate=score)
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
     assert_allclose(doubt.judgments, 0.5)
     assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
 
@@ -73,7 +67,7 @@ def test_the_draw_of_queries_has_its_own_seed():
         return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
 
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], target="tiers", resamples=1, seed=4, evaluate=score)
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
     weight = np.random.Generator(np.random.Philox(5)).standard_exponential(12)
     assert_allclose(doubt.both[0, 0, 0], (weight * value).sum() / weight.sum())
 
@@ -83,29 +77,27 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
         return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))
 
     rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
-    assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], target="tiers", resamples=3, evaluate=score).both, 0.4)
+    assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
     with pytest.raises(UsageError, match="confidence must be a number between 0 and 1"):
-        evaluate_with_doubt(rows, {"s": {}}, ["M"], target="tiers", confidence=1.0)
+        evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
 
 
 @pytest.mark.filterwarnings("error")
 def test_resamples_without_a_score_do_not_count():
-    def score(tiers, systems, measures):
-        return Scores(("s", "t"), tuple(tiers), ("M", "L"), np.array([[[0.5, np.nan]] * 2, [[0.4, 0.4]] * 2]))
+    known = {"s": [0.5, np.nan], "t": [0.4, 0.4]}
 
-    doubt = evaluate_with_doubt(
-        [("q1", "x", "y"), ("q2", "x", "y")] * 2,
-        {"s": {}, "t": {}},
-        ["M", "L"],
-        target="tiers",
-        resamples=3,
-        evaluate=score,
-    )
+    def score(tiers, systems, measures):
+        return Scores(tuple(systems), tuple(tiers), ("M", "L"), np.array([[known[name]] * 2 for name in systems]))
+
+    rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
+    doubt = evaluate_with_doubt(rows, {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score)
     assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
     assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
+    assert doubt.differences().row(0) == pytest.approx(("M", "s", "t", *[0.1] * 5))
+    assert doubt.differences().row(1)[3:] == (None,) * 5
     some = doubt.both.copy()
     some[0, 0, 0] = np.nan
-    assert Doubt(doubt.scores, some, doubt.judgments, 3, "", 0.95, 0).beats()["a_beats_b"][0] == 1.0
+    assert Doubt(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
 
 
 def test_the_true_order_is_the_target():
@@ -124,7 +116,6 @@ def test_the_true_order_is_the_target():
     assert good["judgments_low"] > bad["judgments_high"]
     assert bad["judgments_low"] < rd.rdq(items, items[::-1], k=8) < bad["judgments_high"]
     assert doubt.beats()["a_beats_b"][0] == 1.0
-    assert doubt.parameters["target"] == "order"
     again = evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=80)
     assert_allclose(again.both, doubt.both)
 
@@ -152,6 +143,14 @@ def test_places_in_a_ranking():
     assert _places(["a", "b", "c", "d"], ["c", "x", "a"]).tolist() == [2.0, 3.5, 1.0, 3.5]
 
 
-def test_the_order_is_that_of_bradley_terry():
-    with pytest.raises(UsageError, match="target='tiers'"):
-        evaluate_with_doubt([("q", "a", "b")] * 3, {"s": {"q": ["a"]}}, ["RDQ@2"], method="rank-centrality")
+def test_one_judge_asked_again_is_more_than_one_answer():
+    """Of people, repeated answers of one person count once; of one judge alone each tells of that judge's order."""
+    rows = [("q", a, b) for a, b in (("x", "y"), ("y", "z"), ("x", "z"))] * 6 + [("q", "y", "x")] * 2
+    runs_of_one = {"s": {"q": ["x", "y", "z"]}}
+    alone, nobody = (
+        evaluate_with_doubt(given, runs_of_one, ["RDQ@3"], resamples=40)
+        for given in ([(*row, "model") for row in rows], rows)
+    )
+    assert_allclose(alone.judgments, nobody.judgments)
+    assert any("one judge, model" in remark for remark in alone.remarks)
+    assert not nobody.remarks

@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,6 @@ from numpy.testing import assert_allclose
 from rankdev.errors import UsageError
 from rankdev.preferences import (
     Preferences,
-    resample_tiers,
     separation,
     strengths,
     summarise,
@@ -177,17 +174,6 @@ def test_tables_and_references_say_the_same():
     assert references.to_polars().sort("query", "item").rows() == sorted(table.select("query", "item", "rank").rows())
 
 
-def test_resampled_tiers_hold_all_items_and_repeat_with_the_seed():
-    judged, _ = crowd(np.full(6, 0.95), 6, 40, np.random.default_rng(4))
-    for method in ("bradley-terry", "rank-centrality"):
-        found = tiers_from_preferences(judged, method)
-        first = list(resample_tiers(found, resamples=4, seed=1))
-        assert first == list(resample_tiers(found, resamples=4, seed=1))
-        for drawn in first:
-            assert sorted(item for tier in drawn["q"] for item in tier) == sorted(judged.items)
-    assert any(a != b for a, b in pairwise(resample_tiers(tiers_from_preferences(judged), resamples=10, seed=1)))
-
-
 def test_the_summary_counts_what_is_open():
     fit = queries_of(np.array([3.0, 0.0, 0.3]), 12, 1, seed=5)
     result = tiers(fit)
@@ -239,4 +225,3 @@ def test_the_leader_rule_says_how_many_resamples_it_needs():
         tiers_from_preferences(rows, "rank-centrality", rule="leader")
     enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
     assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}
-    assert len(list(resample_tiers(enough, resamples=240))) == 240

@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_choice, check_number, check_seed, check_whole
+from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import RankdevWarning, UsageError, counted
+from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
+from rankdev.meta.common_queries import pairs_of
 from rankdev.meta.order_posterior import Judged, draw_strengths, ranking_curve
 from rankdev.preferences.evidence import effective_wins
-from rankdev.preferences.strengths import METHODS, Strengths
-from rankdev.preferences.tiers import Tiers
+from rankdev.preferences.strengths import Strengths
 from rankdev.results import Result
 from rankdev.runs import Run, RunLike
 from rankdev.tabular import check_mapping
-
-Target = Literal["order", "tiers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,65 +30,61 @@ class Doubt(Result):
     """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
 
     ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
-    are drawn again too. ``scores`` are those of the references as judged. ``target`` says what is estimated.
+    are drawn again too. ``scores`` are those of the references as judged.
     """
 
     scores: Scores = field(repr=False)
     both: Floats = field(repr=False)
     judgments: Floats = field(repr=False)
     resamples: int
-    method: str
     confidence: float
     seed: int
     remarks: tuple[str, ...] = ()
-    target: Target = "tiers"
 
-    made_with = ("target", "method", "resamples", "confidence", "seed")
+    made_with = ("resamples", "confidence", "seed")
 
     @property
     def means(self) -> Floats:
-        """What is estimated, ``[system, measure]``: against the true order the mean over draws, else as judged."""
-        return _mean_of(self.judgments) if self.target == "order" else self.scores.means
+        """What is estimated, ``[system, measure]``: the score against the true order, as a mean over draws."""
+        return _mean_of(self.judgments)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
-        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
-        low, high = _quantiles(self.both, tails)
-        only_low, only_high = _quantiles(self.judgments, tails)
         systems, measures = self.scores.systems, self.scores.measures
-        frame = pl.DataFrame(
-            {
-                "measure": np.repeat(measures, len(systems)).tolist(),
-                "system": list(systems) * len(measures),
-                "mean": self.means.T.ravel(),
-                "low": low.T.ravel(),
-                "high": high.T.ravel(),
-                "judgments_low": only_low.T.ravel(),
-                "judgments_high": only_high.T.ravel(),
-            }
-        )
-        return frame.fill_nan(None)
+        names = {"measure": np.repeat(measures, len(systems)).tolist(), "system": list(systems) * len(measures)}
+        ends = self._ends(self.both, self.judgments)
+        return pl.DataFrame({**names, "mean": self.means.T.ravel(), **ends}).fill_nan(None)
+
+    def differences(self) -> pl.DataFrame:
+        """One row per measure and pair of systems: measure, a, b, difference, and intervals as in the table."""
+        one, other = np.triu_indices(len(self.scores.systems), 1)
+        apart = self.means[one] - self.means[other]
+        ends = self._ends(*(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
+        return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **ends}).fill_nan(None)
+
+    def _ends(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
+        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
+        found = (*_quantiles(both, tails), *_quantiles(judgments, tails))
+        names = ("low", "high", "judgments_low", "judgments_high")
+        return {name: end.T.ravel() for name, end in zip(names, found, strict=True)}
+
+    def _pairs(self) -> dict[str, list[str]]:
+        """Name each measure and pair of systems."""
+        systems, measures = self.scores.systems, self.scores.measures
+        pairs = [(measure, *pair) for measure in measures for pair in pairs_of(systems)]
+        return {name: [pair[place] for pair in pairs] for place, name in enumerate(("measure", "a", "b"))}
 
     def beats(self) -> pl.DataFrame:
         """One row per measure and pair of systems: measure, a, b, how often a beats b (ties count half).
 
         Resamples in which one of the two has no score do not count.
         """
-        systems, measures = self.scores.systems, self.scores.measures
-        a, b = np.triu_indices(len(systems), 1)
+        a, b = np.triu_indices(len(self.scores.systems), 1)
         difference = self.both[:, a] - self.both[:, b]
         won = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).sum(axis=0)
         known = np.isfinite(difference).sum(axis=0)
         share = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
-        frame = pl.DataFrame(
-            {
-                "measure": np.repeat(measures, len(a)).tolist(),
-                "a": [systems[k] for k in a] * len(measures),
-                "b": [systems[k] for k in b] * len(measures),
-                "a_beats_b": share.T.ravel(),
-            }
-        )
-        return frame.fill_nan(None)
+        return pl.DataFrame({**self._pairs(), "a_beats_b": share.T.ravel()}).fill_nan(None)
 
 
 def evaluate_with_doubt(
@@ -98,22 +92,19 @@ def evaluate_with_doubt(
     runs: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike],
     *,
-    target: Target = "order",
-    method: str = "bradley-terry",
     resamples: int = 200,
     confidence: float = 0.95,
     seed: int = 0,
     evaluate: Callable[..., Scores] | None = None,
     **options: Any,
 ) -> Doubt:
-    """Score systems against what preferences say, and carry the doubt about judgments and queries into the result.
+    """Score systems against the true order that preferences tell of, with the doubt about judgments and queries.
 
-    ``target`` says which score is estimated. ``"order"``: that against the true order of the items, in which no two are
-    equal. Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
-    judgments of all queries tells something about the items that were judged little. ``"tiers"``: that against the
-    tiers which these rules make of such judgments; the judgments are drawn again, clustered by worker, and new tiers
-    made of them. Either way the queries are drawn again as well. ``options`` go to the references: alpha, rule,
-    max_depth, ridge, ties, disconnected.
+    Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
+    judgments of all queries tells something about the items that were judged little; each is scored, with the queries
+    drawn again as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
+    these: it does not count them as tied. ``options`` go to the references as judged: alpha, rule, max_depth, ridge,
+    ties, disconnected.
 
     >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
     >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
@@ -122,42 +113,29 @@ def evaluate_with_doubt(
     True
     """
     from rankdev.preferences import tiers_from_preferences
+    from rankdev.preferences.build import as_preferences
 
-    check_choice("target", target, get_args(Target))
-    check_choice("method", method, METHODS)
-    if target == "order" and method != "bradley-terry":
-        raise UsageError(f"the true order is estimated by bradley-terry, not {method}; say target='tiers'")
     confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
-    judged = tiers_from_preferences(preferences, method, seed=seed, **options)
+    given = as_preferences(preferences)
+    # of one judge the order is that judge's own, and every answer tells of it, repeated ones too
+    alone = given.worker is not None and len(given.workers) == 1
+    known = replace(given, worker=None, workers=()) if alone else given
+    judged = tiers_from_preferences(known, seed=seed, **options)
     scores = score(judged.tiers, loaded, measures)
-    if target == "order":
-        drawn = _against_orders(judged.strengths, loaded, measures, resamples, seed, score)
-    else:
-        drawn = _against_tiers(judged, loaded, measures, resamples, seed, score)
     rng = np.random.Generator(np.random.Philox(seed + 1))
     both, judgments = [], []
-    for values in drawn:
+    for values in _against_orders(judged.strengths, loaded, measures, resamples, seed, score):
         queries = (values.shape[1],)
         both.append(_mean(values, rng.standard_exponential(queries)))
         judgments.append(_mean(values, np.ones(queries)))
     few = _few(judged.strengths)
     for remark in few:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
-    remarks = (*scores.remarks, *few, *_one_judge(judged.strengths))
-    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, method, confidence, seed, remarks, target)
-
-
-def _against_tiers(
-    judged: Tiers, runs: Mapping[str, Any], measures: Any, resamples: int, seed: int, score: Callable[..., Scores]
-) -> Iterator[Floats]:
-    """Score against the tiers of judgments drawn again: ``[system, query, measure]`` for each draw."""
-    from rankdev.preferences import resample_tiers
-
-    for tiers in resample_tiers(judged, resamples, seed):
-        yield score(tiers, runs, measures).values
+    remarks = (*scores.remarks, *few, *([_about_one(given.workers[0])] if alone else []))
+    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, confidence, seed, remarks)
 
 
 def _against_orders(
@@ -221,13 +199,8 @@ def _few(fit: Strengths) -> tuple[str, ...]:
     )
 
 
-def _one_judge(fit: Strengths) -> tuple[str, ...]:
-    judges = fit.preferences.workers
-    if fit.preferences.worker is None or len(judges) != 1:
-        return ()
-    return (
-        f"all judgments come from one judge, {judges[0]}: the intervals are about that judge's order, not people's",
-    )
+def _about_one(judge: str) -> str:
+    return f"all judgments come from one judge, {judge}: the intervals are about that judge's order, not people's"
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:

@@ -3,7 +3,6 @@
 from rankdev.preferences.agreement import JudgeAgreement, judge_agreement
 from rankdev.preferences.build import (
     references_from_preferences,
-    resample_tiers,
     tiers_from_preferences,
 )
 from rankdev.preferences.deciding import Decision, Verdict
@@ -35,7 +34,6 @@ __all__ = [
     "next_pairs",
     "position_bias",
     "references_from_preferences",
-    "resample_tiers",
     "strengths",
     "summarise",
     "tiers",
