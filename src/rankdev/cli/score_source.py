@@ -10,7 +10,7 @@ import click
 from rankdev.cli.options import empty_option, measure_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import output_options
 from rankdev.cli.progress_bars import reading_progress
-from rankdev.cli.segments import by_option
+from rankdev.cli.segments import Judged, by_option, judge_segments
 from rankdev.cli.terminal import notes
 from rankdev.errors import UsageError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
     from rankdev.evaluation.scoring import Empty
     from rankdev.ordering import Order, Ties
+    from rankdev.reporting.report import Report
 
 
 def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +54,18 @@ collection_option = click.option(
     multiple=True,
     help="Scores of one of several collections, instead of REFERENCES and RUNs; again for each.",
 )
+
+
+def judge_source(
+    judge: Callable[[Any], Judged], collections: Sequence[str], by: str | None, **source: Any
+) -> tuple[Judged, Report]:
+    """Judge several collections together, or one source of scores and its segments; give the result and its report."""
+    from rankdev.reporting.door import report_of
+
+    if not collections:
+        return judge_segments(load_scores(**source), by, judge)
+    found = judge(load_collections(collections, by=by, **source))
+    return found, report_of(found)
 
 
 def load_collections(

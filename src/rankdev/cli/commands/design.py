@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.outputs import deliver, draw, figure_option
-from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
-from rankdev.cli.segments import judge_segments
+from rankdev.cli.score_source import collection_option, judge_source, judging_options
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,10 +68,7 @@ def command(
         raise UsageError(
             "give --variance, or scores to estimate it from: REFERENCES and RUNs, --scores or --collection"
         )
-    elif collections:
-        found = judge(load_collections(collections, by=by, **source))
-        report = report_of(found)
     else:
-        found, report = judge_segments(load_scores(**source), by, judge)
+        found, report = judge_source(judge, collections, by, **source)
     deliver(report, form, output)
     draw(figure, found.plot)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import each_once, measure_option, read_named_table, whole_numbers
+from rankdev.cli.options import each_once, measure_option, read_named_table, seed_option, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, figures_option, output_options
 from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.terminal import say
@@ -39,7 +39,7 @@ def controlled(figure: str | None, form: str | None, output: str | None) -> None
 @click.option("--references", metavar="FILE", help="Your references, in any format that rankdev eval takes.")
 @click.option("--runs", metavar="DIR", help="Their runs, one file per system; names like model-setting form a grid.")
 @click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@seed_option
 @figures_option("figure1.png (sensitivity), power.png and stability.png")
 @output_options
 def poi(
@@ -74,7 +74,7 @@ def poi(
 @click.option("--ties", type=click.FloatRange(0, 1), help="Share of neighbours in a reference that share a rank.")
 @click.option("--reference-size", type=click.IntRange(min=1), help="Items in every reference.")
 @click.option("--quick", is_flag=True, help="A coarser plane, fewer seeds: seconds instead of a minute.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same map.")
+@seed_option
 @figure_option
 @output_options
 def power_over_the_plane(
@@ -112,7 +112,7 @@ def power_over_the_plane(
 @click.option("--reference-sizes", metavar="N,N,...", help="Upper edges of buckets by reference size. Default: thirds.")
 @click.option("--tier-sizes", metavar="N,N,...", help="The same by items per tier.")
 @click.option("--quick", is_flag=True, help="Fewer subsamples, flips and resamples: seconds instead of minutes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@seed_option
 @figures_option("figure1.png (sensitivity), figure2.png (agreement), power.png, stability.png and buckets.png")
 @output_options
 def trec(
@@ -160,7 +160,7 @@ def trec(
 @click.option("--pool-depth", type=click.IntRange(min=1), default=10, show_default=True, help="What runs put in.")
 @click.option("--shares", metavar="X,X,...", default="0.1,0.3,0.5", show_default=True, help="Judgments taken away.")
 @click.option("--quick", is_flag=True, help="Fewer draws and resamples.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@seed_option
 @figure_option
 @output_options
 def without_judgments(
@@ -224,7 +224,7 @@ def _shares(text: str) -> list[float]:
 @click.option("--cache", metavar="DIR", help="Where finished steps are kept; default: the user's cache folder.")
 @click.option("--tiers", is_flag=True, help="Only the tier statistics of the judgments; needs no runs.")
 @click.option("--quick", is_flag=True, help="Fewer subsamples and flips.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same tables.")
+@seed_option
 @figures_option("figure2.png (agreement)")
 @output_options
 def trec_dl(

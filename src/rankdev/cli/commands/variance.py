@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.outputs import deliver, draw, figure_option
-from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
-from rankdev.cli.segments import judge_segments
+from rankdev.cli.score_source import collection_option, judge_source, judging_options
 
 if TYPE_CHECKING:
     from rankdev.meta.variance import Variance
@@ -38,15 +37,10 @@ def command(
     Give REFERENCES and RUNs, or --scores, or a --collection for each of several.
     """
     from rankdev.meta.variance import variance
-    from rankdev.reporting.door import report_of
 
     def judge(scores: Any) -> Variance:
         return variance(scores, reliability=reliability)
 
-    if collections:
-        found = judge(load_collections(collections, by=by, **source))
-        report = report_of(found)
-    else:
-        found, report = judge_segments(load_scores(**source), by, judge)
+    found, report = judge_source(judge, collections, by, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
