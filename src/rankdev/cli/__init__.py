@@ -34,7 +34,7 @@ COMMANDS = {
     "rectify": "Estimate from few queries judged by people and many by a model.",
     "measures": "List the measures and their parameters.",
     "refs": "Build references from grades, lists or preferences.",
-    "judge": "Collect preferences of people in the browser.",
+    "judge": "Collect people's preferences in the browser.",
     "tune": "Choose a measure's parameters from people's verdicts.",
     "weights": "Estimate position weights from clicks.",
     "playground": "Open a page on which to try RDQ by hand.",
@@ -75,7 +75,11 @@ def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: rankdev eval qrels.txt bm25.run dense.run -m RDQ@5 -m nDCG@10",
+)
 @click.option(
     "--version",
     is_flag=True,

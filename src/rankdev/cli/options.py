@@ -49,6 +49,9 @@ seed_option = click.option(
 )
 
 
+name_option = click.option("--name", "names", multiple=True, help="Name a run; once per run, in their order.")
+
+
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
     from rankdev.measures import load_file
 
@@ -63,7 +66,7 @@ import_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_import_measures,
-    help="A Python file with measures of your own; again for more.",
+    help="A Python file with measures of your own; repeat for more.",
 )
 
 
@@ -78,7 +81,7 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
         show_default=True,
         metavar="TEXT",
         shell_complete=_complete_measure,
-        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; more with commas, or again.",
+        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; separate several by commas, or repeat.",
         **kwargs,
     )
     return lambda command: option(import_option(command))

@@ -132,7 +132,7 @@ def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None)
     return _announce(ctx, param, path)
 
 
-figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Draw it too: PNG, SVG or PDF.")
+figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Also draw it: PNG, SVG or PDF.")
 
 
 def figures_option(what: str) -> Callable[..., Any]:

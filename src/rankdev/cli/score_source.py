@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import empty_option, measure_option, named_runs, order_options, seed_option
+from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import output_options
 from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import Judged, by_option, judge_segments
@@ -30,13 +30,13 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         empty_option,
         seed_option,
         by_option,
-        click.option("--name", "names", multiple=True, help="Name a run; once for each, in order."),
+        name_option,
         click.option(
             "--scores",
             "table",
             metavar="FILE",
             type=click.Path(),
-            help="Scores from elsewhere: system, query, measure, value.",
+            help="Scores from elsewhere: a table with system, query, measure, value.",
         ),
         measure_option(()),
         click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path()),
@@ -52,7 +52,7 @@ collection_option = click.option(
     metavar="FILE",
     type=click.Path(),
     multiple=True,
-    help="Scores of one of several collections, instead of REFERENCES and RUNs; again for each.",
+    help="Scores of one of several collections, instead of REFERENCES and RUNs; repeat for each.",
 )
 
 
@@ -107,11 +107,11 @@ def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(ENGINES),
             default="auto",
             show_default=True,
-            help="What computes; the numbers do not depend on it.",
+            help="What does the computing; the numbers do not depend on it.",
         ),
         click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects."),
-        click.option("--permutations", default=1000, show_default=True, help="Sign flips a test."),
-        click.option("--subsamples", default=300, show_default=True, help="Subsamples a size."),
+        click.option("--permutations", default=1000, show_default=True, help="Sign flips per test."),
+        click.option("--subsamples", default=300, show_default=True, help="Subsamples per size."),
     ):
         command = add(command)
     return command

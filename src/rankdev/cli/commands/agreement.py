@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @judging_options
 @figure_option
 @click.option(
-    "--intervals", default=0, show_default=True, help="Draw the queries again so often, for intervals of tau."
+    "--intervals", default=0, show_default=True, help="How often to resample the queries, for intervals of tau."
 )
 @click.option(
     "--people",

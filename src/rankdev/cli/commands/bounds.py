@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import measure_option, named_runs, order_options
+from rankdev.cli.options import measure_option, name_option, named_runs, order_options
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @click.option("--next", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Items to judge next.")
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @figure_option
 @output_options
@@ -38,7 +38,7 @@ def command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Give the lowest and highest score over where each returned unjudged item could stand.
+    """Give the lowest and highest score over all ranks that returned unjudged items could have.
 
     REFERENCES must say which items were judged worthless: grades with 0 for them, or "worthless" beside the tiers.
     A verdict between two RUNs is safe where no completion of the judgments can overturn it. For RDQ, nDCG, RBP, AP,

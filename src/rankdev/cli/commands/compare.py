@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 )
 @judging_options
 @figure_option
-@click.option("--queries", is_flag=True, help="Show the difference for every query instead, where A did worst first.")
+@click.option("--queries", is_flag=True, help="Show the difference for every query instead, the worst for A first.")
 @collection_option
 @click.option("--pooled", is_flag=True, help="Test the queries of all collections together; large ones dominate.")
 @click.option(
-    "--margin", type=float, help="Say instead what is the same, better or worse: the smallest difference that matters."
+    "--margin", type=float, help="The smallest difference that matters; say what is the same, better or worse."
 )
-@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; again for more.")
+@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat for more.")
 @click.option(
     "--test",
     type=click.Choice(list(TESTS)),

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @figure_option
 @collection_option
 @click.option("--variance", type=float, help="Variance of a system's scores over queries, instead of scores.")
-@click.option("--difference", type=float, multiple=True, help="A difference to detect; again for each.")
+@click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat for more.")
 @click.option("--width", type=float, multiple=True, help="Or how wide the interval of a difference may be.")
-@click.option("--systems", type=int, multiple=True, help="How many systems are compared; again for each. Default: 2.")
+@click.option("--systems", type=int, multiple=True, help="How many systems are compared; repeat for more. Default: 2.")
 @click.option("--correlation", type=float, help="Of two systems' scores. Default: the scores' own; for --variance, 0.")
 @click.option("--power", default=0.8, show_default=True, help="How often a difference should be detected.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which the test rejects.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import empty_option, measure_option, order_options
+from rankdev.cli.options import empty_option, measure_option, name_option, order_options
 from rankdev.cli.outputs import deliver, output_options
 from rankdev.cli.score_source import lost_by_runs, score_runs
 from rankdev.cli.segments import by_option, judge_segments
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
-@click.option("-q", "--per-query", is_flag=True, help="Add each query's values.")
-@click.option("--losses", is_flag=True, help="Say what was lost by retrieval and what by order; for one RDQ measure.")
+@click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
+@click.option("--losses", is_flag=True, help="Show what was lost by retrieval and what by order; for one RDQ measure.")
 @click.option("--sort", metavar="MEASURE", help="Show the systems by this measure, best first.")
 @by_option
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @empty_option
 @output_options

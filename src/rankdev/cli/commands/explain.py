@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import named_runs, order_options
+from rankdev.cli.options import name_option, named_runs, order_options
 from rankdev.cli.outputs import deliver, output_options
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.ordering import check_one_order
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "-m", "--measure", default="RDQ@10", show_default=True, help="RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff."
 )
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @output_options
 def command(

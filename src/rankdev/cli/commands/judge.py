@@ -14,27 +14,27 @@ from rankdev.errors import DataError, UsageError, counted
 from rankdev.judging.collecting import GOALS
 
 
-@click.command("judge", short_help="Collect preferences of people in the browser.")
+@click.command("judge", short_help="Collect people's preferences in the browser.")
 @click.argument("items", metavar="ITEMS")
 @click.option(
-    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; made, or gone on with."
+    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; created, or continued."
 )
 @click.option(
     "--goal",
     type=click.Choice(GOALS),
     default="order",
     show_default=True,
-    help="What to find out: the order of the items, of those on top, or which --run is better.",
+    help="What to find out: the order of the items, the order of the top, or which --run is better.",
 )
 @click.option("--top", default=5, show_default=True, help="Places that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; give two or more.")
 @click.option("-m", "--measure", help="With --goal decide: the measure.")
-@click.option("--repeats", default=1, show_default=True, help="How many judges are asked the same pair at most.")
+@click.option("--repeats", default=1, show_default=True, help="How many judges are asked about the same pair at most.")
 @click.option("--list-size", default=6, show_default=True, help="Items to put in order at a time on the list page.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; 0.0.0.0 for the whole network."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for the whole network."
 )
-@click.option("--port", default=0, help="Port to listen at; any free one by default.")
+@click.option("--port", default=0, help="Port to listen on; any free one by default.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 def command(items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any) -> None:
     """Let people say in a browser which of two items is better, and keep every answer.

@@ -26,7 +26,10 @@ from rankdev.meta.power_result import POOLS
 @click.option("--at", type=int, help="Sum up at this size. Default: 100, or the largest below.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size; upper edges, the paper's are 3,10,20.")
 @click.option(
-    "--intervals", default=0, show_default=True, help="Resample the queries so often, for 95% intervals; 200 will do."
+    "--intervals",
+    default=0,
+    show_default=True,
+    help="How often to resample the queries, for 95% intervals: 200, say.",
 )
 @click.option(
     "--pool",
@@ -35,7 +38,7 @@ from rankdev.meta.power_result import POOLS
     show_default=True,
     help="Draw from these queries, or as if new (with replacement).",
 )
-@click.option("--resume", metavar="FILE", help="Go on from what an interrupted call wrote as .json or .parquet.")
+@click.option("--resume", metavar="FILE", help="Continue from the .json or .parquet file of an interrupted call.")
 def command(
     sizes: str | None,
     at: int | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import empty_option, measure_option, order_options
+from rankdev.cli.options import empty_option, measure_option, name_option, order_options
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.cli.score_source import score_runs
 from rankdev.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("people", type=click.Path())
 @click.argument("model", type=click.Path())
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path())
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @click.option("--confidence", default=0.95, show_default=True, help="Confidence of the intervals.")
 @measure_option(())
 @order_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.options import empty_option, measure_option, named_runs, order_options, seed_option
+from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import file_option
 from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import by_option, read_segments
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--margin", type=float, help="Also say which systems are the same within this difference.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @by_option
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @empty_option
 @seed_option

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import each_once, named_runs, order_options, seed_option
+from rankdev.cli.options import each_once, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.score_source import simulation_options
@@ -25,7 +25,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 @click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters vary.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
 @click.option("-n", default=100, show_default=True, help="Number of queries.")
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @simulation_options
 @seed_option

@@ -21,7 +21,7 @@ from rankdev.cli.segments import judge_segments
 @figure_option
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
 @click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
-@click.option("--intervals", default=0, show_default=True, help="Resample the pool so often, for intervals of tau.")
+@click.option("--intervals", default=0, show_default=True, help="How often to resample the pool, for intervals of tau.")
 def command(
     sizes: str | None,
     subsamples: int,

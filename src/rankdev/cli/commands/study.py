@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankdev.studies.trec_dl.pipeline import Pipeline
 
 
-@click.group("study", short_help="Rerun the paper's experiments.")
+@click.group("study", short_help="Rerun the paper's experiments.", epilog="Example: rankdev study poi --quick")
 def command() -> None:
     """Rerun the paper's experiments and show its published numbers beside the new ones."""
 

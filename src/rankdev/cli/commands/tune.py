@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from rankdev.cli.commands.sensitivity import grid_values
-from rankdev.cli.options import each_once, import_option, named_runs, order_options, read_named_table, seed_option
+from rankdev.cli.options import (
+    each_once,
+    import_option,
+    name_option,
+    named_runs,
+    order_options,
+    read_named_table,
+    seed_option,
+)
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import DataError
 
@@ -28,11 +36,17 @@ from rankdev.errors import DataError
 )
 @click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters are chosen.")
 @import_option
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; again for more.")
-@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts that are held out.")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat for more.")
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Parts held out in turn.",
+)
 @click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
 @click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
-@click.option("--name", "names", multiple=True, help="Name a run; once for each, in order.")
+@name_option
 @order_options
 @seed_option
 @figure_option

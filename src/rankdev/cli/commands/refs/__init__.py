@@ -9,7 +9,11 @@ import click
 COMMANDS = ("grades", "lists", "merge", "preferences", "next", "agreement")
 
 
-@click.group("refs", short_help="Build references from grades, lists or preferences.")
+@click.group(
+    "refs",
+    short_help="Build references from grades, lists or preferences.",
+    epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl",
+)
 def command() -> None:
     """Build ordered references, and write them in the format that the output's name asks for."""
 

@@ -15,8 +15,8 @@ from rankdev.errors import UsageError
 @click.command("agreement", epilog="Example: rankdev refs agreement judgments.csv --resamples 50")
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
-@table_option("--workers", "workers_file", help="Write what is known of each worker here too.")
-@click.option("--resamples", default=1000, show_default=True, help="Bootstraps behind the interval of α.")
+@table_option("--workers", "workers_file", help="Also write what is known of each worker here.")
+@click.option("--resamples", default=1000, show_default=True, help="Bootstrap samples behind the interval of α.")
 @seed_option
 @output_options
 def command(

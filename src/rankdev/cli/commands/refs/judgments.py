@@ -27,7 +27,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_columns,
         multiple=True,
         metavar="PART=NAME,...",
-        help="Which column is what, where the names don't tell: query=topic,item_a=x,item_b=y,winner=said,worker=who.",
+        help="Which column is what, where the names do not say: query=topic,item_a=x,item_b=y,winner=said,worker=who.",
     )
     return columns(values(command))
 

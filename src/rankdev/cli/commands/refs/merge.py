@@ -24,7 +24,7 @@ from rankdev.preferences.rankings import METHODS, UNRANKED
     type=click.Choice(UNRANKED),
     default="unknown",
     show_default=True,
-    help="What a ranking says of items that it does not name.",
+    help="What a ranking says about items it does not hold.",
 )
 def command(sources: tuple[str, ...], output: str, method: str, unranked: str) -> None:
     """Merge several rankings of the same items into one order.

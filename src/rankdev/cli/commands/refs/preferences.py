@@ -24,15 +24,15 @@ from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIES
     type=click.Choice(METHODS),
     default="bradley-terry",
     show_default=True,
-    help="How strengths are found; crowd-bt also tells good workers from bad, consistent takes judges at their word.",
+    help="How strengths are estimated; crowd-bt also rates the workers, consistent takes judges at their word.",
 )
-@click.option("--ridge", default=0.1, show_default=True, help="Pull of all strengths towards each other.")
+@click.option("--ridge", default=0.1, show_default=True, help="How strongly strengths are pulled towards each other.")
 @click.option(
     "--position",
     type=click.Choice(POSITION),
     default="ignore",
     show_default=True,
-    help="Take from the judgments what the order of presentation gave (bradley-terry).",
+    help="Whether to correct for the order of presentation (bradley-terry).",
 )
 @click.option(
     "--ties",
@@ -56,10 +56,10 @@ from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIES
     show_default=True,
     help="What makes a tier: the evidence (auto), every difference (strict), or tests (partition, leader).",
 )
-@click.option("--max-depth", type=int, help="Join what lies below this many tiers.")
-@click.option("--resamples", default=200, show_default=True, help="Bootstraps behind rank-centrality.")
+@click.option("--max-depth", type=int, help="Join everything below this many tiers.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstrap samples behind rank-centrality.")
 @safe_csv_option
-@table_option("--strengths", "strengths_file", help="Write each item's strength and interval here too.")
+@table_option("--strengths", "strengths_file", help="Also write each item's strength and interval here.")
 @table_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
 @seed_option
 def command(
