@@ -8,7 +8,7 @@ from rankdev.integrations import lightgbm
 from rankdev.integrations.xgboost import Metric, Objective
 
 xgb = pytest.importorskip("xgboost")
-SETTINGS = {"nthread": 1, "min_child_weight": 0.01, "eta": 0.2, "max_depth": 3, "disable_default_eval_metric": True}
+SETTINGS = {"nthread": 1, "eta": 0.2, "max_depth": 3, "disable_default_eval_metric": True}
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ __all__ = ["Metric", "Objective", "training_labels"]
 
 
 class Objective(Lambdas):
-    """``xgboost.train({"min_child_weight": 0.01, …}, data, obj=Objective("RDQ@10"))``; groups are those of the data.
+    """``xgboost.train(…, data, obj=Objective("RDQ@10"))``; groups and labels are those of the data set.
 
-    Hessians are far below 1 here, so that XGBoost's own ``min_child_weight`` of 1 keeps trees shallow. All
-    else means what it means in :class:`rankdev.integrations.lightgbm.Objective`.
+    All else means what it means in :class:`rankdev.integrations.lightgbm.Objective`. With ``normalise=False`` second
+    derivatives are small: lower ``min_child_weight`` then.
     """
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:
