@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from multiprocessing import get_all_start_methods
 
 import pytest
 
@@ -50,3 +51,10 @@ def test_a_fork_after_the_first_use_is_refused_and_does_not_hang(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork by default")
 def test_a_fork_before_the_first_use_works(tmp_path):
     assert run(tmp_path, first=False, before="import polars", method="fork", calls=["lists"]) == ["500"]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_processes_that_are_started_as_advised_work(tmp_path, method):
+    if method not in get_all_start_methods():
+        pytest.skip(f"this system has no {method}")
+    assert run(tmp_path, first=True, before="", method=method, calls=["lists"]) == ["500"]

@@ -302,3 +302,14 @@ def test_repeats_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"q1": ["d1", "d2", "d1"]}')
     with pytest.warns(RankdevWarning, match="only the first occurrence counts"):
         assert read_run(tmp_path / "a.json")["q1"] == ["d1", "d2", "d1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "opening"), [("deep.jsonl", '{"query": "q", "tiers": '), ("deep.json", '{"q": '), ("deep.json", "")]
+)
+@pytest.mark.parametrize("read", [read_run, read_references, read_lists])
+def test_brackets_without_end(tmp_path: Path, read: Any, name: str, opening: str) -> None:
+    path = tmp_path / name
+    path.write_text(opening + "[" * 100_000)
+    with pytest.raises(FileFormatError, match=r"not JSON|expected a JSON object"):
+        read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rankdev.errors import UsageError
@@ -38,3 +39,17 @@ def runs_in(folder: str | Path) -> dict[str, str]:
     if not runs:
         raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file per system")
     return runs
+
+
+_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".yaml", ".yml", ".pdf", ".md", ".tex", ".doc", ".docx", ".sqlite"}
+_OTHERS |= {".pkl", ".npz", ".feather", ".arrow", ".avro", ".orc", ".zip", ".bz2", ".xz", ".7z", ".tar"}
+
+
+def check_trec_name(path: str | os.PathLike[str]) -> None:
+    """Refuse endings that promise what is not written; any other may stand for TREC."""
+    suffix = Path(str(path)).suffix.lower()
+    if suffix in _OTHERS:
+        raise UsageError(
+            f"{path}: {suffix} is not written here; take .jsonl, .json, .csv, .tsv or .parquet (also with .gz or .zst),"
+            " or an ending such as .txt for TREC"
+        )

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankdev.arguments import check_kind
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.names import check_trec_name
 from rankdev.formats.parts import Table, joined
 from rankdev.formats.records import read_json
 from rankdev.formats.runs import run_from_source, run_from_table
@@ -85,6 +86,7 @@ def encode_references(references: References, path: PathLike) -> bytes:
         return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
     if suffix in ENDINGS:
         return encode_table(references.to_polars(worthless=True), path)
+    check_trec_name(path)
     return _qrels(references)
 
 

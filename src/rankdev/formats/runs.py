@@ -15,6 +15,7 @@ import polars as pl
 
 from rankdev.arguments import check_kind, check_path, check_whole
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.formats.names import check_trec_name
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries
 from rankdev.formats.streams import PathLike, Source, plain_suffix
@@ -127,6 +128,7 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
         columns = ["query", "item", "rank" if run.scores is None else "score"]
         content = encode_table(run.to_polars().select(columns), path)
     else:
+        check_trec_name(path)
         content = _trec(run, tag)
     with writing(path) as stream:
         stream.write(content)

@@ -7,14 +7,35 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rankdev.cli.outputs import encoded_table, file_option
+import click
+
+from rankdev.cli.outputs import encoded_table
 from rankdev.cli.terminal import say
 from rankdev.errors import counted
+from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
     from rankdev.references.references import References
 
-output_option = file_option("-o", "--output", default="-", help="Default: JSONL on standard output.")
+
+def _check_output(ctx: click.Context, param: click.Parameter, path: str) -> str:
+    """Refuse a name whose ending promises another format before the work begins."""
+    from rankdev.formats.names import check_trec_name
+
+    check_trec_name(path)
+    announce_output(path)
+    return path
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    default="-",
+    callback=_check_output,
+    help="Default: JSONL on standard output.",
+)
 
 
 def write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
