@@ -146,6 +146,15 @@ def test_wrong_calls_are_refused(call, message):
         call()
 
 
-def test_a_cross_encoder_needs_candidates(cross):
+def test_a_cross_encoder_needs_candidates_and_gives_one_number(cross, folder):
     with pytest.raises(rd.UsageError, match="a cross-encoder needs candidates"):
         RankingEvaluator(QUERIES, ITEMS, TIERS)(cross)
+    several = sentence_transformers.CrossEncoder(str(folder / "bi"), num_labels=3, device="cpu")
+    with pytest.raises(rd.UsageError, match="gives 3 numbers for a pair"):
+        RankingEvaluator(QUERIES, ITEMS, TIERS, candidates=CANDIDATES)(several)
+
+
+def test_a_query_without_candidates_scores_0(cross):
+    found = RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": CANDIDATES["q0"]})
+    alone = RankingEvaluator({"q0": QUERIES["q0"]}, ITEMS, {"q0": TIERS["q0"]}, candidates=CANDIDATES)
+    assert found(cross)["RDQ@10"] == pytest.approx(alone(cross)["RDQ@10"] / len(QUERIES))

@@ -150,6 +150,10 @@ def test_weights_of_rows_or_queries_multiply():
         (lambda: MeanScore("RDQ@5").mean([1, 0], [0], [2]), "1 prediction for 2 rows"),
         (lambda: Lambdas("RDQ@5").gradients([1, 0], [0, 1], [2], [1, 2, 3]), "3 weights for 2 rows in 1 group"),
         (
+            lambda: training_labels(rd.References.from_lists({"q": ["a"]}), ["q"], ["a", "b"]),
+            "rows need a query and an item each; got 1 queries and 2 items",
+        ),
+        (
             lambda: training_labels(rd.References.from_lists({"q": ["a"]}), ["p"], ["a"]),
             "query 'p' has no reference; leave its rows out",
         ),

@@ -86,6 +86,8 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _reranked(self, model: Any) -> dict[str, dict[str, float]]:
         if self.candidates is None:
             raise UsageError("a cross-encoder needs candidates={query: [item, …]}: it reads every pair of texts")
+        if model.num_labels != 1:
+            raise UsageError(f"the cross-encoder gives {model.num_labels} numbers for a pair; one is needed to rank")
         pairs = [(self.queries[query], self.items[item]) for query, found in self.candidates.items() for item in found]
         predicted = iter(model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False) if pairs else ())
         return {query: {item: float(next(predicted)) for item in found} for query, found in self.candidates.items()}

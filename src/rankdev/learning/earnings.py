@@ -82,6 +82,8 @@ def training_labels(references: References, queries: Any, items: Any) -> Floats:
     >>> training_labels(references, ["q1", "q1", "q1"], ["d3", "d1", "x"]).tolist()
     [1.0, 2.0, 0.0]
     """
+    if len(queries) != len(items):
+        raise DataError(f"rows need a query and an item each; got {len(queries):,} queries and {len(items):,} items")
     rows = pl.DataFrame({"query": queries, "item": items}, strict=False).cast(pl.String)
     known = references.to_polars().select("query", "item", "rank")
     tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
@@ -139,11 +141,12 @@ def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
     ranks = np.where(grades > 0, ideals.tiers[owner] + 1 - grades, 0).astype(np.int64)
     inside = grades > 0
     wide = int(ideals.tiers.max(initial=0)) + 1
-    whole = inside & ((grades != np.rint(grades)) | (ranks < 1))
-    found = np.bincount(owner[inside & ~whole] * wide + ranks[inside & ~whole], minlength=len(ideals.tiers) * wide)
+    unfit = inside & ((grades != np.rint(grades)) | (ranks < 1))
+    fit = inside & ~unfit
+    found = np.bincount(owner[fit] * wide + ranks[fit], minlength=len(ideals.tiers) * wide)
     sorted_owner = np.repeat(np.arange(len(ideals.tiers)), ideals.sizes)
     there = np.bincount(sorted_owner * wide + ideals.ranks, minlength=len(ideals.tiers) * wide)
-    wrong = np.union1d(owner[whole], np.flatnonzero(found > there) // wide)
+    wrong = np.union1d(owner[unfit], np.flatnonzero(found > there) // wide)
     if len(wrong):
         raise DataError(f"group {wrong[0]} (from 0): its labels do not fit its reference; make them by training_labels")
     return np.where(inside, ranks, OUTSIDE)

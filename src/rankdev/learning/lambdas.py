@@ -13,7 +13,7 @@ from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, counted
 from rankdev.learning.earnings import Earnings, trainable
 from rankdev.measures import Measure
-from rankdev.references.references import References
+from rankdev.references.references import References, ReferencesLike
 
 CELLS = 2_000_000  # pairs of positions that are looked at together
 SMALLEST_HESSIAN = 1e-6
@@ -22,9 +22,9 @@ SMALLEST_HESSIAN = 1e-6
 class Trained:
     """What an objective and a metric share: the measure, and the earnings of the last few data sets."""
 
-    def __init__(self, measure: str | Measure, *, references: References | None = None) -> None:
+    def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
         self.measure = trainable(measure)
-        self.references = references
+        self.references = None if references is None else References.of(references)
         self._known: list[tuple[Any, Any, Earnings]] = []
 
     def earnings(self, labels: Any, sizes: Any) -> Earnings:
@@ -49,7 +49,7 @@ class Lambdas(Trained):
         self,
         measure: str | Measure,
         *,
-        references: References | None = None,
+        references: ReferencesLike | None = None,
         normalise: bool = True,
         noise: float = 0.0,
         seed: int = 0,
