@@ -1,5 +1,6 @@
 import io
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -70,6 +71,15 @@ def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
     assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
     with pytest.raises(UsageError, match="no cell of the grid"):
         plot_sensitivity(grid, chosen=[(3, 3)])
+
+
+def test_one_parameter_is_one_row_and_three_are_refused(grid):
+    one = replace(grid, axes=("alpha",), cells=((1,), (2,)), power=np.array([0.25, 0.5]))
+    axis = plot_sensitivity(one, chosen=[(2,)]).axes[0]
+    assert texts(axis) == ["0.250", "0.500"]
+    assert axis.patches[0].get_x() + 0.47 == 1
+    with pytest.raises(UsageError, match="one or two parameters; got alpha, lam, penalty"):
+        plot_sensitivity(replace(grid, axes=("alpha", "lam", "penalty")))
 
 
 def test_agreement_panels_for_each_data_set(scores):

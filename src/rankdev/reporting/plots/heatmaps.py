@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 @draws(Sensitivity)
 @styled
 def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] = ()) -> Figure:
-    """Draw median power over a grid of two parameters; ``chosen`` cells, as (1, 0.2), get a red frame."""
-    if len(sensitivity.axes) != 2:
-        raise UsageError(f"a heatmap shows two parameters; got {', '.join(sensitivity.axes)}")
-    rows, columns = (list(dict.fromkeys(values)) for values in zip(*sensitivity.cells, strict=True))
+    """Draw median power over a grid of one or two parameters; ``chosen`` cells, as (1, 0.2), get a red frame."""
+    if len(sensitivity.axes) > 2:
+        raise UsageError(f"a heatmap shows one or two parameters; got {', '.join(sensitivity.axes)}")
+    down, across = sensitivity.axes if len(sensitivity.axes) == 2 else ("", *sensitivity.axes)
+    grid = [(cell[0] if down else "", cell[-1]) for cell in sensitivity.cells]
+    rows, columns = (list(dict.fromkeys(values)) for values in zip(*grid, strict=True))
     cells = sensitivity.power.reshape(len(rows), len(columns))
     drawn, axes = figure(COLUMN, 1.2 + 0.33 * len(rows))
     axis: Any = axes[0, 0]
@@ -36,10 +38,9 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
             raise UsageError(f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.axes)}")
-        _frame(axis, columns.index(cell[1]), rows.index(cell[0]))
+        _frame(axis, columns.index(cell[-1]), rows.index(cell[0]) if down else 0)
     symbols = {"alpha": "α", "lam": "λ"}
-    vertical, horizontal = (symbols.get(name, name) for name in sensitivity.axes)
-    axis.set(xlabel=horizontal, ylabel=vertical)
+    axis.set(xlabel=symbols.get(across, across), ylabel=symbols.get(down, down))
     drawn.colorbar(image, ax=axis, label=f"median power at n = {sensitivity.n}", pad=0.02)
     spread = f"{cells.min():.3f} to {cells.max():.3f}"
     return titled(drawn, f"Power of {sensitivity.measure}, by its parameters: {spread}")
