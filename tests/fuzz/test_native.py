@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.evaluation.file_matching import FileMatcher
+from rankdev.formats.qrels import read_plain_qrels
 from tests.fuzz.files import FILES, IDS, NO_NUMBERS, NUMBERS, SLOW, seeds
 from tests.native.compiled import reading
 
@@ -177,3 +178,75 @@ def test_large_files_are_read_in_threads(tmp_path: Path) -> None:
     for measures in (["RDQ@5"], ["AP"]):
         for piece in (1000, 5000, 1 << 20):
             assert check(references, path, piece, measures=measures)
+
+
+def qrels(chance: Random) -> bytes:
+    """Lines of some queries, in any order of grades, and, now and then, whatever else files may hold."""
+    rare, loose = chance.choice([0.0, 0.0, 0.003, 0.03]), chance.choice([0.0, 0.01, 0.1])
+
+    def now_and_then(odd: list[str], plain: str, share: float) -> str:
+        return chance.choice(odd) if chance.random() < share else plain
+
+    lines = []
+    for query in chance.sample([*GRADES, "q3", "x^2", "\ufeffq", LONG], chance.randint(1, 8)):
+        items = [
+            *chance.sample([*IDS, "x^"], chance.randint(1, len(IDS))),
+            *(f"n{n}" for n in range(chance.choice([0, 60]))),
+        ]
+        chance.shuffle(items)
+        if chance.random() < 3 * rare:
+            items.append(chance.choice(items))
+        for item in items:
+            grade = chance.choice(["0", "1", "2", "3", "-1", "-2", "0.5", "+1", "-0", "1.0", "1e-9", "10"])
+            fields = [query, "0", item, now_and_then(NO_NUMBERS, grade, rare)]
+            if chance.random() < rare:
+                fields = chance.choice([fields[:-1], [*fields, "3"], [*fields, "3", "4"], fields[:1]])
+            gap, end = now_and_then(["  ", "\t", " \r"], " ", loose), now_and_then(["\r\n", " \n", "\n\n"], "\n", loose)
+            lines.append(now_and_then([" ", "\t"], "", loose) + gap.join(fields) + end)
+    if chance.random() < 5 * rare:
+        chance.shuffle(lines)
+    content = "".join(lines).encode()
+    if chance.random() < 5 * rare:
+        content = content.replace(b"d", chance.choice([b"\xff", b"\0", b"\xed\xa0\x80"]), 1)
+    return content.rstrip(b"\n") if chance.random() < 0.3 else content
+
+
+def references_of(path: Path, native: bool, piece: int) -> tuple[Any, ...]:
+    with reading(native, piece), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            known = rd.read_references(path)
+            worthless, grades = known.worthless, known.grades
+            assert worthless is not None
+            assert grades is not None
+            columns = [known.offsets, known.ranks, grades, worthless.offsets, worthless.grades]
+            names = [known.queries.to_list(), known.item_ids.to_list(), worthless.item_ids.to_list()]
+            result: Any = ([(column.dtype, column.tobytes()) for column in columns], names)
+        except rd.RankdevError as error:
+            result = (type(error), str(error))
+        plain = native and read_plain_qrels(path, None) is not None
+    return (result, sorted(str(entry.message) for entry in caught)), plain
+
+
+def test_both_readers_of_qrels_agree(tmp_path: Path) -> None:
+    used = 0
+    for chance in seeds():
+        content, piece = qrels(chance), chance.choice([20, 200, 1 << 20])
+        path = tmp_path / chance.choice(["file", "file.gz"])
+        path.write_bytes(gzip.compress(content) if path.suffix else content)
+        found, plain = references_of(path, True, piece)
+        assert found == references_of(path, False, piece)[0], content
+        used += plain
+    assert used > FILES / 3
+
+
+@settings(max_examples=SLOW * 2)
+@given(st.binary(max_size=200), st.integers(1, 300))
+@example(b"q 0 d1 1", 1)
+@example(b"q 0 d1\nq", 5)
+def test_any_bytes_as_qrels(tmp_path_factory: Any, content: bytes, piece: int) -> None:
+    path = tmp_path_factory.mktemp("bytes") / "qrels"
+    plain = b"".join(b"q 0 d%d %d\n" % (at, at) for at in range(3))
+    for text in (content, plain + content, content + plain):
+        path.write_bytes(text)
+        assert references_of(path, True, piece)[0] == references_of(path, False, piece)[0]

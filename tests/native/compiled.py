@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from rankdev.evaluation import file_matching
+from rankdev.formats import whole_queries
 from rankdev.native import library
 from rankdev.native.build import build
 
@@ -30,12 +30,12 @@ def built() -> Path:
 
 
 @contextmanager
-def reading(native: bool, piece: int = file_matching.PIECE_BYTES) -> Iterator[None]:
+def reading(native: bool, piece: int = whole_queries.PIECE_BYTES) -> Iterator[None]:
     """Read with the compiled reader, ``piece`` bytes at a time, or without it."""
     with (
         mock.patch.object(library, "FILE", built()),
         mock.patch.dict("os.environ", {library.SWITCH: str(int(native))}),
-        mock.patch.object(file_matching, "PIECE_BYTES", piece),
+        mock.patch.object(whole_queries, "PIECE_BYTES", piece),
     ):
         assert (library.library() is not None) == native
         yield

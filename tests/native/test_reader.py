@@ -15,7 +15,7 @@ import rankdev as rd
 from rankdev.evaluation.file_matching import FileMatcher
 from rankdev.evaluation.matching import Matcher
 from rankdev.native import build, library
-from rankdev.native.joining import PADDING
+from rankdev.native.pieces import PADDING
 from rankdev.ordering import TREC_EVAL, Ordering
 from tests.native.compiled import built, reading
 

@@ -15,6 +15,7 @@ from rankdev.arguments import check_kind
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.formats.names import check_trec_name
 from rankdev.formats.parts import Table, joined
+from rankdev.formats.qrels import read_plain_qrels
 from rankdev.formats.records import read_json
 from rankdev.formats.runs import run_from_source, run_from_table
 from rankdev.formats.streams import PathLike, Source, plain_suffix
@@ -34,6 +35,9 @@ def read_references(path: PathLike, *, progress: Progress | None = None) -> Refe
     In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input.
     ``progress(done, total, name)`` is called as the file is read, in bytes.
     """
+    references = read_plain_qrels(path, progress)
+    if references is not None:
+        return references
     with Source(path, progress) as source:
         return _read(source)
 

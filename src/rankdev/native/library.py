@@ -9,7 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 2  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 3  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -51,6 +51,31 @@ class JoinedColumns(ctypes.Structure):
     )
 
 
+class Written(ctypes.Structure):
+    """``Written`` of reader.c."""
+
+    _fields_ = (("text", ctypes.c_void_p), ("size", ctypes.c_int64))
+
+
+class GradedColumns(ctypes.Structure):
+    """``Graded`` of reader.c."""
+
+    _fields_ = (
+        ("groups", ctypes.c_int64),
+        ("group_hash", ctypes.c_void_p),
+        ("group_good", ctypes.c_void_p),
+        ("group_worthless", ctypes.c_void_p),
+        ("queries", Written),
+        ("good", ctypes.c_int64),
+        ("good_grade", ctypes.c_void_p),
+        ("good_rank", ctypes.c_void_p),
+        ("good_items", Written),
+        ("worthless", ctypes.c_int64),
+        ("worthless_grade", ctypes.c_void_p),
+        ("worthless_items", Written),
+    )
+
+
 def library() -> ctypes.CDLL | None:
     """Give the library; None where it was not built, or is switched off by ``RANKDEV_NATIVE=0``."""
     return None if os.environ.get(SWITCH) == "0" else _loaded(FILE)
@@ -68,6 +93,7 @@ def _loaded(file: Path) -> ctypes.CDLL | None:
     found.rankdev_index_queries.argtypes = (ctypes.POINTER(ReferenceColumns),)
     found.rankdev_last_query.argtypes = text
     found.rankdev_last_query.restype = ctypes.c_int64
+    found.rankdev_read_grades.argtypes = (*text, ctypes.POINTER(GradedColumns))
     found.rankdev_join.argtypes = (
         ctypes.POINTER(ReferenceColumns),
         *text,

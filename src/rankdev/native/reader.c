@@ -1,9 +1,10 @@
 /*
- * Reads TREC runs and joins them with the references while it reads.
+ * Reads TREC runs, and joins them with the references while it reads; and reads TREC qrels.
  *
  * A run is text, `query Q0 item rank score tag`, in which the lines of a query usually stand together. One query at a time
  * its lines are read, put in order, and searched for the reference items of that query; only what a match holds comes
- * out (query, position and place of each item that was found), and no line is remembered.
+ * out (query, position and place of each item that was found), and no line is remembered. Qrels, `query 0 item grade`,
+ * are read in the same way; out come the columns of references.
  *
  * Whatever is not plain (a wrong line, an item twice in a query, text that is not UTF-8) is ODD: the caller reads the
  * file again in its own, slower way, which owns every message. Being wrong about what is odd therefore costs time and
@@ -23,12 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERFACE = 2 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 3 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
 enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.runs */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
+enum { FEW = 40 };             /* rows that are faster put in order one by one */
 enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are no accident */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -37,7 +39,7 @@ enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are
 
 typedef unsigned __int128 Wide;
 
-/* Names one after the other: name i is text[ends[i - 1] .. ends[i]]. */
+/* Names, each followed by a newline: ends[i] is where the one after name i begins. */
 typedef struct {
     const char *text;
     const int64_t *ends;
@@ -67,12 +69,34 @@ typedef struct {
     int64_t *hit_query, *hit_position, *hit_place;
 } Joined;
 
+/* Names as they are written, each followed by a newline, in room for all of them. */
+typedef struct {
+    char *text;
+    int64_t size;
+} Written;
+
+/* What is found in a piece of qrels: for each query its name, and how many items are good and how many worthless; for each
+ * good item, the best first, name, grade and rank; for each worthless one name and grade, which is 0 or less. */
+typedef struct {
+    int64_t groups;
+    uint64_t *group_hash;
+    int64_t *group_good, *group_worthless;
+    Written queries;
+    int64_t good;
+    double *good_grade;
+    int32_t *good_rank;
+    Written good_items;
+    int64_t worthless;
+    double *worthless_grade;
+    Written worthless_items;
+} Graded;
+
 typedef struct {
     const char *item;
     int64_t size;
     uint64_t hash;
     int64_t place; /* among the references' items; -1 where it is not there */
-    float key;     /* the score in single precision, as trec_eval compares */
+    double value;  /* a grade; or a score, in single precision as trec_eval compares */
 } Row;
 
 /* The lines of one query; memory is used again for the next one. */
@@ -201,7 +225,7 @@ static inline int compare_names(const char *a, int64_t a_size, const char *b, in
 static inline const char *name_at(const Names *names, int64_t i, int64_t *size)
 {
     int64_t begin = i ? names->ends[i - 1] : 0;
-    *size = names->ends[i] - begin;
+    *size = names->ends[i] - begin - 1;
     return names->text + begin;
 }
 
@@ -304,24 +328,37 @@ static Row *new_row(Group *group)
     return &group->rows[group->count++];
 }
 
-/* Reads what follows the query on a line of 5 or 6 columns; NULL where the line is anything else. */
-static const char *read_row(const char *at, Group *group)
+static inline const char *read_item(const char *at, Row *row)
 {
-    Row *row = new_row(group);
-    if (!row)
-        return NULL;
-    at = end_of_field(skip_blanks(at)); /* Q0 */
     row->item = skip_blanks(at);
     at = end_of_field(row->item);
     row->size = at - row->item;
     row->place = -1;
+    return at;
+}
+
+/* Reads what follows the query on a line of a run, 5 or 6 columns; NULL where the line is anything else. */
+static inline const char *read_run_row(const char *at, Row *row)
+{
+    at = end_of_field(skip_blanks(at)); /* Q0 */
+    at = read_item(at, row);
     at = end_of_field(skip_blanks(at)); /* rank */
-    double score;
-    at = read_number(skip_blanks(at), &score);
+    at = read_number(skip_blanks(at), &row->value);
     if (!at)
         return NULL;
-    row->key = (float)score;
+    row->value = (float)row->value;
     at = skip_blanks(end_of_field(skip_blanks(at))); /* tag */
+    return *at == '\n' ? at + 1 : NULL;
+}
+
+/* The same for qrels, 4 columns. */
+static inline const char *read_grade_row(const char *at, Row *row)
+{
+    at = end_of_field(skip_blanks(at)); /* 0 */
+    at = read_number(skip_blanks(read_item(at, row)), &row->value);
+    if (!at)
+        return NULL;
+    at = skip_blanks(at);
     return *at == '\n' ? at + 1 : NULL;
 }
 
@@ -346,14 +383,18 @@ static inline bool begins_with(const char *at, const char *query, int64_t size)
     return is_blank(at[size]) || at[size] == '\n';
 }
 
-/* Reads all lines that begin with the same query; gives where the next one begins. */
-static const char *read_group(const char *at, const char *end, Group *group)
+/* Reads all lines that begin with the same query; gives where the next one begins, or NULL where a line is odd. */
+static inline const char *read_group(const char *at, const char *end, bool graded, Group *group)
 {
     group->query = at;
     group->query_size = end_of_field(at) - at;
     group->count = 0;
     while (at < end && begins_with(at, group->query, group->query_size)) {
-        at = read_row(at + group->query_size, group);
+        Row *row = new_row(group);
+        if (!row)
+            return NULL;
+        at += group->query_size;
+        at = graded ? read_grade_row(at, row) : read_run_row(at, row);
         if (!at)
             return NULL;
         at = skip_empty_lines(at, end);
@@ -362,21 +403,40 @@ static const char *read_group(const char *at, const char *end, Group *group)
 }
 
 /* The higher score first, and of equal ones the higher id. */
-static int compare_rows(const void *first, const void *second)
+static int compare_scores(const void *first, const void *second)
 {
     const Row *a = first, *b = second;
-    if (a->key != b->key)
-        return a->key < b->key ? 1 : -1;
+    if (a->value != b->value)
+        return a->value < b->value ? 1 : -1;
     return -compare_names(a->item, a->size, b->item, b->size);
 }
 
-static void put_in_order(Group *group)
+/* The higher grade first, and of equal ones the first in the file. */
+static int compare_grades(const void *first, const void *second)
 {
-    for (int64_t i = 1; i < group->count; i++)
-        if (compare_rows(&group->rows[i - 1], &group->rows[i]) > 0) {
-            qsort(group->rows, (size_t)group->count, sizeof(Row), compare_rows);
-            return;
-        }
+    const Row *a = first, *b = second;
+    if (a->value != b->value)
+        return a->value < b->value ? 1 : -1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static inline void put_in_order(Group *group, int (*compare)(const void *, const void *))
+{
+    Row *rows = group->rows;
+    int64_t ordered = 1;
+    while (ordered < group->count && compare(&rows[ordered - 1], &rows[ordered]) <= 0)
+        ordered++;
+    if (group->count - ordered > FEW) {
+        qsort(rows, (size_t)group->count, sizeof(Row), compare);
+        return;
+    }
+    for (; ordered < group->count; ordered++) { /* one by one to where it belongs */
+        Row row = rows[ordered];
+        int64_t at = ordered;
+        for (; at > 0 && compare(&rows[at - 1], &row) > 0; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
 }
 
 /* ---- hash tables: 1 + the index of an entry, 0 where a slot is free ---- */
@@ -437,6 +497,23 @@ static int64_t find_query(const References *known, const char *query, int64_t si
     return -1;
 }
 
+/* Reads the next query that has lines, puts them in order and makes the table of its items; NULL where something is odd. */
+static inline const char *take_group(const char *at, const char *end, bool graded, Group *group)
+{
+    at = read_group(at, end, graded, group);
+    if (!at)
+        return NULL;
+    put_in_order(group, graded ? compare_grades : compare_scores);
+    return index_items(group) ? at : NULL;
+}
+
+static int finished(Group *group, const char *at)
+{
+    free(group->rows);
+    free(group->slots);
+    return at ? FINE : ODD;
+}
+
 /* ---- the join ---- */
 
 static void find_places(const References *known, int64_t first, int64_t last, Group *group)
@@ -461,7 +538,7 @@ static bool ties_decide(const References *known, const Group *group, int64_t dep
     const Row *rows = group->rows;
     for (int64_t begin = 0, end; begin < group->count && begin < depth; begin = end) {
         bool mixed_ranks = false;
-        for (end = begin + 1; end < group->count && rows[end].key == rows[begin].key; end++)
+        for (end = begin + 1; end < group->count && rows[end].value == rows[begin].value; end++)
             mixed_ranks |= rank_of(known, &rows[end]) != rank_of(known, &rows[begin]);
         if (mixed_ranks || end - begin >= LONGEST_TIE)
             return true;
@@ -491,6 +568,36 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
             out->hit_position[hit] = position;
             out->hit_place[hit] = group->rows[position].place;
         }
+}
+
+/* ---- references from grades ---- */
+
+static void write_name(Written *names, const char *name, int64_t size)
+{
+    memcpy(names->text + names->size, name, (size_t)size);
+    names->text[names->size + size] = '\n';
+    names->size += size + 1;
+}
+
+static void write_group(const Group *group, Graded *out)
+{
+    int64_t good = 0;
+    int32_t rank = 0;
+    for (; good < group->count && group->rows[good].value > 0; good++) {
+        const Row *row = &group->rows[good];
+        rank += good == 0 || row->value != row[-1].value;
+        out->good_grade[out->good] = row->value;
+        out->good_rank[out->good++] = rank;
+        write_name(&out->good_items, row->item, row->size);
+    }
+    for (const Row *row = group->rows + good; row < group->rows + group->count; row++) {
+        out->worthless_grade[out->worthless++] = row->value;
+        write_name(&out->worthless_items, row->item, row->size);
+    }
+    write_name(&out->queries, group->query, group->query_size);
+    out->group_hash[out->groups] = hash_of(group->query, group->query_size);
+    out->group_good[out->groups] = good;
+    out->group_worthless[out->groups++] = group->count - good;
 }
 
 /* ---- what Python calls ---- */
@@ -547,17 +654,21 @@ int rankdev_join(const References *known, const char *text, int64_t size, int64_
         return ODD;
     Group group = {0};
     const char *end = text + size, *at = skip_empty_lines(text, end);
-    while (at && at < end) {
-        at = read_group(at, end, &group);
-        if (!at)
-            break;
-        put_in_order(&group);
-        if (index_items(&group))
+    while (at && at < end)
+        if ((at = take_group(at, end, false, &group)))
             join_group(known, &group, depth, out);
-        else
-            at = NULL;
-    }
-    free(group.rows);
-    free(group.slots);
-    return at ? FINE : ODD;
+    return finished(&group, at);
+}
+
+/* Reads a piece of qrels that holds all lines of each of its queries. */
+int rankdev_read_grades(const char *text, int64_t size, Graded *out)
+{
+    if (size == 0 || text[size - 1] != '\n' || !is_utf8(text, size))
+        return ODD;
+    Group group = {0};
+    const char *end = text + size, *at = skip_empty_lines(text, end);
+    while (at && at < end)
+        if ((at = take_group(at, end, true, &group)))
+            write_group(&group, out);
+    return finished(&group, at);
 }

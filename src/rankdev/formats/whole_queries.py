@@ -1,0 +1,88 @@
+"""TREC files given to the compiled library: pieces that hold whole queries, worked on by all cores."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from rankdev.errors import RankdevError
+from rankdev.formats.opening import size_of
+from rankdev.formats.streams import PathLike, Source
+from rankdev.native.pieces import OddError, Piece
+from rankdev.progress import Progress
+
+Result = TypeVar("Result")
+
+PIECE_BYTES = 1 << 20  # worked on at once: small enough for the processor's cache
+MOST_BYTES = 16 << 20  # of one query
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def read_whole_queries(
+    library: ctypes.CDLL, path: PathLike, work: Callable[[Piece, int], Result], progress: Progress | None
+) -> list[Result]:
+    """Work on a TREC file piece by piece: on all lines of some queries, in the first so many bytes of a piece.
+
+    Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
+    """
+    if str(path) == "-" or not os.path.isfile(path):  # a pipe cannot be read again
+        raise OddError("not a file that can be read again")
+    try:
+        with Source(path, progress) as source:
+            if source.kind != "trec":
+                raise OddError("another kind of file")
+            small = size_of(path) <= PIECE_BYTES
+            return list((_one_by_one if small else _side_by_side)(library, source, work))
+    except RankdevError as error:
+        raise OddError(str(error)) from None
+
+
+def _side_by_side(library: ctypes.CDLL, source: Source, work: Callable[[Piece, int], Result]) -> Iterator[Result]:
+    pieces = [Piece(PIECE_BYTES) for _ in range(CORES + 2)]  # one is filled and one waits while all cores work
+    waiting: deque[tuple[Piece, Future[Result]]] = deque()
+    with ThreadPoolExecutor(CORES) as pool:
+        for piece, size in _filled(library, source, pieces):
+            waiting.append((piece, pool.submit(work, piece, size)))
+            if len(waiting) > CORES:
+                done, task = waiting.popleft()
+                yield task.result()
+                pieces.append(done)
+        for _, task in waiting:
+            yield task.result()
+
+
+def _one_by_one(library: ctypes.CDLL, source: Source, work: Callable[[Piece, int], Result]) -> Iterator[Result]:
+    """Do the same without threads, which would cost more than they save."""
+    pieces = [Piece(PIECE_BYTES)]
+    for piece, size in _filled(library, source, pieces):
+        yield work(piece, size)
+        pieces.append(piece)
+
+
+def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterator[tuple[Piece, int]]:
+    """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
+    rest = b""
+    while True:
+        piece = pieces.pop()
+        if 2 * len(rest) > len(piece.text):
+            piece = Piece(4 * len(rest))
+        piece.text[: len(rest)] = rest
+        read = source.read_into(piece.text[len(rest) :])
+        if not read:
+            break
+        size = len(rest) + read
+        whole = library.rankdev_last_query(piece.address, size)
+        rest = bytes(piece.text[whole:size])
+        if len(rest) > MOST_BYTES:
+            raise OddError("a query is too long")
+        if whole:
+            yield piece, whole
+        else:
+            pieces.append(piece)
+    if rest:
+        piece.text[len(rest)] = ord("\n")  # an empty line where the last one has its end
+        yield piece, len(rest) + 1

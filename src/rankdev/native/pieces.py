@@ -1,0 +1,53 @@
+"""Text for the compiled library: pieces of a file, and names."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.arrays import Ints
+from rankdev.native.library import Names
+
+PADDING = 8  # bytes past the end of a text that may be read
+
+
+class OddError(Exception):
+    """Something is not plain: the general reader has to read the file, and to say what there is to say."""
+
+
+class Piece:
+    """Room for a piece of a file and for what is found in it: taken once, used again and again."""
+
+    def __init__(self, size: int) -> None:
+        room = bytearray(size + PADDING)
+        self.text = memoryview(room)[:size]
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+        self._columns: list[npt.NDArray[Any]] = []
+
+    def columns(self, kinds: tuple[tuple[npt.DTypeLike, int], ...]) -> list[npt.NDArray[Any]]:
+        """Give room for columns, each of a type and with an entry for so many bytes of the text."""
+        if not self._columns:
+            self._columns = [np.empty(len(self.text) // size + 1, kind) for kind, size in kinds]
+        return self._columns
+
+
+def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
+    """Refuse queries of which one appears twice: its lines are scattered."""
+    if len(np.unique(hashes)) < len(hashes):
+        raise OddError("a query's lines are scattered")
+
+
+@dataclass(frozen=True)
+class PackedNames:
+    """Names in UTF-8, each followed by a newline; ``ends[i]`` is where the one after name ``i`` begins."""
+
+    text: bytes
+    ends: Ints
+
+    def pointers(self) -> Names:
+        """Give the names as the library takes them."""
+        return Names(ctypes.cast(ctypes.c_char_p(self.text), ctypes.c_void_p), self.ends.ctypes.data)
