@@ -32,6 +32,7 @@ SEEDED = {
     "power",
     "leave_out",
     "power_map",
+    "power_maps",
     "stability",
     "tune",
     "sensitivity",
@@ -71,6 +72,7 @@ def made():
             seed=7,
         ),
         "leave_out": rd.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
+        "power_maps": rd.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),
         "tune": rd.tune(

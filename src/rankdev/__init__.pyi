@@ -48,6 +48,7 @@ from rankdev.meta.planning import Plan as Plan
 from rankdev.meta.planning import plan as plan
 from rankdev.meta.power import power as power
 from rankdev.meta.power_map import PowerMap as PowerMap
+from rankdev.meta.power_map import PowerMaps as PowerMaps
 from rankdev.meta.power_result import Power as Power
 from rankdev.meta.query_differences import QueryDifferences as QueryDifferences
 from rankdev.meta.query_differences import query_differences as query_differences
@@ -87,6 +88,7 @@ from rankdev.reporting.comparison_page import report as report
 from rankdev.results import Result as Result
 from rankdev.runs import Run as Run
 from rankdev.studies.map import power_map as power_map
+from rankdev.studies.map import power_maps as power_maps
 from rankdev.studies.simulation import simulate as simulate
 
 __version__: str

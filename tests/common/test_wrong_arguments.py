@@ -48,6 +48,7 @@ CALLS = {
     "power": ((SCORES,), FEW),
     "leave_out": ((REFERENCES, RUNS, "RDQ@5"), {"shares": [0.5], "resamples": 20}),
     "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
+    "power_maps": ((["RDQ@5"],), {"ties": [0.5], "quick": True, "n": 20}),
     "query_differences": ((SCORES, "x", "y"), {}),
     "rdq": ((["a", "b"], ["a"]), {}),
     "read_preferences": (("preferences.csv",), {}),

@@ -1,9 +1,14 @@
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rankdev as rd
+from rankdev.cli import cli
 from rankdev.meta.power_map import PowerMap
 from rankdev.studies.map import plane
+from rankdev.studies.paper_place import place_of
 
 
 def made(power):
@@ -45,6 +50,47 @@ def test_equal_systems_are_told_apart_as_rarely_as_the_level_says_and_a_lead_is_
 def test_the_same_seed_gives_the_same_map():
     first, again = (rd.power_map(["RBP@5"], n=20, quick=True, seed=3, ties=0.5).power for _ in range(2))
     assert np.array_equal(first, again)
+
+
+def test_a_place_is_found_where_powers_are_those_of_the_map():
+    found = made(SEEDS)
+    # halfway between two cells: the mean of .9 and .7 for y, of .4 and .8 for x
+    place = place_of(found, {"x": 0.6, "y": 0.8})
+    assert (place.retrieval, place.order) == (pytest.approx(0.05, abs=0.01), pytest.approx(0.2))
+    assert place.apart == pytest.approx(0, abs=0.02)
+    assert place.tau == 1
+    assert place.ends[0, 0] <= place.retrieval <= place.ends[1, 0]
+
+
+def test_maps_are_drawn_for_every_kind_of_references():
+    found = rd.power_maps(["RBP@5", "RDQ@5"], ties=[0.0, 0.9], reference_sizes=[3], n=20, quick=True)
+    assert found.settings == ((0.0, 3), (0.9, 3))
+    assert found.to_polars().columns == ["ties", "reference_size", "retrieval", "order", "measure", "power"]
+    alone = rd.power_map(["RBP@5", "RDQ@5"], n=20, quick=True, ties=0.9, buckets=[(3, 3, 1)])
+    assert np.array_equal(found.maps[1].power, alone.power)
+    assert found.summary().height == 4
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({}, "give values of ties or of reference_sizes"),
+        ({"ties": [0.5, 0.5]}, "has a value twice"),
+        ({"ties": [2]}, "ties"),
+        ({"reference_sizes": 3}, "must be a list"),
+    ],
+)
+def test_wrong_axes_are_named(axes, message):
+    with pytest.raises(rd.UsageError, match=message):
+        rd.power_maps(quick=True, **axes)
+
+
+def test_axes_from_the_command_line():
+    call = ["study", "map", "--quick", "-n", "20", "--ties", "0,0.9", "--format", "json"]
+    rows = json.loads(CliRunner().invoke(cli, call).stdout)["rows"]
+    assert {row["ties"] for row in rows} == {0, 0.9}
+    wrong = CliRunner().invoke(cli, ["study", "map", "--quick", "--reference-size", "few"])
+    assert "--reference-size is 'few'" in str(wrong.exception) + wrong.output
 
 
 def test_the_plane_holds_the_weakest_first_and_then_every_pair_of_leads():

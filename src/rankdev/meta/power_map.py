@@ -95,6 +95,35 @@ class PowerMap(Result):
         return pl.DataFrame({**where, **names, **{name: values.ravel() for name, values in columns.items()}})
 
 
+@dataclass(frozen=True, eq=False)
+class PowerMaps(Result):
+    """The plane for several kinds of references: one map for each ``setting`` of reference size and ties."""
+
+    made_with = ("axes", "n", "seed")
+
+    axes: tuple[str, ...]
+    settings: tuple[tuple[float, ...], ...]
+    maps: tuple[PowerMap, ...] = field(repr=False)
+    n: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per setting, cell and measure: the setting's columns, retrieval, order, measure, power."""
+        return self._joined([found.to_polars() for found in self.maps])
+
+    def summary(self) -> pl.DataFrame:
+        """One row per setting and measure: the setting's columns, and those of a map's summary."""
+        return self._joined([found.summary() for found in self.maps])
+
+    def _joined(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        named = [
+            frame.select(*(pl.lit(value).alias(name) for name, value in zip(self.axes, setting, strict=True)), pl.all())
+            for setting, frame in zip(self.settings, frames, strict=True)
+        ]
+        return pl.concat(named)
+
+
 def _ends(values: Floats) -> Floats:
     """Give Student's 95% interval of the mean over the first axis."""
     from scipy import special

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.meta.power_map import PowerMap
-from rankdev.reporting.cells import interval
+from rankdev.meta.power_map import PowerMap, PowerMaps
+from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import PAGE, figure, styled, titled
+from rankdev.reporting.plots.style import PAGE, figure, looks, styled, titled
 from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
@@ -44,6 +45,58 @@ def power_map_report(found: PowerMap) -> Report:
         summary=summary,
         more={"winners": winners, "intervals": found.intervals()},
     )
+
+
+@reports(PowerMaps)
+def power_maps_report(found: PowerMaps) -> Report:
+    """Show the mean regret of every measure for each kind of references."""
+    columns: dict[str, Any] = {"measure": list(found.maps[0].measures)}
+    for setting, one in zip(found.settings, found.maps, strict=True):
+        rows = {row["measure"]: row for row in one.summary().iter_rows(named=True)}
+        columns[_named(found.axes, setting)] = [
+            f"{number(rows[name]['regret'], 3)} {interval(rows[name]['low'], rows[name]['high'], 2)}"
+            for name in columns["measure"]
+        ]
+    title = f"Power at {found.n} queries: mean regret over the plane, by what references are like"
+    about = ("regret: the best measure's power less this one's; 95% intervals over seeds",)
+    table = Table(pl.DataFrame(columns), title, about, names=("measure",), right=list(columns)[1:])
+    return Report(
+        found.to_polars(),
+        [table],
+        remarks=found.remarks,
+        command="study map",
+        parameters=found.parameters,
+        summary=found.summary(),
+    )
+
+
+def _named(axes: Sequence[str], setting: Sequence[float]) -> str:
+    return ", ".join(f"{axis.replace('_', ' ')} {value:g}" for axis, value in zip(axes, setting, strict=True))
+
+
+@draws(PowerMaps)
+@styled
+def plot_power_maps(found: PowerMaps) -> Figure:
+    """Draw the mean regret of every measure with its interval, one group for each kind of references."""
+    measures = found.maps[0].measures
+    drawn, axes = figure(PAGE, 3.8)
+    axis, look, step = axes[0, 0], looks(measures), 0.8 / len(measures)
+    for m, measure in enumerate(measures):
+        rows = [one.summary().filter(measure=measure).row(0, named=True) for one in found.maps]
+        value, low, high = (np.array([row[name] for row in rows]) for name in ("regret", "low", "high"))
+        at = np.arange(len(rows)) + (m - len(measures) / 2 + 0.5) * step
+        style: dict[str, Any] = {"color": look[measure]["color"], "marker": look[measure]["marker"]}
+        ends = np.stack([value - low, high - value])
+        axis.errorbar(at, value, ends, linestyle="none", markersize=3.5, linewidth=0.8, label=measure, **style)
+    axis.set_xticks(
+        range(len(found.maps)), [_named(found.axes, setting).replace(", ", "\n") for setting in found.settings]
+    )
+    axis.grid(visible=False, axis="x")
+    axis.set(ylabel="mean regret (0: the best everywhere)")
+    axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=6)
+    drawn.suptitle(f"Power at {found.n} queries that each measure lacks, compared with the best; 95% over seeds", fontsize=9)
+    return drawn
 
 
 @draws(PowerMap)

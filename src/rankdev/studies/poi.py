@@ -15,7 +15,9 @@ from rankdev.meta.sensitivity import Sensitivity, sensitivity
 from rankdev.meta.sizes import PAPER_SIZES
 from rankdev.meta.stability import Stability, stability
 from rankdev.progress import Progress
-from rankdev.studies.published import remarks_into
+from rankdev.studies.map import power_map
+from rankdev.studies.paper_place import PaperPlace, place_of
+from rankdev.studies.published import published, remarks_into
 from rankdev.studies.simulation import simulate
 from rankdev.tabular import Tabular
 
@@ -53,6 +55,7 @@ class Poi(Tabular):
     protocol: Protocol
     seed: int
     notes: tuple[str, ...] = field(repr=False)
+    place: PaperPlace | None = field(default=None, repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, published."""
@@ -93,7 +96,18 @@ def run_poi(
         grid = sensitivity(known, loaded, progress=_part(progress, 0.9, 1), **testing)
     kind = "simulated" if simulated else "given"
     source = f"{kind}: {len(scores.queries):,} queries, {len(scores.systems)} systems, seed {seed}"
-    return Poi(source, simulated, scores, found, stable, grid, protocol, seed, tuple(notes))
+    place = _paper_place(quick, seed) if simulated else None
+    return Poi(source, simulated, scores, found, stable, grid, protocol, seed, tuple(notes), place)
+
+
+def _paper_place(quick: bool, seed: int) -> PaperPlace:
+    """Find the place of the paper's median powers on the map."""
+    paper = published("poi")
+    at = paper["power_columns"].index("p50")
+    with remarks_into([]):
+        return place_of(
+            power_map(MEASURES, n=LEAST, quick=quick, seed=seed), {m: r[at] for m, r in paper["power"].items()}
+        )
 
 
 def system_grid(systems: Sequence[str]) -> tuple[list[str], list[str]] | None:

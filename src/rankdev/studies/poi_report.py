@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from rankdev.reporting.cells import interval
 from rankdev.reporting.report import Report, Table
+from rankdev.studies.paper_place import PaperPlace
 from rankdev.studies.poi import Poi, system_grid
 from rankdev.studies.published import Comparison, fact, facts, published, rows_of
 
@@ -36,6 +38,9 @@ def poi_report(study: Poi) -> Report:
         *([WHY] if study.simulated else []),
     ]
     reports = [_systems_report(study), power.report(), stability.report(), grid, pairs, statements]
+    if study.place is not None:
+        reports.append(_place_report(study.place))
+        records += reports[-1].rows.to_dicts()
     return Report.joined(facts(records), reports, notes)
 
 
@@ -116,6 +121,30 @@ def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
     columns = {"on all queries": list(words.values()), "rankdev": [counts[name] for name in words]}
     display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in words]})
     return Report(facts(records), [Table(display, "Pairs told apart on all queries (p ≤ .05, uncorrected)")])
+
+
+def _place_report(place: PaperPlace) -> Report:
+    """Say where on the map the paper's systems would lie, and what each measure's power is there."""
+    rows = [
+        (name, said, here, interval(low, high, 3))
+        for name, said, here, low, high in zip(
+            place.measures, place.published.tolist(), place.power.tolist(), *place.power_ends.tolist(), strict=True
+        )
+    ]
+    (low, left), (high, right) = place.ends.tolist()
+    best, said = (place.measures[int(part.argmax())] for part in (place.power, place.published))
+    notes = (
+        f"The map (rankdev study map) is nearest to the paper's powers where one system leads by {place.retrieval:.2f}"
+        f" {interval(low, high, 2)} in retrieval and by {place.order:.2f} {interval(left, right, 2)} in order.",
+        f"There {best} has most power (paper: {said}); the orders of measures agree with τ = {place.tau:.2f}, powers"
+        f" are {place.apart:.3f} apart (root mean square). Two coordinates were fitted to 13 numbers.",
+    )
+    names = ["measure", "paper", "map", "95%"]
+    frame = pl.DataFrame(rows, schema=names, orient="row").sort("paper", descending=True, maintain_order=True)
+    records = [fact("map", name, "p50", here, said) for name, said, here, _ in rows]
+    records += [fact("map", "place", name, getattr(place, name)) for name in ("retrieval", "order", "apart", "tau")]
+    title = "Where the paper's systems would lie: power at 100 queries there"
+    return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
 
 
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:

@@ -14,6 +14,7 @@ from rankdev.cli.terminal import say
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankdev.results import Result
     from rankdev.studies.trec_dl.pipeline import Pipeline
 
 
@@ -71,16 +72,16 @@ def poi(
 
 @command.command("map", epilog="Example: rankdev study map --quick")
 @click.option("-n", "n", type=click.IntRange(min=2), default=100, show_default=True, help="Queries of a comparison.")
-@click.option("--ties", type=click.FloatRange(0, 1), help="Share of neighbours in a reference that share a rank.")
-@click.option("--reference-size", type=click.IntRange(min=1), help="Items in every reference.")
+@click.option("--ties", metavar="X,X,...", help="Shares of neighbours in a reference that share a rank; a map each.")
+@click.option("--reference-size", metavar="N,N,...", help="Items in every reference; a map each.")
 @click.option("--quick", is_flag=True, help="A coarser plane, fewer seeds: seconds instead of a minute.")
 @seed_option
 @figure_option
 @output_options
 def power_over_the_plane(
     n: int,
-    ties: float | None,
-    reference_size: int | None,
+    ties: str | None,
+    reference_size: str | None,
     quick: bool,
     seed: int,
     figure: str | None,
@@ -93,13 +94,15 @@ def power_over_the_plane(
     both: the power of the paper's configurations at every point of that plane.
     """
     from rankdev.reporting.door import report_of
-    from rankdev.studies.map import power_map
+    from rankdev.studies.map import power_map, power_maps
 
-    shape: dict[str, Any] = {} if ties is None else {"ties": ties}
-    if reference_size is not None:
-        shape["buckets"] = [(reference_size, reference_size, 1)]
+    shares, sizes = _shares("--ties", ties or ""), whole_numbers(reference_size, "--reference-size") or []
+    options: dict[str, Any] = {"n": n, "quick": quick, "seed": seed}
     with working_progress("the map") as progress:
-        found = power_map(n=n, quick=quick, seed=seed, progress=progress, **shape)
+        if shares or sizes:
+            found: Result = power_maps(ties=shares, reference_sizes=sizes, progress=progress, **options)
+        else:
+            found = power_map(progress=progress, **options)
     deliver(report_of(found), form, output)
     draw(figure, found.plot)
 
@@ -186,7 +189,13 @@ def without_judgments(
     from rankdev.reporting.door import report_of
 
     less: dict[str, Any] = {"draws": 2, "resamples": 50} if quick else {}
-    options = {"teams": _teams(teams), "shares": _shares(shares), "pool_depth": pool_depth, "seed": seed, **less}
+    options = {
+        "teams": _teams(teams),
+        "shares": _shares("--shares", shares),
+        "pool_depth": pool_depth,
+        "seed": seed,
+        **less,
+    }
     with working_progress("leaving out") as progress:
         found = leave_out(qrels, runs_in(runs), measures or None, progress=progress, **options)
     deliver(report_of(found), form, output)
@@ -204,11 +213,11 @@ def _teams(path: str | None) -> dict[str, str] | None:
     return each_once(zip(*names, strict=True), path)
 
 
-def _shares(text: str) -> list[float]:
+def _shares(option: str, text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise UsageError(f"--shares is {text!r}; expected numbers between 0 and 1 such as 0.1,0.5") from None
+        raise UsageError(f"{option} is {text!r}; expected numbers between 0 and 1 such as 0.1,0.5") from None
 
 
 @command.command("trec-dl", epilog="Example: rankdev study trec-dl --year 2021")
