@@ -11,7 +11,7 @@ from rankdev.errors import counted
 from rankdev.meta.leave_out import LeaveOut
 from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import PAGE, colour_of, figure, shortened, styled
+from rankdev.reporting.plots.style import PAGE, colour_of, figure, shortened, styled, titled
 from rankdev.reporting.report import Report, Table
 
 if TYPE_CHECKING:
@@ -78,10 +78,9 @@ def plot_leave_out(found: LeaveOut) -> Figure:
             _dots(axes[0, 1], part[i : i + 1], "places", at[i : i + 1], color=colour_of(name), marker="o")
         axes[0, 1].axvline(0, color="#777777", linewidth=0.8)
         axes[0, 1].set(xlabel="places a left-out team's systems lose")
-    drawn.suptitle("Do orders of systems hold when judgments had not been made? 95% intervals over queries", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=len(groups), frameon=False)
-    return drawn
+    return titled(drawn, "Do orders of systems hold where judgments had not been made? (95% intervals over queries)")
 
 
 def _dots(axis: Any, part: pl.DataFrame, what: str, height: Any, **look: Any) -> None:

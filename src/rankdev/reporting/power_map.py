@@ -95,8 +95,8 @@ def plot_power_maps(found: PowerMaps) -> Figure:
     axis.set(ylabel="mean regret (0: the best everywhere)")
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    drawn.suptitle(f"Power at {found.n} queries that each measure lacks, compared with the best; 95% over seeds", fontsize=9)
-    return drawn
+    said = f"What each measure lacks, compared with the best, in power at {found.n} queries (95% intervals over seeds)"
+    return titled(drawn, said)
 
 
 @draws(PowerMap)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.reporting.plots import plot_agreement, plot_power, plot_sensitivity, plot_stability, save
-from rankdev.reporting.plots.style import PAGE, figure, looks, styled
+from rankdev.reporting.plots.style import PAGE, figure, looks, styled, titled
 from rankdev.studies.trec import KINDS, Track
 
 if TYPE_CHECKING:
@@ -65,5 +65,4 @@ def plot_buckets(study: Track) -> Figure:
     axes[0, 0].set_ylabel(f"median power at {study.n} queries")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    drawn.suptitle("Which measure tells systems apart, by what references are like (95% intervals)", fontsize=9)
-    return drawn
+    return titled(drawn, "Which measure tells systems apart, by what references are like (95% intervals)")
