@@ -31,6 +31,7 @@ SEEDED = {
     "discrimination",
     "power",
     "leave_out",
+    "verdicts_from_clicks",
     "power_map",
     "power_maps",
     "stability",
@@ -44,7 +45,15 @@ SEEDED = {
     "judge_agreement",
     "weights_from_clicks",
 }
-DRAWN = {"summarise", "diagnose", "collect", "judge_agreement", "merge_rankings", "position_bias"}
+DRAWN = {
+    "summarise",
+    "diagnose",
+    "collect",
+    "judge_agreement",
+    "merge_rankings",
+    "position_bias",
+    "verdicts_from_clicks",
+}
 
 
 def made():
@@ -72,6 +81,9 @@ def made():
             seed=7,
         ),
         "leave_out": rd.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
+        "verdicts_from_clicks": rd.verdicts_from_clicks(
+            [{"query": "q", "session": 1, "system": name, "clicked": 1} for name in ("x", ODD)], seed=7
+        ),
         "power_maps": rd.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),

@@ -26,6 +26,8 @@ from rankdev.formats.preferences import write_preferences as write_preferences
 from rankdev.judging import Collected as Collected
 from rankdev.judging import JudgeError as JudgeError
 from rankdev.judging import collect as collect
+from rankdev.learning.verdicts_from_clicks import ClickVerdicts as ClickVerdicts
+from rankdev.learning.verdicts_from_clicks import verdicts_from_clicks as verdicts_from_clicks
 from rankdev.learning.weights_from_clicks import ClickWeights as ClickWeights
 from rankdev.learning.weights_from_clicks import weights_from_clicks as weights_from_clicks
 from rankdev.measures import parse as parse

@@ -65,6 +65,10 @@ CALLS = {
     "strengths": ((TIED,), {}),
     "summarise": ((rd.tiers(FITTED),), {}),
     "tiers": ((FITTED,), {}),
+    "verdicts_from_clicks": (
+        ([{"query": "q", "session": 1, "system": name, "position": 1, "clicked": 1} for name in "xy"],),
+        {},
+    ),
     "tune": (("RDQ@5", REFERENCES, RUNS, SAID), {"grid": {"alpha": [1, 2]}, "folds": 2, "resamples": 20}),
     "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),

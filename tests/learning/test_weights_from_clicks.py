@@ -194,3 +194,31 @@ def test_columns_can_be_named():
     assert found.weight.tolist() == rd.weights_from_clicks(log, resamples=20).weight.tolist()
     with pytest.raises(rd.UsageError, match="no column 'wass'"):
         rd.weights_from_clicks(renamed, columns={"clicked": "wass"})
+
+
+def test_counts_give_what_their_impressions_give():
+    log = position_based_log(np.random.default_rng(5), TRUTH, sessions=3000)
+    counts = log.group_by("query", "item", "position").agg(shown=pl.len(), clicked=pl.col("clicked").sum())
+    for method in ("harvesting", "em"):
+        whole, counted = (rd.weights_from_clicks(part, method, resamples=50) for part in (log, counts))
+        assert_allclose(counted.weight, whole.weight, rtol=1e-5)
+        assert counted.clicked.tolist() == whole.clicked.tolist()
+        assert counted.shown.tolist() == whole.shown.tolist()
+        width, other = (part.high - part.low for part in (whole, counted))
+        assert_allclose(other, width, atol=0.05)
+
+
+def test_views_by_position_are_weights():
+    views = pl.DataFrame({"position": [1, 2, 3], "shown": [1000, 1000, 500], "views": [900, 450, 90]})
+    found = rd.weights_from_clicks(views, "rates", resamples=50)
+    assert_allclose(found.weight, [1, 0.5, 0.2], atol=0.002)
+    assert found.low[1] < 0.5 < found.high[1]
+    with pytest.raises(rd.DataError, match="needs the column 'item'"):
+        rd.weights_from_clicks(views)
+
+
+@pytest.mark.parametrize(("shown", "clicked"), [(3, 4), (1.5, 1), (-1, 0)])
+def test_impossible_counts_are_refused(shown, clicked):
+    log = pl.DataFrame({"item": ["a", "a"], "position": [1, 2], "shown": [9.0, shown], "clicked": [1, clicked]})
+    with pytest.raises(rd.DataError, match="clicked at most shown"):
+        rd.weights_from_clicks(log)

@@ -15,6 +15,7 @@ from rankdev.errors import DataError, UsageError, shown
 from rankdev.tabular import as_frame, check_mapping, column, number_column
 
 BAGS = 400  # sessions are resampled in at most so many bags: enough for an interval, whatever the size of the log
+MOST = 2**53  # larger counts are not whole numbers for sure
 NAMES = {
     "click": "clicked",
     "clicks": "clicked",
@@ -23,6 +24,8 @@ NAMES = {
     "session_id": "session",
     "pos": "position",
     "propensity_score": "propensity",
+    "impressions": "shown",
+    "views": "clicked",
 }
 
 
@@ -64,21 +67,60 @@ class ClickLog:
 
         Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` says what a column is
         called here: ``{"clicked": "was_clicked"}``. ``weighted`` counts each impression by its inverse propensity.
+        With a column ``shown`` a row holds counts: impressions, and how many of them were clicked.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame = _named(as_frame(table), named)
+        frame = named_columns(as_frame(table), named)
         frame, grid = _with_positions(frame)
-        clicked = _clicks(frame)
+        if "shown" in frame.columns:
+            return cls._from_counts(frame, grid, views=weighted, seed=seed)
+        clicked = click_column(frame)
         weighted = weighted and "propensity" in frame.columns
         weight = _inverse_propensities(frame) if weighted else np.ones(frame.height)
-        units = [name for name in ("query", "item") if name in frame.columns]
-        if "item" not in units:
-            raise DataError(f"a click log needs the column 'item'; found {', '.join(frame.columns)}")
-        positions, place = np.unique(_whole(frame, "position"), return_inverse=True)
+        units = _units(frame)
+        positions, place = np.unique(positions_of(frame), return_inverse=True)
         bag, sessions = _bags(frame, seed)
         rows = frame.with_columns(
             place=pl.Series(place), bag=pl.Series(bag), n=pl.Series(weight), c=pl.Series(weight * clicked)
         )
+        return cls._of_rows(rows, units, positions, int(clicked.sum()), sessions, weighted, grid)
+
+    @classmethod
+    def _from_counts(
+        cls, frame: pl.DataFrame, grid: tuple[tuple[int, int], ...] | None, *, views: bool, seed: int
+    ) -> ClickLog:
+        """Count a table of counts: shown, and clicked (or viewed) of them; impressions are dealt into bags."""
+        if "session" in frame.columns or "propensity" in frame.columns:
+            raise DataError(
+                "a click log with the column shown holds counts, which have no session and no propensity; drop shown"
+                " where each row is one impression"
+            )
+        if views and "item" not in frame.columns:
+            frame = frame.with_columns(item=pl.lit("any"))
+        units = _units(frame)
+        shown, clicked = _counts(frame)
+        positions, place = np.unique(positions_of(frame), return_inverse=True)
+        rng = np.random.default_rng([seed, 0])
+        even = np.full(BAGS, 1 / BAGS)
+        hits, misses = (rng.multinomial(part, even) for part in (clicked, shown - clicked))  # [row, bag]
+        row, bag = np.nonzero(hits + misses)
+        columns = {"place": place[row], "bag": bag, "n": (hits + misses)[row, bag], "c": hits[row, bag]}
+        rows = frame[row].with_columns(pl.Series(name, values.astype(np.float64)) for name, values in columns.items())
+        rows = rows.with_columns(pl.col("place", "bag").cast(pl.Int64))
+        return cls._of_rows(rows, units, positions, int(clicked.sum()), None, False, grid)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        rows: pl.DataFrame,
+        units: list[str],
+        positions: Ints,
+        clicks: int,
+        sessions: int | None,
+        weighted: bool,
+        grid: tuple[tuple[int, int], ...] | None,
+    ) -> ClickLog:
+        """Add up n shown and c clicked of each unit, place and bag."""
         counts = (
             rows.select(*units, "place", "bag", "n", "c")
             .group_by(*units, "place", "bag")
@@ -94,9 +136,9 @@ class ClickLog:
             counts["n"].to_numpy(),
             counts["c"].to_numpy(),
             int(unit[-1]) + 1,
-            int(bag.max()) + 1,
-            frame.height,
-            int(clicked.sum()),
+            int(counts["bag"].max()) + 1,  # type: ignore[arg-type]
+            int(rows["n"].sum()) if "shown" in rows.columns else rows.height,
+            clicks,
             sessions,
             weighted,
             grid,
@@ -143,7 +185,8 @@ class ClickLog:
         return rng.multinomial(self.bags, np.full(self.bags, 1 / self.bags), size=count).astype(np.float64)
 
 
-def _named(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+def named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Give a log its usual column names; ``columns`` says what some are called in it."""
     for name, theirs in columns.items():
         if theirs not in frame.columns:
             raise UsageError(f"columns: there is no column {theirs!r} for {name!r}; found {', '.join(frame.columns)}")
@@ -165,6 +208,11 @@ def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int,
     return frame.with_columns(position=pl.Series(place.ravel() + 1)), cells
 
 
+def positions_of(frame: pl.DataFrame) -> Ints:
+    """Give the position of each impression, from 1."""
+    return _whole(frame, "position")
+
+
 def _whole(frame: pl.DataFrame, name: str) -> Ints:
     values = number_column(frame, name, "a click log").to_numpy()
     wrong = (values != np.floor(values)) | (values < 1)
@@ -174,7 +222,8 @@ def _whole(frame: pl.DataFrame, name: str) -> Ints:
     return values.astype(np.int64)
 
 
-def _clicks(frame: pl.DataFrame) -> Floats:
+def click_column(frame: pl.DataFrame) -> Floats:
+    """Give which impressions were clicked: 0 or 1."""
     values = number_column(frame, "clicked", "a click log").to_numpy()
     wrong = (values != 0) & (values != 1)
     if wrong.any():
@@ -183,6 +232,25 @@ def _clicks(frame: pl.DataFrame) -> Floats:
             f"a click log: row {row} has clicked {values[row]:g}; expected 0 or 1, one row per impression", row
         )
     return values
+
+
+def _units(frame: pl.DataFrame) -> list[str]:
+    units: list[str] = [name for name in ("query", "item") if name in frame.columns]
+    if "item" not in units:
+        raise DataError(f"a click log needs the column 'item'; found {', '.join(frame.columns)}")
+    return units
+
+
+def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    """Give how often each row was shown and, of these, clicked."""
+    shown, clicked = (number_column(frame, name, "a click log").to_numpy() for name in ("shown", "clicked"))
+    whole = (shown == np.floor(shown)) & (clicked == np.floor(clicked))
+    wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        said = f"shown {shown[row]:g} and clicked {clicked[row]:g}"
+        raise DataError(f"a click log: row {row} has {said}; expected whole numbers, clicked at most shown", row)
+    return shown.astype(np.int64), clicked.astype(np.int64)
 
 
 def _inverse_propensities(frame: pl.DataFrame) -> Floats:

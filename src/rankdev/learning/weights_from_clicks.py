@@ -97,7 +97,9 @@ def weights_from_clicks(
     """Estimate how much each position is examined from a log with one row per impression.
 
     ``log`` is a table with the columns item, position and clicked (0 or 1); query, session and propensity where there
-    are any; row and column instead of position for a grid. Click rates alone confuse good positions with good items.
+    are any; row and column instead of position for a grid. With a column shown, a row holds counts: impressions, and
+    how many of them were clicked (or viewed, for ``rates``, which then needs no item). Click rates alone confuse good
+    positions with good items.
     ``harvesting`` and ``em`` tell them apart by items that were shown at several positions, and refuse a log in which
     positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
     """

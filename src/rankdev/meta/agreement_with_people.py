@@ -14,7 +14,7 @@ from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.common_queries import as_scores
 from rankdev.results import Result
-from rankdev.tabular import as_frame, text_column
+from rankdev.tabular import Tabular, as_frame, text_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,8 @@ class Verdicts:
     def from_table(cls, table: Any, scores: Scores) -> Verdicts:
         """Read the columns query, a, b, winner and judge; verdicts on queries that were not scored are left out."""
         records = isinstance(table, list) and all(isinstance(row, dict) for row in table)
-        frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else table)
+        given = table.to_polars() if isinstance(table, Tabular) else table
+        frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
         query, a, b = (text_column(frame, name, "verdicts") for name in ("query", "a", "b"))
         if "winner" not in frame.columns:
             raise DataError(f"verdicts: column 'winner' is missing; found {', '.join(frame.columns)}")
@@ -185,7 +186,8 @@ class Verdicts:
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
         lost = frame.height - len(kept)
         strange = counted(lost, "verdict", "is", of=frame.height)
-        remarks = (f"{strange} on queries that were not scored",) if lost else ()
+        told = getattr(table, "remarks", ()) if isinstance(table, Tabular) else ()
+        remarks = (*told, *([f"{strange} on queries that were not scored"] if lost else []))
         places, first, second, preferred = columns
         return cls(places, first, second, preferred, judge, remarks)
 

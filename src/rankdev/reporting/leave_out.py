@@ -80,7 +80,7 @@ def plot_leave_out(found: LeaveOut) -> Figure:
         axes[0, 1].set(xlabel="places a left-out team's systems lose")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=len(groups), frameon=False)
-    return titled(drawn, "Do orders of systems hold where judgments had not been made? (95% intervals over queries)")
+    return titled(drawn, "Do orders of systems hold without some of the judgments? (95% intervals)")
 
 
 def _dots(axis: Any, part: pl.DataFrame, what: str, height: Any, **look: Any) -> None:

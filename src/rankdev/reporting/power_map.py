@@ -95,7 +95,7 @@ def plot_power_maps(found: PowerMaps) -> Figure:
     axis.set(ylabel="mean regret (0: the best everywhere)")
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    said = f"What each measure lacks, compared with the best, in power at {found.n} queries (95% intervals over seeds)"
+    said = f"What each measure lacks to the best in power at {found.n} queries (95% intervals)"
     return titled(drawn, said)
 
 

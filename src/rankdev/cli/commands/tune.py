@@ -1,4 +1,4 @@
-"""rankdev tune: choose a measure's parameters from people's verdicts."""
+"""rankdev tune: choose a measure's parameters from people's verdicts or clicks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from rankdev.cli.options import (
     import_option,
     name_option,
     named_runs,
+    names_and_values,
     order_options,
     read_named_table,
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
-from rankdev.errors import DataError
+from rankdev.errors import DataError, UsageError
 
 
 @click.command(
     "tune",
-    short_help="Choose a measure's parameters from people's verdicts.",
+    short_help="Choose a measure's parameters from people's verdicts or clicks.",
     epilog="Example: rankdev tune places.jsonl nearest.run popular.run blended.run --people verdicts.csv",
 )
 @click.argument("references", type=click.Path())
@@ -31,9 +32,22 @@ from rankdev.errors import DataError
     "--people",
     metavar="FILE",
     type=click.Path(),
-    required=True,
     help="People's verdicts: a table with query, a, b, winner.",
 )
+@click.option(
+    "--clicks",
+    metavar="FILE",
+    type=click.Path(),
+    help="Or clicks: a table with query, session, system, clicked (0 or 1), of interleaved lists or split traffic.",
+)
+@click.option(
+    "--outcome",
+    type=click.Choice(["clicks", "any", "first"]),
+    default="clicks",
+    show_default=True,
+    help="Of two lists the better one has more clicks, any, or the first one higher up.",
+)
+@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log of clicks calls its columns.")
 @click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters are chosen.")
 @import_option
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat for more.")
@@ -54,7 +68,10 @@ from rankdev.errors import DataError
 def command(
     references: str,
     runs: tuple[str, ...],
-    people: str,
+    people: str | None,
+    clicks: str | None,
+    outcome: str,
+    columns: str | None,
     measure: str,
     grid: tuple[str, ...],
     names: tuple[str, ...],
@@ -63,16 +80,24 @@ def command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Say which parameters predict people's verdicts best on held-out queries, and whether the data can choose."""
+    """Say which parameters predict people's verdicts or clicks best on held-out queries, and if data can choose."""
+    from rankdev.learning.verdicts_from_clicks import verdicts_from_clicks
     from rankdev.meta.tuning import tune
     from rankdev.reporting.door import report_of
 
-    verdicts = read_named_table(people, "query, a, b, winner")
+    if (people is None) == (clicks is None):
+        raise UsageError("give people's verdicts with --people, or clicks with --clicks, and not both")
+    source = read_named_table(people, "query, a, b, winner") if people else None
+    source = source or read_named_table(str(clicks), "query, session, system, clicked")
     systems = named_runs(references, runs, names)
     try:
+        verdicts: Any = source.frame
+        if clicks is not None:
+            named = names_and_values(columns, "--columns")
+            verdicts = verdicts_from_clicks(source.frame, outcome=outcome, columns=named, seed=options["seed"])
         values = each_once(map(grid_values, grid), "--grid") or None
-        found = tune(measure, references, systems, verdicts.frame, grid=values, **options)
+        found = tune(measure, references, systems, verdicts, grid=values, **options)
     except DataError as error:
-        verdicts.fail(error)
+        source.fail(error)
     deliver(report_of(found), form, output)
     draw(figure, found.plot)

@@ -43,7 +43,8 @@ def command(
     """Estimate from CLICKS how much each position is examined, relative to the first.
 
     CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
-    clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid.
+    clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid;
+    or with counts, shown and clicked of them.
     """
     from rankdev.reporting.click_weights import plot_click_weights
     from rankdev.reporting.door import report_of
