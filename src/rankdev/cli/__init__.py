@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
 import sys
@@ -96,6 +98,7 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command; every error a user can cause is one line on standard error."""
+    atexit.register(gc.freeze)  # lest Python looks for garbage in all that is loaded, which is about to go anyway
     warnings.showwarning = _show_warning
     prepare_streams()
     forget()

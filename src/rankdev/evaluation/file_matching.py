@@ -15,6 +15,7 @@ from rankdev.native.library import library
 from rankdev.native.pieces import OddError, PackedNames
 from rankdev.ordering import TREC_EVAL, Ordering
 from rankdev.progress import Progress
+from rankdev.references.columns import Worthless
 
 
 class FileMatcher:
@@ -69,19 +70,25 @@ def _joiner(matcher: Matcher) -> Joiner | None:
     compiled = library()
     if compiled is None:
         return None
-    references, worthless = matcher.references, matcher.references.worthless
-    items = references.item_ids if worthless is None else pl.concat([references.item_ids, worthless.item_ids])
+    references, worthless = matcher.references, matcher.references.worthless or _none(len(matcher.references))
     joiner = Joiner(
         compiled,
         _packed(pl.concat([references.queries, matcher.skipped])),
-        _packed(items),
+        _packed(references.item_ids),
+        _packed(worthless.item_ids),
         references.offsets,
-        np.zeros(len(references) + 1, np.int64) if worthless is None else worthless.offsets,
+        worthless.offsets,
         references.ranks,
     )
     return joiner if joiner.usable else None
 
 
+def _none(queries: int) -> Worthless:
+    """Nothing that is known to be worthless."""
+    return Worthless(np.zeros(queries + 1, np.int64), pl.Series(dtype=pl.String), np.zeros(0))
+
+
 def _packed(names: pl.Series) -> PackedNames:
     ends = (names.str.len_bytes().cast(pl.Int64) + 1).cum_sum().to_numpy()
-    return PackedNames(str(names.str.join("\n").item()).encode(), np.ascontiguousarray(ends))
+    text: bytes = names.str.join("\n").cast(pl.Binary).item()
+    return PackedNames(text, np.ascontiguousarray(ends))

@@ -9,12 +9,14 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Any
 
 from rankdev.errors import UsageError
 
 MAGIC_BYTES = 4  # how much of a file tells how it is packed
-_PACKED_BYTES = 1 << 10  # unpacked at once: zstd makes up to 32 MB of it, gzip 1 MB
+_GZIP_BYTES, _UNPACKED_BYTES = 1 << 16, 1 << 20  # unpacked at once, and what comes out at the most
+_ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _WAIT_MS = 200
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 
@@ -39,29 +41,33 @@ def size_of(source: object) -> int:
 def unpacked(begin: bytes, packed: IO[bytes]) -> IO[bytes] | None:
     """Give the unpacked stream of a file that begins with these bytes; None where it is not packed."""
     if begin.startswith(_GZIP):
-        pieces = _pieces(begin, packed, lambda: zlib.decompressobj(16 + zlib.MAX_WBITS), zlib.error)
+        new_member = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
+        pieces = _pieces(begin, packed, new_member, zlib.error, _GZIP_BYTES, _UNPACKED_BYTES)
     elif begin == _ZSTD or (begin[1:] == _SKIPPABLE and begin[0] >> 4 == 5):
         import zstandard
 
-        pieces = _pieces(begin, packed, lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
+        new_frame = zstandard.ZstdDecompressor().decompressobj
+        pieces = _pieces(begin, packed, new_frame, zstandard.ZstdError, _ZSTD_BYTES)
     else:
         return None
     return io.BufferedReader(_Joined(pieces), 1 << 20)
 
 
-def _pieces(begin: bytes, packed: IO[bytes], new_frame: Callable[[], Any], broken: type[Exception]) -> Iterator[bytes]:
+def _pieces(
+    begin: bytes, packed: IO[bytes], new_frame: Callable[[], Any], broken: type[Exception], size: int, *most: int
+) -> Iterator[bytes]:
     """Unpack gzip members or zstd frames, one after the other; notice where the last is cut short."""
     frame, rest = None, begin
-    while rest or (rest := packed.read(_PACKED_BYTES)):
+    while rest or (rest := packed.read(size)):
         if frame is None:
             rest = rest.lstrip(b"\0")  # what pads a gzip file at its end
             frame = new_frame() if rest else None
             continue
         try:
-            yield frame.decompress(rest)
+            yield frame.decompress(rest, *most)
         except broken as error:
             raise OSError(str(error)) from None
-        frame, rest = (None, frame.unused_data) if frame.eof else (frame, b"")
+        frame, rest = (None, frame.unused_data) if frame.eof else (frame, frame.unconsumed_tail)
     if frame is not None:
         raise EOFError("the packed data end too early")
 

@@ -50,6 +50,7 @@ class Joiner:
         library: ctypes.CDLL,
         query: PackedNames,
         item: PackedNames,
+        worthless_item: PackedNames,
         offsets: Ints,
         worthless_offsets: Ints,
         ranks: Ints,
@@ -57,7 +58,7 @@ class Joiner:
         """Take references as columns; names of queries that they do not have follow those that they have."""
         columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, worthless_offsets, ranks)]
         slots = np.zeros(1 << (2 * len(query.ends)).bit_length(), np.uint32)
-        self._kept = (query, item, slots, columns)  # the library has their addresses only
+        self._kept = (query, item, worthless_item, slots, columns)  # the library has their addresses only
         self.library = library
         self._references = ReferenceColumns(
             len(offsets) - 1,
@@ -66,6 +67,7 @@ class Joiner:
             slots.ctypes.data,
             len(slots) - 1,
             item.pointers(),
+            worthless_item.pointers(),
             len(ranks),
             *(column.ctypes.data for column in columns),
         )

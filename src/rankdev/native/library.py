@@ -9,7 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 3  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 4  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -27,7 +27,8 @@ class ReferenceColumns(ctypes.Structure):
         ("query", Names),
         ("slots", ctypes.c_void_p),
         ("mask", ctypes.c_uint64),
-        ("item", Names),
+        ("good_item", Names),
+        ("worthless_item", Names),
         ("good", ctypes.c_int64),
         ("good_offsets", ctypes.c_void_p),
         ("worthless_offsets", ctypes.c_void_p),

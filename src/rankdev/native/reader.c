@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERFACE = 3 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 4 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
@@ -46,13 +46,13 @@ typedef struct {
 } Names;
 
 /* The references as columns. Query q owns good items good_offsets[q] .. good_offsets[q + 1] and, in the same way, worthless
- * ones, whose names follow those of all good items. Queries from `queries` on are known by name only. */
+ * ones, whose places are counted on from those of all good items. Queries from `queries` on are known by name only. */
 typedef struct {
     int64_t queries, names;
     Names query;
     uint32_t *slots; /* hash table of the query names: 1 + the query, or 0 */
     uint64_t mask;   /* the number of slots, a power of 2, minus 1 */
-    Names item;
+    Names good_item, worthless_item;
     int64_t good;
     const int64_t *good_offsets, *worthless_offsets, *ranks;
 } References;
@@ -516,14 +516,15 @@ static int finished(Group *group, const char *at)
 
 /* ---- the join ---- */
 
-static void find_places(const References *known, int64_t first, int64_t last, Group *group)
+/* Finds the rows of reference items first .. last, whose places are counted from `base`. */
+static void find_places(const Names *items, int64_t first, int64_t last, int64_t base, Group *group)
 {
-    for (int64_t place = first; place < last; place++) {
+    for (int64_t i = first; i < last; i++) {
         int64_t size;
-        const char *item = name_at(&known->item, place, &size);
+        const char *item = name_at(items, i, &size);
         Row *row = find_item(group, item, size);
         if (row)
-            row->place = place;
+            row->place = base + i;
     }
 }
 
@@ -557,9 +558,9 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     out->group_tied[entry] = 0;
     if (query < 0 || query >= known->queries)
         return;
-    find_places(known, known->good_offsets[query], known->good_offsets[query + 1], group);
-    find_places(known, known->good + known->worthless_offsets[query],
-                known->good + known->worthless_offsets[query + 1], group);
+    const int64_t *good = known->good_offsets + query, *worthless = known->worthless_offsets + query;
+    find_places(&known->good_item, good[0], good[1], 0, group);
+    find_places(&known->worthless_item, worthless[0], worthless[1], known->good, group);
     out->group_tied[entry] = ties_decide(known, group, depth);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
