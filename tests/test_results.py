@@ -205,7 +205,7 @@ def test_figures_show_themselves(named):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     name, result = named
     if name in DRAWN:
-        with pytest.raises(rd.UsageError, match="no picture of"):
+        with pytest.raises(rd.UsageError, match="no figure of"):
             result.plot()
         return
     picture, shown = result.plot()._repr_png_()

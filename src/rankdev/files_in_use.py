@@ -67,7 +67,7 @@ def announce_output(path: PathLike) -> None:
             raise UsageError(f"{path}: cannot write here (Is a directory); give a file")
         folder = os.path.dirname(target.place)
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-            raise UsageError(f"{path}: cannot write here (there is no such folder to write to); choose another place")
+            raise UsageError(f"{path}: cannot write here (there is no such folder); choose another place")
     if any(target.same(other) for other in now.announced):
         raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
     now.announced.append(target)
@@ -97,7 +97,7 @@ def note_writing(path: PathLike) -> None:
 
 def _refuse_an_input(target: _File, now: _InUse) -> None:
     if any(target.same(file) for file in now.read):
-        raise UsageError(f"{target.name}: this file is read; write to another one")
+        raise UsageError(f"{target.name}: this file is being read; write to another one")
 
 
 def is_special(path: PathLike | int) -> bool:

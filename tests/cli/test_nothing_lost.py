@@ -39,7 +39,7 @@ def test_an_input_is_never_written_over(rankdev, folder, call, spelling):
             os.link(folder / target, folder / path)
         done = rankdev(*call, "-o", path, *([] if call[0] == "refs" and call[1] != "next" else ["--format", "csv"]))
         assert (done.status, done.out) == (2, "")
-        assert f"rankdev: {path}: this file is read; write to another one\n" in done.err
+        assert f"rankdev: {path}: this file is being read; write to another one\n" in done.err
         assert (folder / target).read_bytes() == before
 
 
@@ -48,7 +48,7 @@ def test_a_picture_is_never_written_over_an_input(rankdev, folder):
     before = (folder / "blended.svg").read_bytes()
     done = rankdev("compare", PLACES, "blended.svg", NEAREST, "--figure", "./blended.svg")
     assert done.status == 2
-    assert "rankdev: ./blended.svg: this file is read" in done.err
+    assert "rankdev: ./blended.svg: this file is being read" in done.err
     assert (folder / "blended.svg").read_bytes() == before
 
 
@@ -56,7 +56,7 @@ def test_standard_input_from_a_file_is_an_input(shell, folder):
     before = (folder / BLENDED).read_bytes()
     done = shell(f"rankdev refs lists - -o {BLENDED} < {BLENDED}")
     assert done.status == 2
-    assert f"{BLENDED}: this file is read" in done.err
+    assert f"{BLENDED}: this file is being read" in done.err
     assert (folder / BLENDED).read_bytes() == before
 
 
@@ -124,7 +124,7 @@ def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folde
         patch.setattr(Simulation, "_report", interrupted)
         done = rankdev(*call, "-o", f"half.{form}")
     assert done.status == 130
-    assert f"interrupted; finished at 4, 6 queries; to go on: --resume half.{form}\n" in done.err
+    assert f"interrupted; finished at 4, 6 queries; to continue: --resume half.{form}\n" in done.err
     assert rankdev(*call, "--resume", f"half.{form}", "-o", f"half.{form}").status == 0
     assert (folder / f"half.{form}").read_bytes() == (folder / f"whole.{form}").read_bytes()
 
@@ -186,5 +186,5 @@ def test_the_demo_writes_over_nothing(rankdev, folder):
     assert rankdev("demo", "--save", "here").status == 0
     (folder / "here" / "places.jsonl").write_text("mine")
     done = rankdev("demo", "--save", "here")
-    assert (done.status, "is there already" in done.err) == (2, True)
+    assert (done.status, "already exists" in done.err) == (2, True)
     assert (folder / "here" / "places.jsonl").read_text() == "mine"

@@ -139,7 +139,7 @@ def test_streams_by_name(shell):
     ("error", "line"),
     [
         (MemoryError(), "there is not enough memory for this"),
-        (KeyError("x"), "this should not happen, and is a mistake in rankdev (KeyError: 'x')"),
+        (KeyError("x"), "this should not happen; it is a bug in rankdev (KeyError: 'x')"),
     ],
 )
 def test_whatever_else_happens_is_a_line(rankdev, monkeypatch, error, line):

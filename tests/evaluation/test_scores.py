@@ -96,9 +96,9 @@ def test_queries_are_selected_by_name_too(scores):
     assert scores.select(queries=["q2"]).queries == ("q2",)
     np.testing.assert_array_equal(scores.select(queries=pd.Index(["q2", "q1"])).values, scores.values[:, ::-1])
     for wrong, message in [
-        (["q3"], "no scores of query 'q3'"),
+        (["q3"], "no scores for query 'q3'"),
         ("q1", "must be names"),
-        ([7], "places below 2"),
+        ([7], "indices below 2"),
     ]:
         with pytest.raises(UsageError, match=message):
             scores.select(queries=wrong)

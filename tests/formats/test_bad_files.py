@@ -128,9 +128,9 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.json", "q1", None, "the content is not json; check the file or its name"),
     ("a.parquet", RUN_FILES["parquet"][:-9], None, "this Parquet file cannot be read"),
     ("a.parquet", "query,item", None, "the content is not parquet; check the file or its name"),
-    ("a.qrels", GRADE_FILES["qrels"], 1, "it looks like qrels .*, which belong in the place of the references"),
-    ("a.csv", GRADE_FILES["csv"], None, "this looks like references; they belong before the runs"),
-    ("a.jsonl", REFERENCE_FILES["jsonl"], None, "this looks like references; they belong before the runs"),
+    ("a.qrels", GRADE_FILES["qrels"], 1, "it looks like qrels .*; give them as the references"),
+    ("a.csv", GRADE_FILES["csv"], None, "this looks like references; give them before the runs"),
+    ("a.jsonl", REFERENCE_FILES["jsonl"], None, "this looks like references; give them before the runs"),
     ("a.json", REFERENCE_FILES["json"], None, r"query 'q1': an item .* text or a whole number; got \['d1'\]"),
 ]
 
@@ -140,7 +140,7 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 good\n", 2, "the grade is 'good'; expected a finite number"),
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 nan\n", 2, "the grade is 'nan'; expected a finite number"),
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 2\n", 3, "query 'q1': item 'd1' has two grades, 1 and 2; keep one"),
-    ("a.run", RUN_FILES["run"], 1, "it looks like a run .*, which belongs in the place of the runs"),
+    ("a.run", RUN_FILES["run"], 1, "it looks like a run .*; give it as a run"),
     ("a.csv", RUN_FILES["csv"], None, "found query, item, score; it looks like a run"),
     ("a.jsonl", RUN_FILES["jsonl"], None, "found query, item, score; it looks like a run"),
     ("a.json", RUN_FILES["json"], None, "query 'q1' holds dict; .* use `rankdev refs grades`"),
@@ -179,7 +179,7 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
         "two ranks, 1 and 2",
     ),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1]}\n', 1, "one positive grade for each tier"),
-    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n', 1, "grade for each tier, falling"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n', 1, "grade for each tier, highest first"),
     (
         "a.jsonl",
         '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 0]}\n',
@@ -202,9 +202,9 @@ OTHERS: list[tuple[Any, str, str | bytes, int | None, str]] = [
         "a.jsonl",
         REFERENCE_FILES["jsonl"],
         None,
-        "ranks here and no grades; this file is a reference already",
+        "ranks, not grades; it already is a reference",
     ),
-    (read_grades, "a.csv", REFERENCE_FILES["csv"], None, "ranks here and no grades"),
+    (read_grades, "a.csv", REFERENCE_FILES["csv"], None, "ranks, not grades"),
     (read_grades, "a.json", REFERENCE_FILES["json"], None, "query 'q1' must be {item: grade}; got list"),
     (read_grades, "a.json", '{"q1": {"d1": "good"}}', None, "query 'q1', item 'd1': the grade is 'good'"),
     (
@@ -278,7 +278,7 @@ def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RankdevError, match="standard input:1: the score is 'x'"):
         read_run("-")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(REFERENCE_FILES["jsonl"]))))  # type: ignore[arg-type]
-    with pytest.raises(RankdevError, match="standard input: there are ranks here"):
+    with pytest.raises(RankdevError, match="standard input: this file has ranks, not grades"):
         read_grades("-")
 
 

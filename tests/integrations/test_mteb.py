@@ -53,8 +53,8 @@ def test_what_is_not_clear_is_asked_for(folder, asked, message):
 def test_other_files_are_refused(folder, tmp_path):
     for text, message in (
         ("{", "not JSON"),
-        ("[]", "no predictions of MTEB"),
-        ('{"q": {"d": 1}}', "no predictions of MTEB"),
+        ("[]", "not predictions of MTEB"),
+        ('{"q": {"d": 1}}', "not predictions of MTEB"),
     ):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(rd.DataError, match=message):

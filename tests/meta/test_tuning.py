@@ -83,7 +83,7 @@ def test_a_query_is_never_judged_by_a_scale_that_saw_it():
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ("AP@5", {}, "there is no usual grid for AP@5"),
+        ("AP@5", {}, "there is no default grid for AP@5"),
         ("RDQ@5", {"grid": {"alfa": [1]}}, "no parameter 'alfa'; did you mean alpha"),
         ("RDQ@5", {"folds": 400}, "400 folds need at least as many"),
     ],

@@ -65,7 +65,7 @@ def test_facts_by_hand():
     assert table["judgments"].to_list() == [4, 2, 1]
     assert table["agreement"].to_list() == pytest.approx([(1 + 1 + 0.5) / 3, (1 + 0) / 2, 0.5])
     assert table["repeats_alike"].to_list() == [1.0, None, None]
-    assert found.remarks == ("The judgments do not say which item was shown first: no position bias can be told.",)
+    assert found.remarks == ("The judgments do not say which item was shown first: position bias cannot be estimated.",)
     assert found.to_polars().columns == ["fact", "value", "low", "high", "chance", "p", "n"]
     assert "intransitive triads" in str(found)
 

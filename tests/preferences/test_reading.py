@@ -97,7 +97,7 @@ def test_probabilities_in_a_crowd_count_by_share():
 
 def test_values_say_what_each_means():
     frame = table(["0", "2", "1"], "label")
-    with pytest.raises(DataError, match="0 and 1 and 2, which may mean anything"):
+    with pytest.raises(DataError, match="0 and 1 and 2, which is ambiguous"):
         Preferences.from_table(frame)
     meaning = {"0": "first", "1": "tie", "2": "second"}
     assert told(Preferences.from_table(frame, values=meaning)) == FIRST_SECOND_TIE
@@ -175,7 +175,7 @@ def test_no_query_column_is_one_query_where_nothing_else_could_be_it():
     frame = pl.DataFrame({"winner": ["x"], "loser": ["y"]})
     judged = Preferences.from_table(frame)
     assert judged.queries == ("all",)
-    assert judged.remarks == ("There is no query column: all judgments are taken as of one query, 'all'.",)
+    assert judged.remarks == ("There is no query column: all judgments are taken to be about one query, 'all'.",)
     other = frame.with_columns(theme=pl.lit("q"))
     with pytest.raises(DataError, match=r"no query column.*columns={'query': …}"):
         Preferences.from_table(other)

@@ -69,7 +69,7 @@ def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
     assert texts(axis) == [f"{number:.3f}" for number in grid.power]
     (frame,) = axis.patches
     assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
-    with pytest.raises(UsageError, match="no cell of the grid"):
+    with pytest.raises(UsageError, match="not a cell of the grid"):
         plot_sensitivity(grid, chosen=[(3, 3)])
 
 

@@ -73,7 +73,7 @@ def test_cannot_say_is_no_judgment_and_goes_to_others(server, tmp_path):
     bob.answer(bob.next())
     read = rd.read_preferences(tmp_path / "judgments.sqlite")
     assert len(read) == 1
-    assert "9 answers of judges who could not say" in read.remarks[-1]
+    assert "9 answers were left aside: the judges could not say" in read.remarks[-1]
 
 
 def test_undo_takes_back_one_answer_of_that_judge(server):
@@ -180,11 +180,11 @@ def test_another_database_is_refused(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE cake (a)")
     connection.close()
-    with pytest.raises(rd.DataError, match="no database of judgments"):
+    with pytest.raises(rd.DataError, match="not a database of judgments"):
         rd.read_preferences(path)
     text = tmp_path / "notes.sqlite"
     text.write_text("my notes")
-    with pytest.raises(rd.DataError, match="this is no database"):
+    with pytest.raises(rd.DataError, match="this is not a database"):
         Store(text)
     assert text.read_text() == "my notes"
 
@@ -194,7 +194,7 @@ def test_the_database_is_not_written_over(server, tmp_path):
     ann.answer(ann.next())
     path = str(tmp_path / "judgments.sqlite")
     result = CliRunner().invoke(cli, ["refs", "preferences", path, "--disconnected", "largest", "-o", path])
-    assert "this file is read" in str(result.exception)
+    assert "this file is being read" in str(result.exception)
     with pytest.raises(rd.UsageError, match="leave out columns"):
         rd.read_preferences(path, columns={"query": "query"})
 

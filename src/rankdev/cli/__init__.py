@@ -145,7 +145,7 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
     if os.environ.get("RANKDEV_TRACEBACK"):
         raise error
     said = f"{type(error).__name__}: {error}"
-    return 70, f"this should not happen, and is a mistake in rankdev ({said}); RANKDEV_TRACEBACK=1 shows where"
+    return 70, f"this should not happen; it is a bug in rankdev ({said}); RANKDEV_TRACEBACK=1 shows where"
 
 
 def _called(words: Sequence[str]) -> click.Command:

@@ -148,7 +148,9 @@ def check_pictures(ctx: click.Context, param: click.Parameter, folder: str | Non
         while not above.exists():
             above = above.parent
         if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UsageError(f"{folder}: cannot write here ({above} is no folder to write to); choose another folder")
+            raise UsageError(
+                f"{folder}: cannot write here ({above} is not a folder that can be written to); choose another folder"
+            )
     return folder
 
 

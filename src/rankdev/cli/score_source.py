@@ -86,7 +86,7 @@ def load_collections(
     for path in paths:
         name = system_name(path)
         if name in found:
-            raise UsageError(f"two collections are called {name!r}; call the files by different names")
+            raise UsageError(f"two collections are called {name!r}; rename one of the files")
         scores = read_scores(path)
         found[name] = scores.select(measures=_labels(measures, scores.measures)) if measures else scores
     return found

@@ -26,7 +26,7 @@ Ends = tuple[float, float, bool]  # lowest, highest, and whether they are exact
 def check_bounded(measure: Measure) -> None:
     """Refuse measures whose bounds are not known to be exact."""
     if not isinstance(measure, AP | NDCG | RBP | RDQ | P | R):
-        raise MeasureError(f"{measure} has no exact bounds here; RDQ, nDCG, RBP, AP, P and R have")
+        raise MeasureError(f"{measure} has no exact bounds here; RDQ, nDCG, RBP, AP, P and R do")
     settings: dict[str, Any] = {"judged_only": False, "rel": None}
     if isinstance(measure, RBP):
         settings["gains"] = "binary"

@@ -135,7 +135,7 @@ class Matcher:
         if not skip_empty or not references.empty:
             return cls(references)
         if references.empty == len(references):
-            raise DataError("no query has a reference item, so that none is left without the empty ones")
+            raise DataError("no query has a reference item; nothing is left once empty queries are skipped")
         return cls(references.without_empty(), references.queries.gather(np.flatnonzero(references.sizes == 0)))
 
     def match(self, run: Run, depth: int | None) -> MatchedRun:
@@ -177,7 +177,7 @@ class Matcher:
             where = "of the run" if run.depth is None else f"in the first {run.depth} positions of the run"
             warnings.warn(
                 f"no item {where} is in the references: the run has {shown(run.item_ids[0])} …, the references have"
-                f" {shown(items[0])} …; see whether both use the same ids",
+                f" {shown(items[0])} …; check that both use the same ids",
                 RankdevWarning,
                 stacklevel=4,
             )

@@ -197,13 +197,13 @@ class Scores(Result):
         if any(isinstance(query, str) for query in named):
             place = {query: i for i, query in enumerate(self.queries)}
             if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
-                raise UsageError(f"there are no scores of query {shown(unknown[0])}")
+                raise UsageError(f"there are no scores for query {shown(unknown[0])}")
             return np.array([place[query] for query in named])
         try:
             return np.atleast_1d(np.arange(len(self.queries))[queries])
         except IndexError:
             raise UsageError(
-                f"queries must be names, places below {len(self.queries):,} or a mask; got {shown(queries)}"
+                f"queries must be names, indices below {len(self.queries):,} or a mask; got {shown(queries)}"
             ) from None
 
     def sorted_by(self, measure: str) -> Scores:

@@ -56,7 +56,7 @@ def read_answers(path: PathLike) -> pl.DataFrame:
     try:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE NOT undone ORDER BY id").fetchall()
     except sqlite3.Error as error:
-        raise FileFormatError(path, f"this is no database of judgments ({error}); rankdev judge makes one") from None
+        raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
     finally:
         connection.close()
     types = {name: pl.Float64 if name == "weight" else pl.String for name in COLUMNS}

@@ -69,7 +69,7 @@ def _pieces(
             raise OSError(str(error)) from None
         frame, rest = (None, frame.unused_data) if frame.eof else (frame, frame.unconsumed_tail)
     if frame is not None:
-        raise EOFError("the packed data end too early")
+        raise EOFError("the compressed data end too early")
 
 
 class _Joined(io.RawIOBase):

@@ -43,7 +43,7 @@ def read_preferences(
     """
     if is_database(path):
         if columns is not None or values is not None:
-            raise UsageError(f"{path}: a database of judgments says itself what it holds; leave out columns and values")
+            raise UsageError(f"{path}: a database of judgments describes itself; leave out columns and values")
         return _from_database(path, items)
     with Source(path) as source:
         table, values = _read(source, values)

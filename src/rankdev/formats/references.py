@@ -49,7 +49,7 @@ def read_grades(path: PathLike) -> References:
             return _from_mapping(source, References.from_grades, read_json(source))
         references = _read(source)
     if references.grades is None:
-        raise FileFormatError(source.name, "there are ranks here and no grades; this file is a reference already")
+        raise FileFormatError(source.name, "this file has ranks, not grades; it already is a reference")
     return references
 
 
@@ -110,7 +110,7 @@ def _read(source: Source) -> References:
 def _build(table: Table) -> References:
     names = set(table.frame.columns)
     if not names & {"rank", "grade"}:
-        looks = "; it looks like a run, which belongs in the place of the runs" if "score" in names else ""
+        looks = "; it looks like a run: give it as a run" if "score" in names else ""
         expected = "expected the columns query, item and rank (or grade), or query and tiers"
         raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}{looks}")
     return _guarded(table, References.from_table)
@@ -236,7 +236,7 @@ def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
     wrong |= ~(grades.list.min() > 0).fill_null(False)
     if wrong.any():
         line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one positive grade for each tier, falling", line)
+        raise FileFormatError(table.name, "there must be one positive grade for each tier, highest first", line)
     return grades
 
 
@@ -276,7 +276,7 @@ def _json(references: References) -> bytes:
 
 def _qrels(references: References) -> bytes:
     if references.grades is None:
-        raise DataError("TREC qrels hold grades and these references have ranks; write them as .jsonl or .csv")
+        raise DataError("TREC qrels hold grades, but these references have ranks; write them as .jsonl or .csv")
     frame = references.to_polars(worthless=True)
     grade = frame["grade"]
     if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():

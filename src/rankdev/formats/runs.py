@@ -94,7 +94,7 @@ def _run_of(
         names = set(table.frame.columns)
         if builder is None:
             if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
-                raise FileFormatError(name, "this looks like references; they belong before the runs")
+                raise FileFormatError(name, "this looks like references; give them before the runs")
             if "score" not in names and "rank" in names:
                 ordering = Ordering("rank", ordering.ties)
             builder = RunBuilder(ordering, depth, name)

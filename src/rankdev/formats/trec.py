@@ -32,13 +32,13 @@ RUN = Layout(
     "a run",
     ("query", "Q0", "item", "rank", "score", "tag"),
     5,
-    "it looks like qrels (query 0 item grade), which belong in the place of the references",
+    "it looks like qrels (query 0 item grade); give them as the references",
 )
 QRELS = Layout(
     "qrels",
     ("query", "0", "item", "grade"),
     4,
-    "it looks like a run (query Q0 item rank score tag), which belongs in the place of the runs",
+    "it looks like a run (query Q0 item rank score tag); give it as a run",
 )
 
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space

@@ -73,7 +73,7 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
         except json.JSONDecodeError as error:
             raise FileFormatError(file, f"not JSON ({error.msg})", error.lineno) from None
     if not isinstance(content, dict) or META not in content:
-        raise FileFormatError(file, f"these are no predictions of MTEB: there is no {META!r}")
+        raise FileFormatError(file, f"these are not predictions of MTEB: there is no {META!r}")
     return content
 
 

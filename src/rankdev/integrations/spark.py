@@ -112,7 +112,7 @@ def _named(runs: Any, systems: Sequence[str] | None) -> list[str]:
     rows = _columns(runs, "runs", ("system", "query", "item", "score")).select("system").distinct().collect()
     names = [row["system"] for row in rows]
     if not names or None in names:
-        raise DataError("runs: a row has no system; every row needs one" if names else "runs: there is no row")
+        raise DataError("runs: a row has no system; every row needs one" if names else "runs: there are no rows")
     return sorted(names)
 
 

@@ -61,7 +61,7 @@ class AnswerFile:
         answers = [self._answer(line, number, pool) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
         if len(whole) < len(content):
             if not content[len(whole) :].startswith(b'{"query": '[: len(content) - len(whole)]):
-                raise FileFormatError(self.path, "this is no file of answers; give another name", len(answers) + 1)
+                raise FileFormatError(self.path, "this is not a file of answers; give another name", len(answers) + 1)
             os.truncate(self.path, len(whole))
         return answers
 
@@ -72,11 +72,11 @@ class AnswerFile:
             answer = Answer(query, winner, loser, record["tie"] is True, first)
         except (ValueError, KeyError, TypeError):
             expected = '{"query": …, "winner": …, "loser": …, "tie": …, "first": …}'
-            raise FileFormatError(self.path, f"this is no answer; expected {expected}", number) from None
+            raise FileFormatError(self.path, f"this is not an answer; expected {expected}", number) from None
         try:
             pool.check(answer.query, answer.winner, answer.loser)
         except DataError as error:
             raise FileFormatError(
-                self.path, f"{error}; go on with the same items, or give another file", number
+                self.path, f"{error}; continue with the same items, or give another file", number
             ) from None
         return answer

@@ -157,7 +157,7 @@ def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str,
             raise UsageError(f"teams does not say whose system {shown(name)} is; name the team of every system")
     for name in given:
         if name not in systems:
-            raise UsageError(f"teams names {shown(name)}, which is no system{suggestion(str(name), systems)}")
+            raise UsageError(f"teams names {shown(name)}, which is not a system{suggestion(str(name), systems)}")
     found: dict[str, list[str]] = {}
     for name in systems:
         found.setdefault(str(given[name]), []).append(name)

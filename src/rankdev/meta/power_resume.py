@@ -51,10 +51,12 @@ def finished_sizes(
     for what in SAME:
         if parameters.get(what) != settings[what]:
             mine = "other scores" if what == "data" else f"{what} = {parameters.get(what)!r}, not {settings[what]!r}"
-            raise DataError(f"{name}: this was made with {mine}; go on with the same data and options, or start anew")
+            raise DataError(
+                f"{name}: this was made with {mine}; continue with the same data and options, or start over"
+            )
     sizes = parameters["sizes"]
     if values.size != shape[0] * shape[1] * len(sizes):
-        raise DataError(f"{name}: {values.size} rows do not fit the sizes it names; start anew")
+        raise DataError(f"{name}: {values.size} rows do not fit the sizes it names; start over")
     return {int(n): curve for n, curve in zip(sizes, np.moveaxis(values.reshape(*shape, -1), 2, 0), strict=True)}
 
 
@@ -78,7 +80,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
         if isinstance(error, DataError):
             raise
         expected = "expected the .json or .parquet file that an interrupted `rankdev power -o` wrote"
-        raise FileFormatError(path, f"this is no result of power; {expected}") from None
+        raise FileFormatError(path, f"this is not a result of power; {expected}") from None
 
 
 def _parquet(content: bytes) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def tune(
     confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
     base = parse(measure)
     if grid is None and base.name not in GRIDS:
-        raise UsageError(f"there is no usual grid for {base}; give one, such as grid={{'p': [0.5, 0.8]}}")
+        raise UsageError(f"there is no default grid for {base}; give one, such as grid={{'p': [0.5, 0.8]}}")
     axes, cells, texts = grid_measures(str(base), GRIDS[base.name] if grid is None else grid)
     scores = evaluate(references, runs, list(dict.fromkeys([str(base), *texts])), order=order, ties=ties)
     said = Verdicts.from_table(verdicts, scores)

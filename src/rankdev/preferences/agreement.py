@@ -220,11 +220,11 @@ def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) 
 def _remarks(judged: Preferences, units: int) -> list[str]:
     lines = []
     if not units:
-        lines.append("No pair was judged twice: agreement cannot be told.")
+        lines.append("No pair was judged twice: agreement cannot be estimated.")
     if judged.share is not None:
         lines.append("Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.")
     if judged.weight is not None:
         lines.append("Weights are ignored: every judgment counts once.")
     if judged.winner_first is None:
-        lines.append("The judgments do not say which item was shown first: no position bias can be told.")
+        lines.append("The judgments do not say which item was shown first: position bias cannot be estimated.")
     return lines

@@ -224,7 +224,7 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
     unknown = ~(won | (first == found["loser"]))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{first[row]!r} is said to be shown first, but it is none of the two items", row)
+        raise DataError(f"{first[row]!r} is said to be shown first, but is neither of the two items", row)
     return won
 
 
@@ -240,7 +240,7 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
 def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterable[str]:
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles:
-        yield f"There is no query column: all judgments are taken as of one query, {ONE_QUERY!r}."
+        yield f"There is no query column: all judgments are taken to be about one query, {ONE_QUERY!r}."
     if left:
         yield f"Columns not used: {listed(left)}."
     if skipped:

@@ -36,7 +36,7 @@ def _search(ahead: Floats) -> tuple[Ints, bool]:
         return np.arange(n), True  # nothing tells them apart
     if n > LONGEST:
         raise DataError(
-            f"{n} items go in circles of majorities, or were never ranked together; Kemeny's order is exact up to"
+            f"{n} items form majority cycles, or were never ranked together; Kemeny's order is exact up to"
             f" {LONGEST}: take method='borda' or 'plackett-luce'"
         )
     size = 1 << n

@@ -125,7 +125,7 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
         a, b, said = table.row(row)
         if reading == "items":
             raise DataError(f"the winner {said!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
-        raise DataError(f"{name} says {said!r}, which is no word for the first or the second item or a tie", row)
+        raise DataError(f"{name} says {said!r}, which names neither an item nor a tie", row)
     return found
 
 
@@ -158,7 +158,7 @@ def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
     if "0" in said and said <= {"0", "1", "2"}:
         known = ", ".join([*FIRST[:5], *SECOND[:5], *TIE[:6]])
         raise DataError(
-            f"{name} says only {' and '.join(sorted(said))}, which may mean anything; say 1 or a for the first item, 2"
+            f"{name} says only {' and '.join(sorted(said))}, which is ambiguous; say 1 or a for the first item, 2"
             f" or b for the second, tie for neither ({known} are understood), name the item, or say what each means,"
             f" such as 0=first, 1=tie, 2=second ({HINT})"
         )

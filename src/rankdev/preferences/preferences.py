@@ -182,7 +182,7 @@ class Preferences(Tabular):
         broken = self.disconnected()
         new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
         if taken := set(self.queries).intersection(new):
-            raise DataError(f"query {min(taken)!r} exists, so that a group split off cannot be named so; rename it")
+            raise DataError(f"query {min(taken)!r} already exists, so a group cannot be given that name; rename it")
         names = {
             (query, item): f"{query}#{number}"
             for query, groups in broken.items()

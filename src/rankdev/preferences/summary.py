@@ -152,7 +152,7 @@ def _cycle_remark(result: Tiers, cycles: Ints) -> list[str]:
     names = [fit.preferences.items[k] for k in [*path, path[0]]]
     shown = " > ".join(names if len(names) <= 8 else [*names[:6], "…", names[-1]])
     query = fit.preferences.queries[fit.preferences.item_query[path[0]]]
-    return [f"{items:,} items lie on cycles, where no order fits the judgments; query {query}: {shown}."]
+    return [f"{items:,} items are part of cycles, where no order fits the judgments; query {query}: {shown}."]
 
 
 def _remarks(result: Tiers) -> list[str]:

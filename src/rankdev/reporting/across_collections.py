@@ -49,7 +49,7 @@ def across_collections_report(found: AcrossCollections) -> Report:
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "new collection"))
     closing = (
         f"* {adjusted} ≤ {found.level:g}; random effects (REML, Hartung–Knapp): small collections count too",
-        "new collection: where the true difference in another one of the kind would lie",
+        "new collection: where the true difference in another such collection would lie",
         "I²: share of the scatter between collections that their queries do not explain",
     )
     return verdict(found, "compare", [table], (), closing, more={"collections": found.by_collection()})

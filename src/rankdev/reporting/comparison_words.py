@@ -42,9 +42,11 @@ def next_steps(found: Comparison) -> list[str]:
     if isinstance(found.plan, Plan):
         steps.append(plan_in_words(found.plan))
     elif isinstance(found.plan, str):
-        steps.append(f"How many queries would tell the best systems apart cannot be said: {found.plan}.")
+        steps.append(f"It cannot be said how many queries would tell the best systems apart: {found.plan}.")
     elif found.significance is not None and not found.rivals:
-        steps.append(f"{found.best} is told apart from every other in {found.headline}: that takes no more queries.")
+        steps.append(
+            f"{found.best} is told apart from every other in {found.headline}: no more queries are needed for that."
+        )
     worst = found.losses.to_polars().filter(system=found.best).row(0, named=True)
     retrieval, order = worst["lost_by_retrieval"], worst["lost_by_order"]
     cause = "items that it does not return" if retrieval > order else "the order of the items that it returns"

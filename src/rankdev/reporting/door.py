@@ -33,7 +33,7 @@ def _report(result: Result, **options: Any) -> Report:
 
 @singledispatch
 def _figure(result: Result, **options: Any) -> Figure:
-    raise UsageError(f"there is no picture of {type(result).__name__}; its table is in to_polars()")
+    raise UsageError(f"there is no figure of {type(result).__name__}; its table is in to_polars()")
 
 
 def report_of(result: Result, **options: Any) -> Report:

@@ -24,7 +24,7 @@ CAVEATS: list[dict[str, Any]] = [
         },
     },
     {
-        "name": "Caveat: mending one inversion can lower the score",
+        "name": "Caveat: fixing one inversion can lower the score",
         "story": "Swap d2 and d1: one inversion less, and a lower score. Complete reversal is not the worst order.",
         "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d3", "d2", "d1"], "k": 3},
     },

@@ -158,7 +158,7 @@ def stability_report(found: Stability) -> Report:
     counts = [name for name in frame.columns if "at_0.8" in name]
     table = Table(frame, "Agreement (τ) of the order on n queries", digits=3, formats=dict.fromkeys(counts, count))
     closing = [
-        "tau: with the order on all queries, which hold the n; by it even equal systems seem stable as n grows",
+        "tau: with the order on all queries, which include the n: even equal systems seem stable as n grows",
         "split: between two sets of n queries that share none, as new queries would",
         made_with(found, "sizes"),
     ]

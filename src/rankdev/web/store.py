@@ -45,7 +45,7 @@ class Store:
         self._lock = Lock()
         try:
             if self.path.exists() and self.path.stat().st_size and not is_database(self.path):
-                raise FileFormatError(path, "this is no database; give another name")
+                raise FileFormatError(path, "this is not a database; give another name")
             self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             self._own = self._claim()
             self._connection.execute("PRAGMA journal_mode=WAL")

@@ -82,7 +82,7 @@ def command(
         several = load_collections(collections, by=by, **source)
         if margin is not None or queries or (test != "randomization" and not pooled):
             raise UsageError(
-                "--collection has a test of its own; leave --margin, --queries and, but with --pooled, --test out"
+                "--collection uses its own test; leave out --margin and --queries, and --test unless with --pooled"
             )
         combined: Result = significance(
             several,
@@ -100,7 +100,7 @@ def command(
     scores = load_scores(**source)
     if margin is not None and (test != "randomization" or correction not in ("holm", "none") or queries):
         raise UsageError(
-            "--margin has an interval of its own; leave --test and --queries out, and --correction but for none"
+            "--margin uses its own interval; leave out --test and --queries, and any --correction but none"
         )
     if queries and len(scores.systems) != 2:
         raise UsageError(f"--queries shows two systems query by query; got {counted(len(scores.systems), 'run')}")

@@ -91,7 +91,7 @@ def _save(folder: Path, target: Path) -> None:
         for source in folder.iterdir():
             there = target / source.name
             if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
-                raise UsageError(f"{there} is there already, and is not the demo's; choose another folder")
+                raise UsageError(f"{there} already exists, and is not the demo's; choose another folder")
         for source in sorted(folder.iterdir()):
             (target / source.name).write_bytes(source.read_bytes())
             click.echo(target / source.name)

@@ -89,4 +89,4 @@ def command(
     draw(figure, plot_power, found)
     if not found.complete:
         done = f"finished at {', '.join(map(str, found.sizes))} queries"
-        raise KeyboardInterrupt(f"{done}; to go on: --resume {output}" if output else done)
+        raise KeyboardInterrupt(f"{done}; to continue: --resume {output}" if output else done)

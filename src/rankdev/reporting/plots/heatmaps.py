@@ -37,7 +37,7 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
-            raise UsageError(f"{tuple(cell)} is no cell of the grid over {' and '.join(sensitivity.axes)}")
+            raise UsageError(f"{tuple(cell)} is not a cell of the grid over {' and '.join(sensitivity.axes)}")
         _frame(axis, columns.index(cell[-1]), rows.index(cell[0]) if down else 0)
     symbols = {"alpha": "α", "lam": "λ"}
     axis.set(xlabel=symbols.get(across, across), ylabel=symbols.get(down, down))

@@ -36,7 +36,7 @@ class Cache:
         if state == "whole":
             return path
         if state == "damaged":
-            self.say(f"{path}: damaged or only half there; made again")
+            self.say(f"{path}: damaged or incomplete; redone")
         content = make()
         path.parent.mkdir(parents=True, exist_ok=True)
         _seal(path).unlink(missing_ok=True)
