@@ -179,7 +179,12 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
         "two ranks, 1 and 2",
     ),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1]}\n', 1, "one positive grade for each tier"),
-    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n', 1, "grade for each tier, highest first"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n',
+        1,
+        "grade for each tier, highest first",
+    ),
     (
         "a.jsonl",
         '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 0]}\n',

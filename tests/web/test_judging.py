@@ -193,7 +193,9 @@ def test_the_database_is_not_written_over(server, tmp_path):
     ann = Client(server)
     ann.answer(ann.next())
     path = str(tmp_path / "judgments.sqlite")
-    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--disconnected", "largest", "-o", path])
+    (tmp_path / "refs.jsonl").symlink_to(path)
+    output = str(tmp_path / "refs.jsonl")
+    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--disconnected", "largest", "-o", output])
     assert "this file is being read" in str(result.exception)
     with pytest.raises(rd.UsageError, match="leave out columns"):
         rd.read_preferences(path, columns={"query": "query"})

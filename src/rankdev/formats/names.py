@@ -48,8 +48,8 @@ _OTHERS |= {".pkl", ".npz", ".feather", ".arrow", ".avro", ".orc", ".zip", ".bz2
 def check_trec_name(path: str | os.PathLike[str]) -> None:
     """Refuse endings that promise what is not written; any other may stand for TREC."""
     suffix = Path(str(path)).suffix.lower()
-    if suffix in _OTHERS:
+    if suffix in _OTHERS - {*ENDINGS}:
         raise UsageError(
-            f"{path}: {suffix} is not written here; take .jsonl, .json, .csv, .tsv or .parquet (also with .gz or .zst),"
-            " or an ending such as .txt for TREC"
+            f"{path}: {suffix} is not written here; take {', '.join(ENDINGS)} (also with .gz or .zst), or an ending"
+            " such as .txt for TREC"
         )
