@@ -2,12 +2,14 @@
 
 30 queries of 12 items with normal strengths (standard deviation 1.5); answers by Bradley and Terry's model. First, two
 systems of a known difference: judgments until one is better with probability .95. Then eight systems: how well their
-order is known after so many judgments, beside grades of all items.
+order is known after so many judgments, beside grades of all items. ± and the bands are 95% intervals over worlds.
 """
 
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ NAMES = [f"d{k}" for k in range(ITEMS)]
 POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
 STRATEGIES = ("random", "information", "top-heavy", "decide")
 COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
-MOST, REPEATS = 1500, 100
+MOST, REPEATS, TOP = 1500, 100, 5
 STEPS = np.arange(50, MOST + 1, 50)
 
 
@@ -50,7 +52,7 @@ def means(scores: SystemScores, values: np.ndarray) -> np.ndarray:
 def chooser(strategy: str, scores: SystemScores, seed: int) -> Any:
     if strategy == "decide":
         return DecisionSeeker(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
-    rule = Rule(sure=1 - 1e-9, indifference=1e-6, top=5 if strategy == "top-heavy" else None)  # never stops
+    rule = Rule(sure=1 - 1e-9, indifference=1e-6, top=TOP if strategy == "top-heavy" else None)  # never stops
     repeats = 1 if strategy == "random" else REPEATS
     return OrderSeeker(POOL, rule, repeats=repeats, seed=seed, strategy=strategy)
 
@@ -78,21 +80,34 @@ def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) 
     return count, right, abs(float(truth[0] - truth[1]))
 
 
-def decisions(worlds: int) -> None:
+def decisions(worlds: int, pool: ProcessPoolExecutor) -> None:
     for noises, lapses in (([0.3, 2.5], 0.0), ([0.8, 1.8], 0.0), ([0.8, 1.3], 0.0), ([0.8, 1.8], 0.2)):
         line = []
         for strategy in ("random", "information", "decide"):
-            found = [until_decided(strategy, noises, seed, lapses) for seed in range(worlds)]
+            found = list(pool.map(partial(until_decided, strategy, noises, lapses=lapses), range(worlds)))
             counts = [count for count, _, _ in found]
             open_ = sum(count == MOST for count in counts)
             wrong = sum(not right for count, right, _ in found if count < MOST)
             difference = np.mean([d for _, _, d in found])
-            line.append(f"{strategy} {np.median(counts):.0f} ({open_} undecided at {MOST}, {wrong} wrong)")
+            low, high = np.quantile(resampled(np.array(counts, float), np.median), [0.025, 0.975])
+            line.append(
+                f"{strategy} {np.median(counts):.0f} ({low:.0f} to {high:.0f};"
+                f" {open_} undecided at {MOST}, {wrong} wrong)"
+            )
         print(f"mean difference {difference:.3f}, lapses {lapses:.0%}: " + "; ".join(line), flush=True)
 
 
-def curve(strategy: str, seed: int) -> list[tuple[float, bool, float]]:
-    """After each step: τ of the order of systems, whether the best is found, and τ of the order of items."""
+def resampled(values: np.ndarray, statistic: Any) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.array([statistic(rng.choice(values, len(values))) for _ in range(1000)])
+
+
+def half_width(values: np.ndarray) -> np.ndarray:
+    return 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
+    """After each step: τ of the systems, whether the best is found, τ of the items, share of the best five found."""
     noises = np.linspace(0.6, 2.4, 8).tolist()
     strength, scores, truth, rng = world(noises, seed)
     ask, learn = chooser(strategy, scores, seed), OrderSeeker(POOL, Rule(), repeats=REPEATS, seed=seed)
@@ -108,8 +123,13 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float]]:
             fitted = np.array([state.strength for state in learn.queries.values()])
             own = means(scores, fitted)
             items = np.mean([np.nan_to_num(kendalltau(*rows).statistic) for rows in zip(fitted, strength, strict=True)])
-            found.append((kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth)), items))
+            best = np.mean([len(top(a) & top(b)) / TOP for a, b in zip(fitted, strength, strict=True)])
+            found.append((kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth)), items, best))
     return found
+
+
+def top(values: np.ndarray) -> set[int]:
+    return set(np.argsort(-values, kind="stable")[:TOP].tolist())
 
 
 def graded(seed: int) -> tuple[float, bool]:
@@ -127,19 +147,27 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 12
-    decisions(worlds)
+    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for strategy in STRATEGIES:
-        mean = np.mean([curve(strategy, 100 + seed) for seed in range(worlds)], axis=0)
-        for axis, column in zip(axes, mean.T, strict=False):
-            axis.plot(STEPS, column, label=strategy, color=COLOURS[strategy], lw=1.8)
-        at = {count: mean[list(STEPS).index(count)].round(2).tolist() for count in (150, 300, 600, 1500)}
-        print(f"{strategy}: τ of systems, best found, τ of items: {at}", flush=True)
-    tau, best = np.mean([graded(100 + seed) for seed in range(worlds)], axis=0)
-    print(f"grades: {QUERIES * ITEMS} grades, τ of systems {tau:.2f}, best found {best:.2f}")
-    for axis, value, title in zip(axes, (tau, best), ("order of eight systems", "best system found"), strict=True):
-        axis.plot([QUERIES * ITEMS], [value], "k*", ms=11, label="grades of all items")
+    with ProcessPoolExecutor(2) as pool:
+        seeds = range(100, 100 + worlds)
+        for strategy in STRATEGIES:
+            found = np.array(list(pool.map(partial(curve, strategy), seeds)), float)
+            mean, error = found.mean(axis=0), half_width(found)
+            for axis, column, width in zip(axes, mean.T, error.T, strict=False):
+                axis.plot(STEPS, column, label=strategy, color=COLOURS[strategy], lw=1.8)
+                axis.fill_between(STEPS, column - width, column + width, color=COLOURS[strategy], alpha=0.15, lw=0)
+            print(f"{strategy}: τ of systems, best found, τ of items, best five found")
+            for k, count in enumerate(STEPS):
+                if count in (150, 300, 600, 1500):
+                    shown = [f"{m:.2f} ± {w:.2f}" for m, w in zip(mean[k], error[k], strict=True)]
+                    print(f"  {count}: {', '.join(shown)}", flush=True)
+        grades = np.array(list(pool.map(graded, seeds)), float)
+        print(f"grades: {QUERIES * ITEMS} grades, τ of systems, best found", grades.mean(axis=0), half_width(grades))
+        decisions(worlds, pool)
+    for axis, values, title in zip(axes, grades.T, ("order of eight systems", "best system found"), strict=True):
+        at, value, width = [QUERIES * ITEMS], [values.mean()], half_width(values)
+        axis.errorbar(at, value, width, fmt="k*", ms=11, capsize=3, label="grades of all items")
         axis.set(title=title, xlabel="judgments, 30 queries of 12 items", ylim=(None, 1.02))
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)

@@ -10,14 +10,21 @@ import numpy as np
 from rankdev.preferences import Preferences, strengths, tiers
 
 RULES = ("auto", "strict", "partition", "bic")
-TRUTHS = [("one", 0, 0.0), *(("strict", 0, sd) for sd in (0.5, 1.0, 2.0))]
-TRUTHS += [("tiers", 3, 0.75), ("tiers", 3, 1.5), ("tiers", 2, 1.0), ("tiers", 5, 2.0)]
-ITEMS, EACH = (6, 10, 20, 50), (3, 8, 20, 60)  # judgments of each item
+TRUTHS = [("one", 0, 0.0), *(("strict", 0, sd) for sd in (0.5, 1.0, 1.5, 2.0))]
+TRUTHS += [
+    ("tiers", 2, 1.0),
+    ("tiers", 2, 2.0),
+    ("tiers", 3, 1.0),
+    ("tiers", 3, 1.5),
+    ("tiers", 4, 1.0),
+    ("tiers", 5, 1.0),
+]
+ITEMS, TIMES = (10, 20, 30, 50), (1, 2, 5, 15)  # judgments: so many times n log n
 
 
 def drawn(kind: str, levels: int, scale: float, n: int, rng: np.random.Generator) -> np.ndarray:
     if kind == "tiers":
-        return rng.permutation(np.linspace(scale, -scale, levels)[np.arange(n) % levels])
+        return rng.permutation(np.arange(n) % levels) * scale
     return rng.normal(size=n) * scale
 
 
@@ -46,20 +53,21 @@ def named(values: np.ndarray) -> dict[str, float]:
 
 def main() -> None:
     given = [int(word) for word in sys.argv[1:3]]
-    seed, trials = (*given, *(23, 18)[len(given) :])
+    seed, trials = (*given, *(23, 12)[len(given) :])
     rng = np.random.default_rng(seed)
     behind: dict[str, list[np.ndarray]] = {}
-    for n, (kind, levels, scale), each in product(ITEMS, TRUTHS, EACH):
+    for n, (kind, levels, scale), times in product(ITEMS, TRUTHS, TIMES):
         found = []
-        for _ in range(trials if n < 50 else max(3, trials // 3)):
+        for _ in range(trials if n < 50 else max(3, trials // 2)):
             truth = drawn(kind, levels, scale, n, rng)
-            fit = strengths(judged(truth, n * each // 2, rng))
+            fit = strengths(judged(truth, round(times * n * np.log(n)), rng))
             found.append([right(tiers(fit, rule=rule).tiers["q"], truth) for rule in RULES])
         share = np.mean(found, axis=0)
-        print(f"{n} items, {each} judgments of each, {kind} {levels} {scale}:", named(share))
-        enough = "enough" if each >= 8 and scale > 0.5 else "few or weak"
-        behind.setdefault(f"{kind}, {enough}", []).append(share[1:3].max() - share)
-    for name, gaps in behind.items():
+        print(f"{n} items, {times} n log n judgments, {kind} {levels} {scale}:", named(share), flush=True)
+        weak = kind == "strict" and scale < 1
+        for group in (kind + (", weak" if weak else ""), f"times {times}", f"{kind}, times {times}", "all"):
+            behind.setdefault(group, []).append(share[1:3].max() - share)
+    for name, gaps in sorted(behind.items()):
         rows = np.array(gaps)
         print(f"{name}, {len(rows)} designs, behind the better of strict and partition:", named(rows.mean(axis=0)))
         print("  nine of ten below", named(np.quantile(rows, 0.9, axis=0)))

@@ -1,4 +1,4 @@
-"""Claims about judgments: tests of pairs keep their level whatever the ties and tastes; equal items stay one tier."""
+"""Claims about judgments: tests of pairs keep their level, equal items stay one tier, more judgments do as said."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.models import MODELS
+from rankdev.preferences.summary import _cycles, needed_at, open_places
 from tests.calibration.simulations import ALPHA, Finding
 
 
@@ -17,11 +18,19 @@ def _judged(outcomes: list[tuple[str, str, str, str, str]], workers: bool) -> Pr
     return Preferences.from_table(table if workers else table.drop("worker"), values="position")
 
 
-def _separated(judged: Preferences) -> float:
-    fit = strengths(judged)
+def _separated(judged: Preferences, method: str = "bradley-terry", groups: int = 1) -> float:
+    """The share of pairs that tests separate; of several groups, of pairs from two groups, in their true order."""
+    fit = strengths(judged, method)
     tests = MODELS[fit.method].separation(fit, ALPHA, 200, 0, "auto")
-    pairs = sum(close.size * (close.size - 1) // 2 for close in tests)
-    return float(1 - sum((close.p >= ALPHA).sum() for close in tests) / pairs)
+    found, pairs = 0, 0
+    for close, items in zip(tests, fit.ordered_items().values(), strict=True):
+        group = np.array([int(item[1:]) % groups for item in items])
+        apart = group[:, None] < group if groups > 1 else np.triu(np.ones((close.size, close.size), bool), 1)
+        same = np.zeros_like(apart)
+        same[close.i, close.j] = close.p >= ALPHA
+        found += (np.triu(apart, 1) & ~same).sum()
+        pairs += apart.sum()
+    return float(found / pairs)
 
 
 def _pairs(rng: np.random.Generator, items: int, number: int) -> list[tuple[int, int]]:
@@ -39,6 +48,8 @@ def ties(trials: int) -> Iterator[Finding]:
                 rows.append((f"q{query}", f"d{a}", f"d{b}", said, "w"))
         found = _separated(_judged(rows, workers=False))
         yield Finding("tests of pairs, equal items separated", f"{share:.0%} ties", found, trials, ALPHA, at_most=True)
+        found = _separated(_judged(rows, workers=False), "rank-centrality")
+        yield Finding("Rank Centrality, equal items separated", f"{share:.0%} ties", found, trials, ALPHA, at_most=True)
 
 
 def tastes(trials: int) -> Iterator[Finding]:
@@ -54,7 +65,9 @@ def tastes(trials: int) -> Iterator[Finding]:
         judged = _judged(rows, workers=True)
         found = _separated(judged)
         setting = f"{workers} workers with tastes"
-        yield Finding("tests of pairs, equal items separated", setting, found, trials, ALPHA, at_most=True)
+        yield Finding("tests by worker, equal items separated", setting, found, trials, ALPHA, at_most=True)
+        found = _separated(judged, "rank-centrality")
+        yield Finding("Rank Centrality by worker, equal items separated", setting, found, trials, ALPHA, at_most=True)
         one = np.mean([len(cut) == 1 for cut in tiers(strengths(judged)).tiers.values()])
         yield Finding("`rule=auto`, equal items are one tier", setting, float(one), trials, 0.9)
 
@@ -62,7 +75,7 @@ def tastes(trials: int) -> Iterator[Finding]:
 def one_tier(trials: int) -> Iterator[Finding]:
     """Equal items are one tier, also where the data are few."""
     for rule, goal in (("auto", 0.9), ("leader", 0.95)):
-        for items, each in ((6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
+        for items, each in ((3, 6), (6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
             rng, rows = np.random.default_rng(19), []
             for query in range(trials):
                 chain = list(zip(range(items - 1), range(1, items), strict=True))
@@ -74,8 +87,86 @@ def one_tier(trials: int) -> Iterator[Finding]:
             yield Finding(f"`rule={rule}`, equal items are one tier", setting, one, trials, goal)
 
 
+CROWDS = {
+    "8 good": [0.95] * 8,
+    "8 good, 4 at random": [0.95] * 8 + [0.5] * 4,
+    "8 good, 2 opposite": [0.95] * 8 + [0.05] * 2,
+}
+
+
+def crowds(trials: int) -> Iterator[Finding]:
+    """Eight items in two groups, two units apart or equal, 60 judgments of each worker, some at random or opposite."""
+    for setting, quality in CROWDS.items():
+        shares = np.zeros((2, 2))  # equal, apart × Crowd-BT, Bradley–Terry
+        called = np.zeros(2)
+        for seed in range(trials):
+            for row, gap in enumerate((0.0, 2.0)):
+                judged = _crowd(np.random.default_rng([seed, row, len(quality)]), quality, -gap * (np.arange(8) % 2))
+                for column, method in enumerate(("crowd-bt", "bradley-terry")):
+                    shares[row, column] += _separated(judged, method, groups=1 + row) / trials
+            verdicts = np.array(strengths(judged, "crowd-bt").workers.verdicts)
+            good = np.array(quality) > 0.5
+            called += [(verdicts[good] != "good").mean(), (verdicts[~good] == "good").mean() if (~good).any() else 0]
+        yield Finding("Crowd-BT, equal items separated", setting, shares[0, 0], trials, ALPHA, at_most=True)
+        than = f"{setting}; Bradley–Terry {shares[1, 1]:.2f}"
+        yield Finding("Crowd-BT, items two units apart separated", than, shares[1, 0], trials, shares[1, 1] - 0.05)
+        for claim, share in zip(("a good worker not called so", "a bad worker called good"), called, strict=True):
+            yield Finding(f"Crowd-BT, {claim}", setting, share / trials, trials, 0.1, at_most=True)
+
+
+def _crowd(rng: np.random.Generator, quality: list[float], truth: np.ndarray) -> Preferences:
+    rows = []
+    for worker, eta in enumerate(quality):
+        for a, b in _pairs(rng, len(truth), 60):
+            better = rng.random() < 1 / (1 + np.exp(truth[b] - truth[a]))
+            said = "a" if better == (rng.random() < eta) else "b"
+            rows.append(("q", f"d{a}", f"d{b}", said, f"w{worker:02d}"))
+    return _judged(rows, workers=True)
+
+
+def more_judgments(trials: int) -> Iterator[Finding]:
+    """ "About N more judgments, each with a chance of 50%": add the judgments of one open pair, and test it again."""
+    for items, each, spread in ((2, 10, 1.0), (2, 30, 1.0), (4, 20, 1.0), (8, 20, 1.0), (8, 20, 0.5), (8, 20, 2.0)):
+        held = []
+        for seed in range(trials):
+            rng = np.random.default_rng([seed, items, each])
+            truth = spread * rng.normal(size=items)
+            chain = list(zip(range(items - 1), range(1, items), strict=True))
+            rows = []
+            for a, b in chain + _pairs(rng, items, items * each // 2 - items + 1):
+                won = rng.random() < 1 / (1 + np.exp(truth[b] - truth[a]))
+                rows.append((f"d{a}", f"d{b}", 1.0) if won else (f"d{b}", f"d{a}", 1.0))
+            result = tiers(strengths(_weighted(rows)))
+            inside, close, cyclic = open_places(result, 0, [len(tier) for tier in result.tiers["q"]], _cycles(result))
+            asked = np.flatnonzero(inside & ~close & ~cyclic)
+            if not len(asked):
+                continue
+            at = int(rng.choice(asked))
+            (more,) = needed_at(result, 0, np.arange(len(inside)) == at)
+            a, b = result.strengths.ordered_items()["q"][at : at + 2]
+            won = rng.binomial(more, 1 / (1 + np.exp(truth[int(b[1:])] - truth[int(a[1:])])))
+            again = strengths(_weighted([*rows, (a, b, float(won)), (b, a, float(more - won))]))
+            tested = MODELS[again.method].separation(again, ALPHA, 200, 0, "always")[0]
+            i, j = sorted(again.ordered_items()["q"].index(item) for item in (a, b))
+            p = tested.p[(tested.i == i) & (tested.j == j)]
+            held.append(not (p >= ALPHA).any())
+        setting = f"{items} items of spread {spread:g}, {each} judgments of each"
+        share = float(np.mean(held))
+        yield Finding("about N more judgments separate half of the pairs: at least", setting, share, len(held), 0.4)
+        yield Finding(
+            "about N more judgments separate half of the pairs: at most", setting, share, len(held), 0.6, True
+        )
+
+
+def _weighted(rows: list[tuple[str, str, float]]) -> Preferences:
+    table = pl.DataFrame(rows, schema=["winner", "loser", "weight"], orient="row")
+    return Preferences.from_table(table.with_columns(query=pl.lit("q")))
+
+
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
     "ties": (ties, 600),
     "tastes": (tastes, 400),
     "one tier": (one_tier, 400),
+    "crowds": (crowds, 100),
+    "more judgments": (more_judgments, 400),
 }

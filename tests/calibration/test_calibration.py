@@ -16,6 +16,8 @@ SHORT = {
     "ties": 30,
     "tastes": 20,
     "one tier": 40,
+    "crowds": 4,
+    "more judgments": 40,
     "variance": 150,
     "collections": 500,
     "people and a model": 300,

@@ -144,3 +144,23 @@ def test_a_perfect_cycle_is_named():
     text = " ".join(str(summarise(tiers(strengths(Preferences.from_rows(rows))))).split())
     assert "x > y > z > x" in text
     assert "nearly equal" not in text
+
+
+def test_workers_who_surely_answer_the_opposite_are_turned_round_for_the_tests():
+    truth = np.array([2.0, 2.0, 0.0, 0.0, -2.0, -2.0])
+    rng, rows = np.random.default_rng(5), []
+    for worker in range(10):
+        for _ in range(60):
+            a, b = rng.choice(6, 2, replace=False)
+            better = rng.random() < 1 / (1 + np.exp(truth[b] - truth[a]))
+            a, b = (a, b) if better == (worker < 8) else (b, a)  # two of ten say the opposite
+            rows.append(("q", f"d{a}", f"d{b}", f"w{worker}"))
+    judged = Preferences.from_rows(rows)
+    fit = strengths(judged, "crowd-bt")
+    turned = fit.witness.preferences.winner != judged.winner
+    assert {f"w{k}" for k in np.unique(judged.worker[turned])} == {"w8", "w9"}
+    assert len(tiers(fit, rule="partition").tiers["q"]) == 3
+    assert len(tiers(strengths(judged), rule="partition").tiers["q"]) < 3
+    random = [(q, *(pair if rng.random() < 0.5 else pair[::-1]), w) for q, *pair, w in rows]
+    noise = strengths(Preferences.from_rows(random), "crowd-bt")
+    assert (noise.witness.preferences.winner == noise.preferences.winner).all()

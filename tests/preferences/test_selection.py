@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
-from rankdev.preferences.candidates import information
+from rankdev.preferences.candidates import Candidates, information
 from rankdev.preferences.selection import STRATEGIES
 
-from .simulate import every_pair
+from .simulate import every_pair, names
 
 ITEMS = {"q1": [f"d{k}" for k in range(6)], "q2": [f"e{k}" for k in range(4)]}
 
@@ -78,6 +78,40 @@ def test_top_heavy_asks_about_the_head():
         for strategy in ("top-heavy", "information")
     }
     assert mean["top-heavy"] < mean["information"] - 1
+
+
+def test_what_an_answer_tells_about_the_top_is_what_drawn_orders_say():
+    """The plain way: draw strengths, and regress each item's credit on the answer to each pair."""
+    rng, n, top = np.random.default_rng(3), 7, 3
+    strength, factor = np.sort(rng.normal(size=n))[::-1], rng.normal(size=(n, n)) * 0.3 + 0.3 * np.eye(n)
+    pairs = Candidates(strength, factor, "top-heavy", np.random.default_rng(0), np.zeros(0, np.int64), None, top)
+    drawn = strength + rng.standard_normal((40_000, n)) @ factor.T
+    place = np.argsort(np.argsort(-drawn, axis=1), axis=1) + 1
+    credit = np.where(place <= top, 1 / np.log2(1 + place), 0.0)
+    chance = 1 / (1 + np.exp(drawn[:, pairs.j] - drawn[:, pairs.i]))
+    shared = (chance - chance.mean(axis=0)).T @ (credit - credit.mean(axis=0)) / len(drawn)
+    plain = (shared**2).sum(axis=1) / (chance.mean(axis=0) * (1 - chance.mean(axis=0)))
+    found = pairs.worth(np.arange(len(pairs.i)))
+    assert np.corrcoef(plain, found)[0, 1] > 0.97  # 400 draws, and a normal approximation
+    assert 0.9 < found.sum() / plain.sum() < 1.1
+
+
+def test_asking_for_the_top_knows_it_better_than_asking_for_the_order():
+    found = {}
+    for strategy in ("top-heavy", "information"):
+        right = []
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            strength, rows = rng.normal(size=12) * 1.5, []
+            for _ in range(20):
+                judged = Preferences.from_rows(rows, items={"q": names(12)})
+                for _, a, b in next_pairs(judged, 2, strategy, top=3):
+                    won = rng.random() < 1 / (1 + np.exp(strength[int(b[1:])] - strength[int(a[1:])]))
+                    rows.append(("q", a, b) if won else ("q", b, a))
+            first = strengths(Preferences.from_rows(rows), disconnected="largest").ordered_items()["q"][:3]
+            right.append(strength[[int(item[1:]) for item in first]].sum() / np.sort(strength)[-3:].sum())
+        found[strategy] = np.mean(right)
+    assert found["top-heavy"] > found["information"]
 
 
 def test_the_next_answer_is_reckoned_with():

@@ -183,19 +183,6 @@ def test_the_summary_counts_what_is_open():
     assert text.startswith("1 query, 3 items, 36 comparisons, 2 tiers.\n1 pair of neighbours")
 
 
-def test_the_summary_estimates_the_judgments_that_decide():
-    enough = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        rows = every_pair(np.array([0.8, 0.0]), 10, rng)
-        row = summarise(tiers_from_preferences(rows)).queries[0]
-        if row.more:
-            gap = float(np.diff(strengths(Preferences.from_rows(rows)).values)[0])
-            more = every_pair(np.array([0.0, gap]), row.more, rng)  # if the gap is what was fitted …
-            enough.append(len(tiers_from_preferences(rows + more).tiers["q"]) == 2)
-    assert 0.3 < np.mean(enough) < 0.9  # … half of the pairs are separated by then
-
-
 def test_the_summary_names_bad_workers_and_repeated_rows():
     quality = np.r_[np.full(10, 0.97), 0.5, 0.02]
     judged, _ = crowd(quality, 24, 80, np.random.default_rng(1))

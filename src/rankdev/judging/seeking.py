@@ -99,7 +99,7 @@ class _Query:
         information = np.diag(weights.sum(axis=1) + RIDGE) - weights
         factor = np.linalg.solve(np.linalg.cholesky(information).T, np.eye(n))
         rng = np.random.default_rng(self.seed)
-        self.candidates = Candidates(self.strength, factor, self.strategy, rng, NONE, None)
+        self.candidates = Candidates(self.strength, factor, self.strategy, rng, NONE, None, self.rule.top or 1)
         if closed := [pair for pair, count in self.asked.items() if count >= repeats]:
             self.candidates.close(self.numbers(closed))
         self.first = self.candidates.best()

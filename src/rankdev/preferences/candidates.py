@@ -13,14 +13,15 @@ from rankdev.arrays import Floats, Ints
 CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
 AT_A_TIME = 64  # pairs looked at again in one go
 CELLS = 4_000_000  # numbers held at once while all pairs are weighed
+DRAWS = 400  # orders drawn to see which answers change the top, in antithetic pairs
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
 class Candidates:
     """The candidate pairs of one query, their worth, and what is known about its strengths.
 
-    Asking a pair never makes another one worth more, so a worth once computed is a bound: only the pairs whose
-    bound is highest are looked at again (lazy greedy choice).
+    Asking a pair never makes another one more informative, so a worth once computed is a bound: only the pairs whose
+    bound is highest are looked at again (lazy greedy choice). For the first ``top`` places that holds nearly.
     """
 
     def __init__(
@@ -31,14 +32,13 @@ class Candidates:
         rng: np.random.Generator,
         asked: Ints,
         grades: Floats | None,
+        top: int = 5,
     ) -> None:
         self.strengths, self.factor = strengths, factor
         self.i, self.j = _candidates(len(strengths), rng)
         self.asked = asked[self.i * len(strengths) + self.j] if len(asked) else np.zeros(len(self.i), int)
         noise = rng.random(len(self.i))
-        place = np.empty(len(strengths))
-        place[np.argsort(-strengths, kind="stable")] = np.arange(1, len(strengths) + 1)
-        self.top = 1 / np.sqrt(place[self.i] * place[self.j]) if strategy == "top-heavy" else np.ones(len(self.i))
+        self.pull = _pull(strengths, factor, top, rng) if strategy == "top-heavy" else None
         self.fixed: Floats | None = None
         if strategy == "random":
             self.fixed = noise
@@ -47,19 +47,28 @@ class Candidates:
             a, b = grades[self.i], grades[self.j]
             self.fixed = np.empty(len(a))
             self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
-        self.bound = np.concatenate(
-            [np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // max(1, factor.shape[1])))]
-        )
+        width = max(1, factor.shape[1], 0 if self.pull is None else self.pull.shape[1])
+        self.bound = np.concatenate([np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // width))])
 
     def worth(self, k: Any) -> Floats:
         """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
-        return self.gains(k) * self.top[k] if self.fixed is None else self.fixed[k] - self.asked[k]
+        if self.fixed is not None:
+            return np.asarray(self.fixed[k] - self.asked[k])
+        return self.gains(k) if self.pull is None else self.explained(k)
+
+    def explained(self, k: Any) -> Floats:
+        """Variance of the items' credits at the top that pairs' answers are expected to take off."""
+        assert self.pull is not None
+        i, j = self.i[k], self.j[k]
+        # a logistic answer seen through a normal difference: both slope and mean shrink with its variance
+        shrink = 1 + np.pi / 8 * _apart(self.factor, i, j)
+        lead = np.tanh((self.strengths[i] - self.strengths[j]) / np.sqrt(shrink) / 2)
+        return np.asarray(_apart(self.pull, i, j) * (0.25 - 0.25 * lead * lead) / shrink)
 
     def gains(self, k: Any) -> Floats:
         """Expected information of pairs' answers, in bits, were the strengths as uncertain as fitted."""
         i, j = self.i[k], self.j[k]
-        between = self.factor[i] - self.factor[j]
-        return information(self.strengths[i] - self.strengths[j], (between**2).sum(axis=1))
+        return information(self.strengths[i] - self.strengths[j], _apart(self.factor, i, j))
 
     def best(self) -> tuple[float, int]:
         """Give the worth of the pair that is wanted most, and the pair; minus infinity where none is open."""
@@ -96,9 +105,34 @@ class Candidates:
         v = self.factor[self.i[k]] - self.factor[self.j[k]]
         d = self.strengths[self.i[k]] - self.strengths[self.j[k]]
         size, h = v @ v, 0.25 / np.cosh(d / 2) ** 2
+        if self.pull is not None:
+            toward = self.pull[self.i[k]] - self.pull[self.j[k]]
+            self.pull = self.pull - h / (1 + h * size) * np.outer(self.factor @ v, toward)
         if size > 0:
             shrink = (1 - 1 / np.sqrt(1 + h * size)) / size
             self.factor = self.factor - shrink * np.outer(self.factor @ v, v)
+
+
+def _apart(rows: Floats, i: Ints, j: Ints) -> Floats:
+    """Squared distances of rows i and j; of many pairs by all products, which are one multiplication of matrices."""
+    if len(i) <= len(rows):
+        return np.asarray(((rows[i] - rows[j]) ** 2).sum(axis=1))
+    products = rows @ rows.T
+    squares = products.diagonal()
+    return np.maximum(squares[i] + squares[j] - 2 * products[i, j], 0.0)
+
+
+def _pull(strengths: Floats, factor: Floats, top: int, rng: np.random.Generator) -> Floats:
+    """Covariance of strengths (rows) with what each item would earn in its place: 1/log₂(1 + place), 0 below the top.
+
+    It is taken over orders drawn from what is known, so that an item that may yet be among the first counts.
+    """
+    half = rng.standard_normal((DRAWS // 2, factor.shape[1]))
+    drawn = strengths + np.concatenate([half, -half]) @ factor.T
+    place = np.argsort(np.argsort(-drawn, axis=1, kind="stable"), axis=1) + 1
+    credit = np.where(place <= top, 1 / np.log2(1 + place), 0.0)
+    credit = (credit - credit.mean(axis=0))[:, credit.any(axis=0)]
+    return np.asarray((drawn - strengths).T @ credit / DRAWS)
 
 
 def information(mean: Floats, variance: Floats) -> Floats:

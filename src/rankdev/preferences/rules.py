@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,13 @@ class Question:
     def size(self) -> int:
         """How many items."""
         return int(np.diff(self.fit.pairs.starts)[self.query])
+
+    @property
+    def judgments(self) -> float:
+        """How many judgments, by weight."""
+        pairs = self.fit.pairs
+        mine = slice(*np.searchsorted(pairs.first, pairs.starts[self.query : self.query + 2]))
+        return float(pairs.count[mine].sum())
 
     @property
     def ordered(self) -> Floats:
@@ -96,9 +103,18 @@ def by_partition(question: Question) -> Ints:
     "leader", "conservative: a new tier where an item differs from the first of its tier, Holm-corrected", tested=True
 )
 def by_first(question: Question) -> Ints:
-    """Compare each item with the first of the current tier."""
+    """Compare each item with the first of the current tier.
+
+    Likelihood ratios of few judgments are too large, so that they count for as much as the judgments beyond those that
+    fit the strengths.
+    """
+    from scipy.special import ndtr, ndtri
+
     assert question.close is not None
-    return by_leader(question.close, question.alpha)
+    judgments = question.judgments
+    share = max(judgments - question.size + 1, 0) / max(judgments, 1)
+    p = 2 * ndtr(ndtri(question.close.p / 2) * np.sqrt(share))
+    return by_leader(replace(question.close, p=p), question.alpha)
 
 
 def partition(close: Close, alpha: float) -> Ints:

@@ -58,18 +58,19 @@ def next_pairs(
     *,
     grades: Mapping[str, Mapping[str, float]] | None = None,
     scores: Scorer | None = None,
+    top: int = 5,
     ridge: float = 0.1,
     seed: int = 0,
 ) -> NextPairs:
     """Choose the next ``budget`` pairs to ask, over all queries.
 
     ``information`` takes the pairs whose answers tell most about the strengths under the present posterior,
-    reckoning after each pick with the answer to come; ``top-heavy`` weighs that by the places of the two
-    items, so that the head of the list is settled first; ``grade-prior`` asks within the highest
-    ``grades`` first; ``random`` asks at random, rarely asked pairs first; ``decide`` takes the pairs whose
-    answers tell most about which of the systems behind ``scores`` is better (see :class:`Decision`), ``gain``
-    then being the variance of the systems' difference that an answer should take off. Preferences may be empty where
-    their items are given (``Preferences.from_rows(items=…)``).
+    reckoning after each pick with the answer to come; ``top-heavy`` those whose answers tell most about which items
+    stand where in the first ``top`` places; ``grade-prior`` asks within the highest ``grades`` first; ``random``
+    asks at random, rarely asked pairs first; ``decide`` takes the pairs whose answers tell most about which of the
+    systems behind ``scores`` is better (see :class:`Decision`), ``gain`` then being the variance of the systems'
+    difference that an answer should take off. Preferences may be empty where their items are given
+    (``Preferences.from_rows(items=…)``).
 
     >>> judged = [("q", "x", "y")] * 9 + [("q", "y", "z")]
     >>> list(next_pairs(judged, 1))
@@ -77,6 +78,7 @@ def next_pairs(
     """
     judged = as_preferences(preferences)
     budget, ridge = check_whole("budget", budget, 1, MOST_PAIRS), check_number("ridge", ridge, 0, ends=True)
+    top = check_whole("top", top, 1)
     _check(strategy, grades, scores)
     if scores is not None and strategy == "decide":
         return NextPairs(list(Decision(judged, scores, seed=seed).batch(budget)), budget, strategy, seed)
@@ -88,7 +90,7 @@ def next_pairs(
     for number, query in enumerate(judged.queries):
         block = slice(starts[number], starts[number + 1])
         graded = _grades(judged, query, block, grades) if grades is not None else None
-        queries.append(Candidates(fit.values[block], factors[number], strategy, rng, asked[number], graded))
+        queries.append(Candidates(fit.values[block], factors[number], strategy, rng, asked[number], graded, top))
     rows = [
         (judged.queries[q], judged.items[starts[q] + a], judged.items[starts[q] + b], gain)
         for q, a, b, gain in _pick(queries, budget)

@@ -102,7 +102,7 @@ def bootstrap_separation(draws: Floats, values: Floats, workers: int = 0) -> Clo
 
     p is twice the share of resamples in which the pair's order is not the fitted one; but never less than what
     Student's t gives for the resamples' spread with as many degrees of freedom as there are other ``workers``,
-    since resamples of few workers are too much alike.
+    since resamples of few workers are too much alike (and the normal distribution where workers are not known).
     """
     from scipy.special import stdtr
 
@@ -115,9 +115,9 @@ def bootstrap_separation(draws: Floats, values: Floats, workers: int = 0) -> Clo
         turned += np.where(draw[i] == draw[j], 0.5, draw[i] < draw[j])
         square += (draw[i] - draw[j] - gap) ** 2
     p = 2 * (turned + 1) / (resamples + 1)
-    if workers > 1:
-        error = np.sqrt(square / resamples * workers / (workers - 1))
-        p = np.maximum(p, 2 * stdtr(workers - 1, -gap / np.maximum(error, 1e-300)))
+    freedom = workers - 1.0 if workers > 1 else 1e9
+    error = np.sqrt(square / resamples * (1 + 1 / freedom))
+    p = np.maximum(p, 2 * stdtr(freedom, -gap / np.maximum(error, 1e-300)))
     return Close(len(order), i, j, np.minimum(1.0, p))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rankdev.preferences.pairs import Pairs
 from rankdev.preferences.position import check_order
 from rankdev.preferences.preferences import MAKE_THEM, Preferences
 from rankdev.preferences.uncertainty import clustered_factors, factors
-from rankdev.preferences.workers import WorkerQuality, counted_once
+from rankdev.preferences.workers import WorkerQuality, counted_once, turned_round
 from rankdev.results import Result
 
 METHODS = tuple(MODELS)
@@ -74,11 +74,14 @@ class Strengths(Result):
         """The fit that tests and evidence rest on: this one, or plain Bradley–Terry beside Crowd-BT.
 
         Qualities that are fitted to the same judgments flatter the strengths: on random answers Crowd-BT's own
-        standard errors separate a fifth to a half of all pairs.
+        standard errors separate a fifth to a half of all pairs. Workers who surely answer the opposite are turned
+        round for it.
         """
         if not MODELS[self.method].needs_witness:
             return self
-        return fit_model(self.preferences, "bradley-terry", Options(self.ridge, "davidson"))
+        plain = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
+        inverted = [] if self.workers is None else self.workers.suspects()["inverted"]
+        return plain(turned_round(self.preferences, inverted, lambda judged: plain(judged).values))
 
     @cached_property
     def standard_errors(self) -> Floats:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankdev.arguments import check_kind
+from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import counted
 from rankdev.preferences.implied import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
 from rankdev.preferences.pairs import Pairs, moments
 from rankdev.preferences.tiers import Tiers
 from rankdev.results import Result
 
-Ints = npt.NDArray[np.int64]
 TOO_CLOSE = 0.1  # in log-strength: the better of two wins 52.5% of the time
 LIKELY = 0.5  # the probability with which ``more`` judgments of a pair separate it
 MOST = 100_000  # judgments of one pair, beyond which nobody counts
@@ -59,7 +58,7 @@ def summarise(result: Tiers) -> Summary:
     >>> print(summarise(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")])))
     1 query, 2 items, 3 comparisons, 1 tier.
     1 pair of neighbours could not be separated: tied.
-    About 185 more judgments would separate 1 of them, each with a chance of 50%.
+    About 45 more judgments would separate 1 of them, each with a chance of 50%.
     """
     fit = check_kind("result", result, Tiers, "cut them with tiers(strengths(preferences))").strengths
     judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(result.tiers))
@@ -74,8 +73,15 @@ def summarise(result: Tiers) -> Summary:
 
 def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[int, int, int | None, int]:
     """Neighbours in one tier; the nearly equal among them; comparisons until the others differ; those on cycles."""
-    from scipy.special import stdtrit
+    inside, close, cyclic = open_places(result, number, sizes, cycles)
+    counts = int(inside.sum()), int(close.sum())
+    if result.strengths.curvature is None:
+        return *counts, None, int(cyclic.sum())
+    return *counts, sum(needed_at(result, number, inside & ~cyclic & ~close)), int(cyclic.sum())
 
+
+def open_places(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[Bools, Bools, Bools]:
+    """Tell of each item and the next whether they share a tier undecided, are nearly equal, are on a cycle."""
     fit = result.strengths
     start, stop = fit.pairs.starts[number], fit.pairs.starts[number + 1]
     order = np.argsort(-fit.values[start:stop], kind="stable")
@@ -86,19 +92,28 @@ def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints)
     inside &= np.isin(np.arange(len(inside)), unclear)
     values, on = fit.values[start:stop][order], cycles[start:stop][order]
     cyclic = inside & (on[:-1] == on[1:]) & (on[:-1] >= 0)
-    d = -np.diff(values)
-    close = inside & ~cyclic & (d < TOO_CLOSE)
-    if fit.curvature is None:
-        return int(inside.sum()), int(close.sum()), None, int(cyclic.sum())
-    factor, freedom = fit.clustered[number]
+    return inside, inside & ~cyclic & (-np.diff(values) < TOO_CLOSE), cyclic
+
+
+def needed_at(result: Tiers, number: int, places: Bools) -> list[int]:
+    """Give for each of some places in the order how many answers separate its item from the next."""
+    from scipy.special import stdtrit
+
+    fit = result.strengths
+    start, stop = fit.pairs.starts[number], fit.pairs.starts[number + 1]
+    order = np.argsort(-fit.values[start:stop], kind="stable")
+    values, (factor, freedom) = fit.values[start:stop][order], fit.clustered[number]
     variance = (np.diff(factor[order], axis=0) ** 2).sum(axis=1)
-    spread = max(float(values.var() - (factor**2).sum() / len(values)), 0.1)
+    spread = _spread(values, float((factor**2).sum()))
     critical = float(stdtrit(min(freedom, 1e9), 1 - result.alpha / 2))
-    asked = inside & ~cyclic & ~close
-    more = sum(
-        _needed(*pair, 2 * spread, critical, fit.tie_rate) for pair in zip(d[asked], variance[asked], strict=True)
-    )
-    return int(inside.sum()), int(close.sum()), more, int(cyclic.sum())
+    pairs = zip(-np.diff(values)[places], variance[places], strict=True)
+    return [_needed(d, error, 2 * spread, critical, fit.tie_rate) for d, error in pairs]
+
+
+def _spread(values: Floats, doubt: float) -> float:
+    """Variance of the true strengths: what the fitted ones show beyond their doubt, with two items' worth of 1."""
+    own = max(float(values.var(ddof=1)) - doubt / len(values), 0.0)
+    return ((len(values) - 1) * own + 2) / (len(values) + 1)
 
 
 def _needed(d: float, variance: float, prior: float, critical: float, tie_rate: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,32 @@ class WorkerQuality(Result):
                 "verdict": self.verdicts,
             }
         )
+
+
+SURELY = -3.1  # standard errors: one worker in a thousand who answers at random is taken to be inverted
+
+
+def turned_round(judged: Preferences, inverted: list[str], fitted: Callable[[Preferences], Floats]) -> Preferences:
+    """Give the judgments with those of inverted workers the other way round.
+
+    Only of workers whose answers contradict what all others say beyond chance: strengths are ``fitted`` again without
+    the worker, so that random answers are not turned round to agree.
+    """
+    turn = np.zeros(len(judged), bool)
+    weight = np.ones(len(judged)) if judged.weight is None else judged.weight
+    for name in inverted:
+        mine = judged.worker == judged.workers.index(name)
+        strength = fitted(replace(judged, weight=np.where(mine, 0.0, weight)))
+        lead = np.tanh((strength[judged.winner] - strength[judged.loser]) / 2)[mine & ~judged.tie]
+        turn |= mine & (lead.sum() < SURELY * np.sqrt((lead**2).sum()))
+    if not turn.any():
+        return judged
+    return replace(
+        judged,
+        winner=np.where(turn, judged.loser, judged.winner),
+        loser=np.where(turn, judged.winner, judged.loser),
+        winner_first=None if judged.winner_first is None else judged.winner_first ^ turn,
+    )
 
 
 def counted_once(preferences: Preferences) -> Preferences:

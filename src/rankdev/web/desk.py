@@ -1,6 +1,7 @@
 """The desk behind the page: who is asked what, and what is known so far.
 
-The next pair of every judge is chosen while the judge looks at the present one, so that nobody waits for a fit.
+The next pairs of every judge are chosen while the judge looks at the present one, so that nobody waits for a fit;
+several, since on a busy machine a fit may last longer than an answer.
 """
 
 from __future__ import annotations
@@ -26,24 +27,25 @@ from rankdev.web.store import Said, Store
 
 OUTCOMES = ("first", "second", "tie", "skip")
 AWAY = 600.0  # seconds after which a judge's open question may go to others
+AHEAD = 5  # questions that are ready for a judge; chosen again after each answer, if there is time
 LONGEST_NAME, LONGEST_COMMENT = 80, 2000
 
 
 @dataclass
 class _Judge:
-    """One judge at work: the question on the screen, the one after it, and the pairs not to be asked again."""
+    """One judge at work: the question on the screen, those after it, and the pairs not to be asked again."""
 
     answered: int = 0
     asked: Pair | None = None
-    ready: Pair | None = None
-    dry: bool = False  # nothing was left to ask when last looked
+    ready: list[Pair] = field(default_factory=list)
+    fresh: bool = False  # what is ready was chosen since the judge's last answer, as far as there is anything to ask
     done: set[Pair] = field(default_factory=set)
     seen: float = field(default_factory=time.monotonic)
 
     def turn(self) -> None:
         """Put the next question on an empty screen."""
-        if self.asked is None:
-            self.asked, self.ready = self.ready, None
+        if self.asked is None and self.ready:
+            self.asked = self.ready.pop(0)
 
 
 class Desk:
@@ -134,7 +136,7 @@ class Desk:
         with self._mine:
             judge = self._judge(name)
             if len(taken) == 1:
-                judge.ready = judge.asked or judge.ready
+                judge.ready = [judge.asked, *judge.ready] if judge.asked else judge.ready
                 judge.asked = taken[0].query, taken[0].first, taken[0].second
         return {**self.question(name), "undone": len(taken) > 0}
 
@@ -185,20 +187,43 @@ class Desk:
         return judge
 
     def _prepare(self, name: str) -> None:
-        """Choose a pair that the judge has not had and that no other judge has on the screen; sides at random."""
+        """Choose pairs that the judge has not had and that no other judge is to have; sides at random."""
         with self._learning:
             self._learn()
             with self._mine:
                 judge = self._judges[name]
-                here = [other for other in self._judges.values() if time.monotonic() - other.seen < AWAY]
-                pending = {_sorted(pair) for other in here for pair in (other.asked, other.ready) if pair is not None}
-                pending |= {_sorted((said.query, said.first, said.second)) for said, _ in self._lessons}  # came since
-            pair = self.seeker.ask(pending | judge.done) if self.seeker.unsettled() else None
+                judge.fresh = True  # unless an answer comes meanwhile
+                theirs = {_sorted(pair) for other in self._here() if other is not judge for pair in other.ready}
+                taken = self._taken(judge)
+            chosen = self._choose(taken | theirs, AHEAD) if self.seeker.unsettled() else []
             with self._mine:
-                judge.dry = pair is None
-                if pair is not None and judge.ready is None:
-                    query, a, b = pair
-                    judge.ready = (query, a, b) if self._random.random() < 0.5 else (query, b, a)
+                taken = self._taken(judge)
+                judge.ready = [pair for pair in chosen if _sorted(pair) not in taken]
+                if not judge.ready and theirs:  # the last pairs go to whoever is there first
+                    judge.ready = self._choose(taken, 1) if self.seeker.unsettled() else []
+                    for other in self._judges.values():
+                        if other is not judge:
+                            other.ready = [
+                                pair for pair in other.ready if _sorted(pair) not in map(_sorted, judge.ready)
+                            ]
+
+    def _here(self) -> list[_Judge]:
+        return [judge for judge in self._judges.values() if time.monotonic() - judge.seen < AWAY]
+
+    def _taken(self, judge: _Judge) -> set[Pair]:
+        """Pairs that are on a screen, were answered since the last lesson, or that the judge has had."""
+        screens = {_sorted(other.asked) for other in self._here() if other.asked is not None}
+        return screens | {_sorted((said.query, said.first, said.second)) for said, _ in self._lessons} | judge.done
+
+    def _choose(self, taken: set[Pair], number: int) -> list[Pair]:
+        chosen: list[Pair] = []
+        while len(chosen) < number:
+            pair = self.seeker.ask(taken | {_sorted(other) for other in chosen})
+            if pair is None:
+                break
+            query, a, b = pair
+            chosen.append((query, a, b) if self._random.random() < 0.5 else (query, b, a))
+        return chosen
 
     def _told(self, name: str) -> dict[str, Any]:
         with self._mine:
@@ -247,10 +272,10 @@ class Desk:
                 (judge.done.add if times > 0 else judge.done.discard)(pair)
                 if judge.asked is not None and _sorted(judge.asked) == pair:
                     judge.asked = None
-                if judge.ready is not None and _sorted(judge.ready) == pair:
-                    judge.ready = None
+                judge.ready = [other for other in judge.ready if _sorted(other) != pair]
+            judge.fresh = False
             for other in self._judges.values():
-                other.dry = False
+                other.fresh &= len(other.ready) > 0  # there may be something to ask again
             self._total += times
             self._lessons += [(answer, times) for answer in answers]
             self._work.notify()
@@ -265,9 +290,12 @@ class Desk:
             won, lost = (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
             self.seeker.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
         if lessons or not self._state:
-            state = {"open": len(self.seeker.unsettled()), "left": self.seeker.left()}
+            unsettled = set(self.seeker.unsettled())
+            state = {"open": len(unsettled), "left": self.seeker.left()}
             with self._mine:
                 self._state = state
+                for judge in self._judges.values():
+                    judge.ready = [pair for pair in judge.ready if pair[0] in unsettled]
 
     def _recall(self) -> None:
         """Learn what the database holds; what is about other items is left aside."""
@@ -293,7 +321,7 @@ class Desk:
         return self._strange
 
     def _background(self) -> None:
-        """Learn, and have a next question ready for every judge who has one on the screen."""
+        """Learn, and have the next questions ready for every judge who has one on the screen."""
         while True:
             with self._work:
                 while not self._closed and not self._lessons and not self._waiting():
@@ -307,7 +335,9 @@ class Desk:
                 self._learn()
 
     def _waiting(self) -> list[str]:
-        return [name for name, j in self._judges.items() if j.asked is not None and j.ready is None and not j.dry]
+        """Name the judges to choose for, those with the fewest questions ready first."""
+        waiting = [name for name, judge in self._judges.items() if judge.asked is not None and not judge.fresh]
+        return sorted(waiting, key=lambda name: len(self._judges[name].ready))
 
 
 def _check_name(name: str) -> None:
