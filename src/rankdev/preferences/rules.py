@@ -106,14 +106,16 @@ def by_first(question: Question) -> Ints:
     """Compare each item with the first of the current tier.
 
     Likelihood ratios of few judgments are too large, so that they count for as much as the judgments beyond those that
-    fit the strengths.
+    fit the strengths; resamples and tests clustered by worker know how few they are.
     """
     from scipy.special import ndtr, ndtri
 
     assert question.close is not None
-    judgments = question.judgments
-    share = max(judgments - question.size + 1, 0) / max(judgments, 1)
-    p = 2 * ndtr(ndtri(question.close.p / 2) * np.sqrt(share))
+    fit, p = question.fit, question.close.p
+    if fit.curvature is not None and np.isinf(fit.clustered[question.query][1]):
+        judgments = question.judgments
+        share = max(judgments - question.size + 1, 0) / max(judgments, 1)
+        p = 2 * ndtr(ndtri(p / 2) * np.sqrt(share))
     return by_leader(replace(question.close, p=p), question.alpha)
 
 
