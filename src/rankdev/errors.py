@@ -31,13 +31,13 @@ class FileFormatError(DataError):
 
 
 class UsageError(RankdevError, ValueError):
-    """The call is wrong: a parameter, a measure or a name that does not exist or cannot be."""
+    """The call is wrong: a parameter, a measure or a name that does not exist or is impossible."""
 
     exit_status = 2
 
 
 class MeasureError(UsageError):
-    """A measure text or parameter that means nothing."""
+    """A measure text or parameter that makes no sense."""
 
 
 class MissingExtraError(RankdevError, ImportError):
@@ -50,7 +50,7 @@ class MissingExtraError(RankdevError, ImportError):
 
 
 class RankdevWarning(UserWarning):
-    """Something was repaired, skipped or is ambiguous; the result stands, with this remark."""
+    """Something was repaired, skipped or is ambiguous; the result is valid, with this caveat."""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Result(Tabular):
-    """The answer to a question: facts as a table, and how they were come by.
+    """The answer to a question: facts as a table, and how they were obtained.
 
     A result is a frozen dataclass. It names in ``made_with`` the fields that say how it was made, and records in
     ``remarks`` whatever a reader should know before believing it. How it looks is decided in ``rankdev.reporting``,

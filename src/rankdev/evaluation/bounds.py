@@ -35,9 +35,9 @@ class Bounds(Result):
 
     ``ends[end, system, query, measure]`` are the lowest and the highest score over the places that the list's own
     unjudged items could take, and ``apart[end, pair, query, measure]`` those of the difference of two systems over the
-    unjudged items of both. Where ``exact`` is false, completions were too many to look at, and the ends are those that
-    no score can pass. ``items`` are the unjudged ones, (query, item, lists that hold it), and ``moves`` is what each
-    alone could move.
+    unjudged items of both. Where ``exact`` is false, there were too many completions to try, and the ends are bounds
+    that no score can exceed. ``items`` are the unjudged ones, (query, item, lists that hold it), and ``moves`` is what
+    each alone could move.
     """
 
     scores: Scores = field(repr=False)
@@ -95,12 +95,12 @@ def bounds(
     order: Order | None = None,
     ties: Ties | None = None,
 ) -> Bounds:
-    """Give the lowest and highest score over where each returned unjudged item could stand.
+    """Give the lowest and highest score over all ranks that returned unjudged items could have.
 
     The arguments are those of :func:`evaluate`. The references must say which items were judged worthless. With
     grades, an unjudged item could have any grade of the collection; without, it could share any rank or come between
-    two. Counting it as worthless is no lower bound: a good item far from its place costs more. Unjudged items that no
-    list returned are taken as worthless.
+    two. Counting it as worthless does not give a lower bound: a good item far from its place costs more.
+    Unjudged items that no list returned are taken as worthless.
 
     >>> known = References.from_lists({"q": ["d1"]}, worthless={"q": ["d9"]})
     >>> found = bounds(known, {"mine": {"q": ["d1", "x"]}, "other": {"q": ["d9", "d1"]}}, "RDQ@2")

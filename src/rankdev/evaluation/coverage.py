@@ -17,7 +17,7 @@ NAMED = 5  # systems that a remark names; more are counted
 
 @dataclass(frozen=True)
 class Coverage:
-    """How one system's run and the references met.
+    """How one system's run and the references match up.
 
     ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
     no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged

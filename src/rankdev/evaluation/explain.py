@@ -46,8 +46,8 @@ class Explanation(Result):
 
     ``ideal_score`` is what an ideal ranking gets: 1, but for measures such as RBP that are not normalised. The loss
     splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in another
-    order (repeats taken for items outside the reference), ``ordering_loss`` is what that order would win. An item that
-    earns something where an ideal ranking earns less wins back what was lost above: its ``lost`` is negative.
+    order (repeats count as items outside the reference), ``ordering_loss`` is what that order would gain. An item that
+    earns something where an ideal ranking earns less regains what was lost above: its ``lost`` is negative.
     """
 
     measure: str

@@ -31,7 +31,7 @@ class Losses(Result):
     """Mean scores of systems, and what keeps them from 1: retrieval or order.
 
     ``scores`` holds for every query the score and the best score that the returned items could get in another order.
-    What the best order lacks was lost by retrieval, what it would win was lost by order. A query without any
+    What the best order lacks was lost by retrieval, what it would gain was lost by order. A query without any
     reference item counts as lost by retrieval.
     """
 
@@ -58,7 +58,7 @@ def losses(
     empty: Empty = "zero",
     progress: Progress | None = None,
 ) -> Losses:
-    """Say of each system whether it loses by what it returns or by the order; the arguments are those of evaluate.
+    """Say for each system whether it loses by what it returns or by its order; the arguments are those of evaluate.
 
     >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]

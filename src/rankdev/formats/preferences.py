@@ -35,11 +35,11 @@ def read_preferences(
 ) -> Preferences:
     """Read judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
 
-    Or from the database that ``rankdev judge`` writes, while it is written too.
+    Or from the database that ``rankdev judge`` writes, even while it is in use.
 
-    In a file that is no table four words a line are ``topic a b winner`` and three are ``query preferred other``.
-    ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` tell what
-    the columns and the outcomes mean where that is not plain: see :meth:`Preferences.from_table`.
+    In a file that is not a table, four words per line are ``topic a b winner`` and three ``query preferred other``.
+    ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` say what
+    the columns and the outcomes mean where that is not obvious: see :meth:`Preferences.from_table`.
     """
     if is_database(path):
         if columns is not None or values is not None:

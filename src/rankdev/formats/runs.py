@@ -42,7 +42,7 @@ def read_run(
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
-    A folder of Parquet files, such as Spark and DuckDB write it, is one run.
+    A folder of Parquet files, as Spark and DuckDB write them, is one run.
 
     ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
     whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.

@@ -88,7 +88,7 @@ class Collected(Result):
 
 
 class JudgeError(DataError):
-    """A judge that failed, or gave an answer that is none; ``collected`` has all answers before."""
+    """A judge that failed or gave an invalid answer; ``collected`` has all earlier answers."""
 
     def __init__(self, message: str, collected: Collected | None = None) -> None:
         super().__init__(message)

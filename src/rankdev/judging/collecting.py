@@ -44,17 +44,17 @@ def collect(
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
 
     ``judge(query, a, b)`` gives a, b, or None for equally good. ``items`` are ``{query: [item, …]}``, or grades
-    ``{query: {item: grade}}`` to start from. The pair is chosen whose answer is expected to tell most: about the order
-    (``goal="order"``), about the first ``top`` places (``"top"``), or about which of the systems in ``runs`` is better
-    by ``measure`` (``"decide"``). Which of the two is shown first is random; a pair is asked ``repeats`` times at most,
-    each time the other way round.
+    ``{query: {item: grade}}`` to start from. Each time, the pair is chosen whose answer is expected to be most
+    informative: about the order (``goal="order"``), about the first ``top`` places (``"top"``), or about which of the
+    systems in ``runs`` is better by ``measure`` (``"decide"``). Which of the two is shown first is random; a pair is
+    asked about ``repeats`` times at most, each time the other way round.
 
-    The loop stops where the budget is spent, where no pair is left, or where the goal is reached. An order is settled
+    The loop stops when the budget is spent, when no pair is left, or when the goal is reached. An order is settled
     where each item is better than the next with probability ``sure``, or where the two are equal: the better one wins
     with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
     probability ``sure``.
 
-    With ``file`` every answer is on the disk before the next question; call again with the same file to go on.
+    With ``file`` every answer is on disk before the next question; call again with the same file to continue.
 
     >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
     >>> found.asked, found.stopped

@@ -36,7 +36,7 @@ SMALLEST = 1e-4  # RDQ's weights are positive
 class ClickWeights(Result):
     """How much each position is examined, relative to the first, with intervals from resampled sessions.
 
-    ``weight`` never increases; ``raw`` is the estimate before that was asked of it. ``fit`` is the p-value of the
+    ``weight`` never increases; ``raw`` is the estimate before that constraint. ``fit`` is the p-value of the
     position-based model: small where click rates do not factor into a position's and an item's.
     """
 

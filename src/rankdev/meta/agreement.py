@@ -75,8 +75,8 @@ def agreement(
 ) -> Agreement:
     """Correlate measures over the systems' means, for each data set or for all their queries together.
 
-    Beside Kendall's τ-b and Pearson's r there is τ_ap, which weighs the top of the order more, as the mean of both
-    directions. ``intervals`` draws the queries again that often, for a 95% interval of τ.
+    Besides Kendall's τ-b and Pearson's r there is τ_ap, which weights the top of the order more, as the mean of both
+    directions. ``intervals`` is how often queries are resampled, for a 95% interval of τ.
 
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
     >>> scores = Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)

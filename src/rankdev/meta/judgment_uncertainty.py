@@ -98,10 +98,10 @@ def evaluate_with_doubt(
     evaluate: Callable[..., Scores] | None = None,
     **options: Any,
 ) -> Doubt:
-    """Score systems against the true order that preferences tell of, with the doubt about judgments and queries.
+    """Score systems against the true order behind preferences, with the uncertainty of judgments and queries.
 
     Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
-    judgments of all queries tells something about the items that were judged little; each is scored, with the queries
+    judgments of all queries says something about items with few judgments; each is scored, with the queries
     drawn again as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
     these: it does not count them as tied. ``options`` go to the references as judged: alpha, rule, max_depth, ridge,
     ties, disconnected.

@@ -31,7 +31,7 @@ NORMAL = 1.959963984540054
 
 @dataclass(frozen=True, eq=False)
 class LeaveOut(Result):
-    """What becomes of scores and orders of systems when some judgments had not been made.
+    """What becomes of scores and orders of systems had some judgments not been made.
 
     ``cases`` are (kind, name, judgments taken away): a team, whose unique contributions to the pool go, or a share of
     all judgments, drawn at random. Arrays ``[case, resample, measure]`` hold the order's ``tau`` and ``tau_ap`` with

@@ -36,7 +36,7 @@ class Plan(Result):
     ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
     the pilot's uncertainty, infinite above where the pilot cannot exclude that there is no difference; ``assured``
     is the number at which the power is reached with 90% certainty, not only on average;
-    ``resampled`` is the answer by resampling the pilot with replacement, none
+    ``resampled`` is the answer by resampling the pilot with replacement, None
     where it would need too many queries. ``detectable`` is the smallest difference that the pilot's own
     number of queries would detect. Answers beyond ten million are infinite.
     """

@@ -45,12 +45,12 @@ def power(
     """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
 
     For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
-    with ``permutations`` sign flips, or with all flips where these are not more; power is the share of
+    with ``permutations`` sign flips, or with all flips where there are no more than that; power is the share of
     subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
     size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
-    largest size below. ``pool="new"`` draws queries with replacement, as new queries would be. ``intervals`` resamples
-    the queries that often, for 95% intervals of every power, percentile and N80, and of the differences between
-    measures; 200 will do. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
+    largest size below. ``pool="new"`` draws queries with replacement, as new queries would be. ``intervals`` is how
+    often queries are resampled, for 95% intervals of every power, percentile and N80, and of the differences between
+    measures; 200 is enough. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
     ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
 
     >>> rng = np.random.default_rng(1)

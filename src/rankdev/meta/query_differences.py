@@ -50,7 +50,7 @@ class QueryDifferences(Result):
 def query_differences(
     scores: ScoresLike, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
 ) -> QueryDifferences:
-    """Compare two systems query by query; without names, the two that there are.
+    """Compare two systems query by query; names may be left out where there are only two.
 
     >>> from rankdev.evaluation.scores import Scores
     >>> scores = Scores(("old", "new"), ("q1", "q2"), ("P@1",), np.array([[[0.0], [1.0]], [[1.0], [1.0]]]))

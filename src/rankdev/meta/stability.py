@@ -24,9 +24,9 @@ SHOWN = 6  # sizes that a summary shows side by side
 
 @dataclass(frozen=True, eq=False)
 class Stability(Result):
-    """How far a measure's order of systems on n queries is its order elsewhere: arrays ``[measure, size]``.
+    """How far a measure's order of systems on n queries agrees with its order on others: arrays ``[measure, size]``.
 
-    ``tau`` is the mean Kendall τ-b with the order on all queries, which hold the n; ``tau_ap`` weighs the top more.
+    ``tau`` is the mean Kendall τ-b with the order on all queries, which include the n; ``tau_ap`` weights the top more.
     ``split`` is the mean τ-b between two sets of n queries that share none, NaN where the pool is too small; with the
     ends of its 95% interval in ``split_ends[end, measure, size]``. ``tau_ends`` are those of ``tau`` over the choice
     of the pool, where ``intervals`` were asked for.

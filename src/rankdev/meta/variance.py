@@ -127,7 +127,7 @@ def variance(
     measures: Sequence[str] | None = None,
     reliability: float = 0.95,
 ) -> Variance:
-    """Split the variance of scores into systems, queries and what only a system does on a query.
+    """Split the variance of scores into systems, queries and their interaction.
 
     Unbiased estimates from mean squares, 0 where they are negative. ``{name: scores}`` has collections as well, of
     the same systems. Eρ² is the share of the variance of observed system means that is between systems, for

@@ -85,7 +85,7 @@ def judge_agreement(
     """Say how far judges agree with each other, are consistent, fit one order, and follow the order of presentation.
 
     α's interval is a bootstrap over pairs (``resamples``). The misfit's p-value comes from ``simulations`` of
-    judgments as the fitted model gives them, each fitted again. The first and second item of a pair have no
+    judgments from the fitted model, each fitted again. The first and second item of a pair have no
     meaning of their own, so that α takes both as equally frequent by chance.
 
     >>> rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "y", "z", "bob")]

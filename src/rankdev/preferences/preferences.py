@@ -34,10 +34,10 @@ class Preferences(Tabular):
 
     ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
     (non-decreasing); ``winner`` and ``loser`` index them. Where ``tie`` is set neither won. ``worker``
-    indexes ``workers`` and is None where nobody wrote down who judged. ``share`` says how much of a
+    indexes ``workers`` and is None where it was not recorded who judged. ``share`` says how much of a
     judgment the winner gets where judges gave probabilities; ``winner_first`` whether the winner was the
-    item shown first (of a tie: the item in the winner's place). Both are None where nobody knows.
-    ``remarks`` say what reading took for granted or left aside.
+    item shown first (of a tie: the item in the winner's place). Both are None where unknown.
+    ``remarks`` say what reading assumed or left out.
     """
 
     queries: tuple[str, ...]

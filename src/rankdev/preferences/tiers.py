@@ -67,10 +67,10 @@ def tiers(
     ``rule="auto"`` weighs one tier, some tiers and a strict order by the evidence for each and takes the cut with
     the fewest pair relations expected to be wrong; it needs no level. ``strict`` keeps every difference, ``bic``
     joins neighbours as long as the Bayesian information criterion gains. ``partition`` and ``leader`` test pairs
-    at level ``alpha``: the first takes the cut with the fewest wrongs (separated pairs inside a tier, pairs not
+    at level ``alpha``: the first takes the cut with the fewest errors (separated pairs inside a tier, pairs not
     separated across tiers), the second, the conservative one, opens a new tier where an item differs from the
     current tier's first, Holm-corrected over the query's pairs. Tests are clustered by worker where two or more
-    judged a query, else by likelihood ratios; Rank Centrality is tested by ``resamples`` bootstraps.
+    judged a query, else by likelihood ratios; Rank Centrality is tested by ``resamples`` bootstrap samples.
     Tiers below ``max_depth`` are joined to the tier there. ``refit`` ("auto", "always", "never") says when a
     likelihood ratio is refitted; "auto" does where the answer could depend on it.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class WorkerQuality(Result):
     """How often each worker says what the strengths say: 1 always, ½ at random, 0 the opposite.
 
-    ``low`` and ``high`` hold the quality with probability ``confidence``, given the fitted strengths. Ties say
+    ``low`` and ``high`` enclose the quality with probability ``confidence``, given the fitted strengths. Ties say
     nothing about it: a worker who always answers "equal" may be careful.
     """
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Reference(Mapping[str, int]):
     """A mapping item → rank; ranks are consecutive from 1 and equal ranks form a tier.
 
-    It is empty only where all that is known is which items are ``worthless``: every ranking scores 0 then.
+    It is empty only where nothing but ``worthless`` items is known: every ranking scores 0 then.
 
     >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
     >>> dict(reference)

@@ -48,7 +48,7 @@ class References(ByQuery[Reference]):
 
     A mapping query → :class:`Reference`. Inside, query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of
     ``item_ids`` and ``ranks``, sorted by rank. Items that were judged and found ``worthless`` are kept apart; None
-    where nobody said which they are.
+    where it is not known which they are.
 
     >>> references = References.from_lists({"q1": ["d1", "d2"], "q2": ["d9"]})
     >>> references["q1"].tiers

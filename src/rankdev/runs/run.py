@@ -39,8 +39,8 @@ RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterabl
 class Run(ByQuery[list[str]]):
     """One system's ranked items for every query, a mapping query → items in order.
 
-    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``. ``repeats`` marks rows whose item stood
-    higher in the same query already. ``depth`` is how many positions were kept of a run that was cut.
+    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``. ``repeats`` marks rows whose item appeared
+    higher up in the same query. ``depth`` is how many positions of a run were kept where it was cut.
 
     >>> run = Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})
     >>> run["q1"]

@@ -204,6 +204,6 @@ def _plain(value: float) -> str:
 def _protocol(study: Poi) -> str:
     plan = study.protocol
     return (
-        f"{plan.subsamples} subsamples, {plan.permutations:,} sign flips a test, p = b/B as in the paper,"
+        f"{plan.subsamples} subsamples, {plan.permutations:,} sign flips per test, p = b/B as in the paper,"
         f" sizes {study.power.sizes[0]} to {study.power.sizes[-1]}"
     )

@@ -34,7 +34,7 @@ def trec_report(study: Track) -> Report:
     )
     plan = study.protocol
     closing = (
-        f"protocol: {plan.subsamples} subsamples, {plan.permutations:,} sign flips a test, seed {study.seed}; 95%"
+        f"protocol: {plan.subsamples} subsamples, {plan.permutations:,} sign flips per test, seed {study.seed}; 95%"
         " intervals over the choice of queries; within buckets queries are drawn with replacement, as new ones",
     )
     parameters = {"n": study.n, **vars(plan), "seed": study.seed, "complete": study.complete}

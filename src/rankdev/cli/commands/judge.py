@@ -39,7 +39,7 @@ from rankdev.judging.collecting import GOALS
 def command(items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any) -> None:
     """Let people say in a browser which of two items is better, and keep every answer.
 
-    ITEMS: JSONL, CSV or Parquet with the columns query and item, and, as there are, title, text, url, image (a file or
+    ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
     an address), grade and query_text.
 
     \b

@@ -30,7 +30,7 @@ def trec_dl_report(study: TrecDl) -> Report:
     notes = list(study.notes)
     if study.pools:
         notes += [
-            f"protocol: {study.subsamples} subsamples, {study.permutations:,} sign flips a test, p = b/B as in the"
+            f"protocol: {study.subsamples} subsamples, {study.permutations:,} sign flips per test, p = b/B as in the"
             f" paper, seed {study.seed}",
             "the paper: 221 queries of 2019 to 2022, documents, four cross-encoders over BM25's top 100",
         ]

@@ -74,8 +74,8 @@ def command(
 ) -> None:
     """Turn pairwise judgments into references whose ties are what the judgments do not separate.
 
-    PREFS: CSV, JSON, JSONL or Parquet with query, winner, loser, or query, two items and an outcome, and worker and
-    tie where there are such; or lines 'topic a b winner'.
+    PREFS: CSV, JSON, JSONL or Parquet with query, winner, loser, or query, two items and an outcome, and optionally
+    worker and tie; or lines 'topic a b winner'.
     """
     from rankdev.preferences import summarise, tiers_from_preferences
     from rankdev.references.references import References
