@@ -102,6 +102,34 @@ def test_pairs_are_those_of_significance(show, html, inputs):
             assert (shown[7] == "no") == (row["p_adjusted"] > 0.05)
 
 
+def test_a_matrix_of_many_systems_follows_the_measure(show):
+    rng = np.random.default_rng(0)
+    references = {f"q{i}": list("abcdef") for i in range(12)}
+    runs = {
+        f"s{s}": {query: rng.permutation(list("abcdefxyz"))[:6].tolist() for query in references} for s in range(40)
+    }
+    page = show(rd.report(references, runs, ["RDQ@5", "AP@5"]).html)
+    scores = rd.evaluate(references, runs, ["RDQ@5", "AP@5"])
+    rows = rd.significance(scores).to_polars()
+    for measure in ("AP@5", "RDQ@5"):
+        page.select_option("#measure", label=measure)
+        page.wait_for_timeout(200)  # what cannot be seen is filled a moment later
+        order = scores.sorted_by(measure).systems
+        cells = page.eval_on_selector_all(
+            "#matrix tbody tr",
+            "rows => rows.map(row => [...row.cells].slice(1).map(td => [td.textContent, td.className]))",
+        )
+        for row in rows.filter(measure=measure).iter_rows(named=True):
+            i, j = order.index(row["a"]), order.index(row["b"])
+            told = row["p_adjusted"] <= 0.05
+            for x, y, sign in ((i, j, 1), (j, i, -1)):
+                text, kind = cells[x][y]
+                assert float(text.replace("–", "0")) == pytest.approx(sign * row["difference"], abs=0.0051)
+                assert kind.replace("chosen", "").strip() == (
+                    ("better" if sign * row["difference"] > 0 else "worse") if told else ""
+                )
+
+
 def test_losses_are_those_of_losses(show, html, inputs):
     page = show(html)
     shown = {row[0]: row[2:] for row in cells(page, "#losses")}

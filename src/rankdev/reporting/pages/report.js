@@ -151,37 +151,85 @@ function showScores() {
   fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals; the best of each measure in bold`, heads, rows);
 }
 
+/** Whether the matrix has so many systems that numbers stand for their names on top. */
+const isSmall = () => report.systems.length > 12;
+
+/** Make the cells of the matrix once; another measure only changes what is in them, which is much faster. */
+function makeMatrix() {
+  const places = report.systems.map((/** @type {string} */ _, /** @type {number} */ i) => i);
+  const inside = () => (isSmall() ? [""] : ["", element("small")]);
+  const rows = places.map((/** @type {number} */ i) =>
+    element("tr", {}, element("th", { scope: "row", class: "text" }),
+      ...places.map((/** @type {number} */ j) => (i === j ? cell("–", "self") : element("td", {}, ...inside())))));
+  fillTable("matrix", "Differences between all systems, best first", [head("", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
+  byId("matrix").className = isSmall() ? "small" : "";
+  byId("matrix").style.width = isSmall() ? `${11 + 2.5 * places.length}rem` : "";
+}
+
 function showMatrix() {
   const order = ordered(state.measure);
-  const small = order.length > 12;
   const table = byId("matrix");
-  table.className = small ? "small" : "";
   byId("pairs-hint").replaceChildren(
     `Row minus column in ${report.measures[state.measure]}. Bold on a colour: told apart (${report.correction}-adjusted p ≤ ${report.level}).`,
     report.margin ? ` ≈: the same within ±${report.margin}.` : "",
     element("span", { class: "screen" }, " Choose a pair with a click, or with the arrow keys and Enter."),
   );
-  const heads = [head("", "text"), ...order.map((/** @type {number} */ s, /** @type {number} */ i) => {
-    const made = element("th", { scope: "col", title: visible(report.systems[s]) }, ...(small ? [String(i + 1)] : [named(report.systems[s], 14)]));
-    if (small) made.setAttribute("aria-label", brief(report.systems[s]));
-    return made;
-  })];
-  const rows = order.map((/** @type {number} */ a, /** @type {number} */ i) => {
-    const first = element("th", { scope: "row", class: "text", "data-system": String(a) }, small ? `${i + 1} ` : "", named(report.systems[a], small ? 22 : 30));
-    return element("tr", {}, first, ...order.map((/** @type {number} */ b) => matrixCell(a, b, small)));
+  order.forEach((s, i) => {
+    const name = report.systems[s];
+    const top = table.tHead.rows[0].cells[i + 1];
+    top.title = visible(name);
+    top.replaceChildren(isSmall() ? String(i + 1) : named(name, 14));
+    if (isSmall()) top.setAttribute("aria-label", brief(name));
+    const row = table.tBodies[0].rows[i];
+    row.cells[0].dataset.system = String(s);
+    row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", named(name, isSmall() ? 22 : 30));
   });
-  fillTable("matrix", "Differences between all systems, best first", heads, rows);
-  table.style.width = small ? `${11 + 2.5 * order.length}rem` : "";
+  clearTimeout(waiting);
+  if (!isSmall()) return fillMatrix(order, () => true);
+  const near = onScreen();
+  fillMatrix(order, near); // laying thousands of cells out takes long: first those that can be seen
+  waiting = setTimeout(() => fillMatrix(order, (i, j) => !near(i, j)), 30);
 }
 
-/** @param {number} a @param {number} b @param {boolean} small */
-function matrixCell(a, b, small) {
-  if (a === b) return cell("–", "self");
-  const found = pairOf(state.measure, a, b);
-  const side = !found.told ? "" : (found.difference ?? 0) > 0 ? "better" : "worse";
-  const made = cell(small ? signed(found.difference, 2).replace("0.", ".") : signed(found.difference), `${side} ${found.verdict === "same" ? "same" : ""}`.trim());
-  if (!small) made.append(element("small", {}, pText(found.p)));
-  return made;
+let waiting = 0;
+const scrolled = { top: 0, left: 0 }; // of the matrix; to ask it would lay it out
+
+/** Tells whether a cell of a small matrix, 20 by 40 pixels, may be seen now. @returns {(row: number, column: number) => boolean} */
+function onScreen() {
+  const [top, left] = [scrolled.top / 20 - 3, scrolled.left / 40 - 3];
+  const [bottom, right] = [top + 6 + window.innerHeight / 20, left + 6 + window.innerWidth / 40];
+  return (row, column) => row >= top && row <= bottom && column >= left && column <= right;
+}
+
+/** @param {number[]} order @param {(row: number, column: number) => boolean} wanted */
+function fillMatrix(order, wanted) {
+  const cells = Array.from(byId("matrix").tBodies[0].rows, (/** @type {HTMLTableRowElement} */ row) => row.cells);
+  const { pair_difference, pair_told, pair_p, pair_verdict } = arrays;
+  order.forEach((s, i) => {
+    for (let j = i + 1; j < order.length; j++) {
+      const [above, below] = [wanted(i, j), wanted(j, i)];
+      if (!above && !below) continue;
+      const { index, turned } = pairAt(s, order[j]);
+      const value = pair_difference.at(state.measure, index);
+      const difference = value !== null && turned ? -value : value;
+      const told = pair_told.at(state.measure, index) === 1 && difference !== null;
+      const same = pair_verdict && report.verdicts[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
+      const p = isSmall() ? "" : pText(pair_p.at(state.measure, index));
+      if (above) fillMatrixCell(cells[i][j + 1], difference, told, same, p);
+      if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, told, same, p);
+    }
+  });
+}
+
+/** What is as it was is left alone: most of the time goes into laying cells out. @param {HTMLTableCellElement} made
+ *  @param {number | null} difference @param {boolean} told @param {string} same @param {string} p nothing in a small matrix */
+function fillMatrixCell(made, difference, told, same, p) {
+  const text = p ? signed(difference) : signed(difference, 2).replace("0.", ".");
+  const kind = (told ? ((difference ?? 0) > 0 ? "better" : "worse") : "") + same;
+  const shownText = /** @type {Text} */ (made.firstChild);
+  if (shownText.data !== text) shownText.data = text;
+  if (p) /** @type {Element} */ (made.lastChild).textContent = p;
+  if (made.className !== kind) made.className = kind;
 }
 
 /** The two systems of a cell. @param {EventTarget|null} target */
@@ -259,7 +307,6 @@ function show() {
   byId("measure").value = String(state.measure);
   showOrder();
   if (report.systems.length > 1) showMatrix();
-  showLosses();
   showPower();
   showPairChosen();
 }
@@ -338,9 +385,11 @@ function listen() {
   byId("download").addEventListener("click", download);
   byId("matrix").addEventListener("click", (/** @type {MouseEvent} */ event) => pickPair(event.target));
   byId("matrix").addEventListener("keydown", moveInMatrix);
+  const box = byId("matrix").parentElement;
+  box.addEventListener("scroll", () => Object.assign(scrolled, { top: box.scrollTop, left: box.scrollLeft }), { passive: true });
   byId("matrix").addEventListener("mouseover", (/** @type {MouseEvent} */ event) => {
     const pair = pairAtCell(event.target);
-    if (!pair || pair.found.title) return;
+    if (!pair) return;
     const { difference, p } = pairOf(state.measure, pair.a, pair.b);
     pair.found.title = `${brief(report.systems[pair.a])} − ${brief(report.systems[pair.b])}: ${signed(difference)}, ${pText(p)}`;
   });
@@ -398,6 +447,8 @@ async function start() {
   listen();
   showWords();
   showMeasures();
+  showLosses();
+  if (report.systems.length > 1) makeMatrix();
   showScores();
   show();
   document.body.offsetHeight; // lay it out, so that the time to open it counts that too

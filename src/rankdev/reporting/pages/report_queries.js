@@ -2,13 +2,23 @@
 // The queries: found, sorted, drawn, and opened one by one.
 
 const PAGE = 25;
+const COLLATOR = new Intl.Collator("en", { numeric: true });
 /** @param {Record<string, string>} texts @param {string} id any text, such as the name of what every object has */
 const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
 
 const SIDES = ["all", "A better", "B better", "equal"];
 
-/** @param {number} query @returns {number | null} */
+/** @type {{of: string, values: (number | null)[]}} */ let known = { of: "", values: [] };
+
+/** The difference of the two systems. @param {number} query @returns {number | null} */
 function differenceOf(query) {
+  const of = `${state.measure} ${state.a} ${state.b}`;
+  if (known.of !== of) known = { of, values: report.queries.map((/** @type {string} */ _, /** @type {number} */ q) => computed(q)) };
+  return known.values[query];
+}
+
+/** @param {number} query @returns {number | null} */
+function computed(query) {
   const [a, b] = [arrays.scores.at(state.measure, state.a, query), arrays.scores.at(state.measure, state.b, query)];
   return a === null || b === null ? null : a - b;
 }
@@ -36,7 +46,7 @@ function chosenQueries() {
   }
   const keys = new Map(found.map((query) => [query, sortKey(query)]));
   const turn = state.down ? -1 : 1;
-  const compare = (/** @type {any} */ x, /** @type {any} */ y) => (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x < y ? -1 : x > y ? 1 : 0);
+  const compare = (/** @type {any} */ x, /** @type {any} */ y) => (typeof x === "string" ? COLLATOR.compare(x, y) : x < y ? -1 : x > y ? 1 : 0);
   return found.sort((x, y) => turn * compare(keys.get(x), keys.get(y)) || x - y);
 }
 
@@ -106,9 +116,9 @@ function openQuery(query) {
 
 /** @param {number[]} found */
 function showDifferences(found) {
-  const known = found.filter((query) => differenceOf(query) !== null);
+  const present = found.filter((query) => differenceOf(query) !== null);
   const value = (/** @type {number} */ query) => differenceOf(query) ?? 0;
-  const sorted = state.sort === "difference" && state.down ? known : [...known].sort((x, y) => value(y) - value(x));
+  const sorted = state.sort === "difference" && state.down ? present : [...present].sort((x, y) => value(y) - value(x));
   const values = sorted.map(value);
   const better = values.filter((apart) => apart > 1e-6).length;
   const worse = values.filter((apart) => apart < -1e-6).length;
