@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check notebooks docs wheel lock clean
+.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check notebooks figures docs wheel lock clean
 
 setup: .venv/.done
 
@@ -54,10 +54,16 @@ check: setup
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.pages.scripts
 
 # what the notebooks of docs show, written into them; make test says where that changed
 notebooks: setup
 	$(BIN)/python -m tests.notebooks
+
+# the figures of docs, drawn again, and the pictures of pages where there is Chromium
+figures: setup
+	$(BIN)/rankdev figures docs/images
+	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py; fi
 
 # the site, in build/site; a link that leads nowhere is an error
 docs: setup

@@ -1,4 +1,6 @@
-"""How many judgments each strategy needs: `python -m benchmarks.preferences.next_pairs docs/images/next-pairs.png`.
+"""How many judgments each strategy needs; `rankdev figures` draws what it finds.
+
+python -m benchmarks.preferences.next_pairs src/rankdev/data/studies/next-pairs.json
 
 Queries of 16 items with normal strengths (standard deviation 1.5) are judged in batches chosen by each strategy;
 quality is Kendall's τ-b between the fitted and the true order, and the same over the true best five items.
@@ -6,7 +8,9 @@ quality is Kendall's τ-b between the fitted and the true order, and the same ov
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import kendalltau
@@ -17,7 +21,6 @@ from rankdev.preferences.strengths import fit_model
 
 ITEMS, QUERIES, BATCH, BATCHES, SPREAD = 16, 40, 8, 24, 1.5
 STRATEGIES = ("information", "top-heavy", "grade-prior", "random")
-COLOURS = dict(zip(STRATEGIES, ("#0072b2", "#d55e00", "#009e73", "#7f7f7f"), strict=True))
 
 
 def simulate(strategy: str, seed: int) -> list[tuple[float, float]]:
@@ -45,26 +48,18 @@ def simulate(strategy: str, seed: int) -> list[tuple[float, float]]:
 
 
 def main() -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     judgments = np.arange(1, BATCHES + 1) * BATCH
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    titles, levels = ("order of all 16 items", "order of the best five"), ((0.7, 0.8), (0.5, 0.6))
+    panels = [{"title": title, "label": "Kendall τ with the truth", "curves": {}} for title in titles]
     for strategy in STRATEGIES:
         mean = np.mean([simulate(strategy, seed) for seed in range(QUERIES)], axis=0)
-        for axis, column, levels in zip(axes, mean.T, ((0.7, 0.8), (0.5, 0.6)), strict=True):
-            axis.plot(judgments, column, label=strategy, color=COLOURS[strategy], lw=1.8)
-            reached = [int(judgments[np.argmax(column >= t)]) if column.max() >= t else None for t in levels]
-            which = "all items" if axis is axes[0] else "best five"
-            print(f"{strategy}, {which}: judgments until τ ≥ {levels}: {reached}; at the end {column[-1]:.3f}")
-    for axis, title in zip(axes, ("order of all 16 items", "order of the best five"), strict=True):
-        axis.set(title=title, xlabel="judgments", ylabel="Kendall τ with the truth")
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(frameon=False, loc="lower right")
-    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "next-pairs.png", dpi=130)
+        for panel, column, wanted in zip(panels, mean.T, levels, strict=True):
+            panel["curves"][strategy] = column.round(4).tolist()
+            reached = [int(judgments[np.argmax(column >= t)]) if column.max() >= t else None for t in wanted]
+            print(f"{strategy}, {panel['title']}: judgments until τ ≥ {wanted}: {reached}; at the end {column[-1]:.3f}")
+    title = "Asking what teaches most orders the items with fewer judgments"
+    found = {"title": title, "judgments": judgments.tolist(), "panels": panels}
+    Path(sys.argv[1]).write_text(json.dumps(found, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ CALLS = {
     "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
+    "figures": ["pictures", "--only", "tiers"],
     "tune": [*SCORED, "--people", "few.csv", "--grid", "alpha=1,4", "--folds", "2", "--resamples", "20"],
     "weights": ["clicks.csv", "--resamples", "20"],
 }

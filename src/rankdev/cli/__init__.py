@@ -40,6 +40,7 @@ COMMANDS = {
     "tune": "Choose a measure's parameters from people's verdicts.",
     "weights": "Estimate position weights from clicks.",
     "playground": "Open a page on which to try RDQ by hand.",
+    "figures": "Redraw the figures of the documentation.",
     "study": "Rerun the paper's experiments beside its published numbers.",
     "demo": "Walk through everything on built-in data.",
     "completion": "Print the shell completion script.",

@@ -33,6 +33,7 @@ from rankdev.reporting.pages import self_contained
 from rankdev.runs import RunLike
 from rankdev.tabular import check_mapping
 
+SCRIPTS = ("page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js")
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
 SHOWN = 4  # decimals that a page shows
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
@@ -130,7 +131,7 @@ def report(
             header["title"],
             "report.html",
             styles=["page.css", "report.css"],
-            scripts=["page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js"],
+            scripts=SCRIPTS,
             data=packed(header, arrays),
         ),
     )

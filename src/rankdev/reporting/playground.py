@@ -8,6 +8,7 @@ from typing import Any
 
 from rankdev.reporting.pages import self_contained
 
+SCRIPTS = ("page.js", "drag.js", "arithmetic.js", "playground.js")
 CAVEATS: list[dict[str, Any]] = [
     {
         "name": "Caveat: M1 gives 1 to a list that is not ideal",
@@ -47,7 +48,7 @@ def playground() -> str:
         "RDQ playground",
         "playground.html",
         styles=["page.css", "playground.css"],
-        scripts=["page.js", "drag.js", "arithmetic.js", "playground.js"],
+        scripts=SCRIPTS,
         data={"examples": [*_published(), *CAVEATS]},
     )
 

@@ -1,4 +1,3 @@
-"use strict";
 // @ts-check
 // RDQ and its peers for one query, as src/rankdev/measures computes them; a test compares the two.
 

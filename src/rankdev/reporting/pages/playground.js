@@ -195,7 +195,6 @@ document.addEventListener("keydown", (event) => {
   const { item, zone, index } = target.dataset;
   if (!item) return;
   const step = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key] ?? 0;
-  let goes = zone;
   if (step && zone === "ranking") intoRanking(item, Math.max(0, Number(index) + step));
   else if (step && zone === "reference") moveInReference(item, step);
   else if (event.key === "Delete" || event.key === "Backspace") takeOut(item, zone);
@@ -205,7 +204,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   show();
   const chips = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".item")]);
-  (chips.find((made) => made.dataset.item === item && made.dataset.zone === goes) ?? chips[0])?.focus();
+  (chips.find((made) => made.dataset.item === item && made.dataset.zone === zone) ?? chips[0])?.focus();
 });
 
 letDrag(document, "[data-item]", "[data-zone], .tiers, .list, .pool", (held, place) => {

@@ -352,7 +352,7 @@ function follow(hash) {
 function choose(change) {
   const before = { ...state };
   Object.assign(state, change);
-  if (state.a === state.b) state.a === before.a ? (state.a = before.b) : (state.b = before.a); // the two change places
+  if (state.a === state.b) [state.a, state.b] = state.a === before.a ? [before.b, state.b] : [state.a, before.a]; // the two change places
   if ("measure" in change) show();
   else if ("a" in change || "b" in change) showPairChosen();
   else showQueries();
@@ -451,7 +451,7 @@ async function start() {
   if (report.systems.length > 1) makeMatrix();
   showScores();
   show();
-  document.body.offsetHeight; // lay it out, so that the time to open it counts that too
+  void document.body.offsetHeight; // lay it out, so that the time to open it counts that too
   document.body.dataset.ready = String(Math.round(performance.now()));
   if (state.query >= 0) byId("query").scrollIntoView();
   else if (location.hash && !location.hash.includes("=")) byId(location.hash.slice(1))?.scrollIntoView();

@@ -75,5 +75,7 @@ def _points(axis: Any, values: Floats) -> None:
     first, second = values.T
     for side, sign, colour in ((first >= second, "o", COLOURS[0]), (first < second, "x", COLOURS[1])):
         axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
-    axis.set_aspect("equal", adjustable="datalim")
-    axis.set_title("a point per query; below the line: lost", loc="left")
+    room = 0.04 * (ends[1] - ends[0]) or 0.1
+    axis.set(xlim=(ends[0] - room, ends[1] + room), ylim=(ends[0] - room, ends[1] + room))
+    axis.set_aspect("equal")
+    axis.set_title("below the line: lost", loc="left")

@@ -127,6 +127,8 @@ def over_queries(axis: Any, sizes: Sequence[int]) -> None:
     """Let the axis run over numbers of queries, by their logarithm, with the usual numbers named."""
     axis.set_xscale("log")
     ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
+    if len(ticks) > 6:
+        ticks = ticks[::-2][::-1]  # every other, up to the last
     axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
     axis.minorticks_off()
 
