@@ -150,6 +150,14 @@ def people_and_model(trials: int) -> Iterator[Finding]:
             yield Finding("the model alone, means", setting, held[2] / trials, trials, 0.0)
 
 
+# the truth, how often each pair is judged (None: at random), and by how many judges (None: by nobody known)
+JUDGED = (
+    *((truth, times, None) for truth in ("strict", "tied") for times in (1, 3, 12, None)),
+    ("strict", 3, 5),
+    ("strict", 3, 1),
+)
+
+
 def doubts(trials: int) -> Iterator[Finding]:
     """Scores of two systems, and their difference, against the true order, which judgments of eight items tell.
 
@@ -157,20 +165,13 @@ def doubts(trials: int) -> Iterator[Finding]:
     these. Ten queries; every pair is judged as often, or at random from not at all to six times, by nobody in
     particular, by five people or by one.
     """
-    settings = [(truth, times, None) for truth in ("strict", "tied") for times in (1, 3, 12)]
-    for truth, times, judges in [
-        *settings,
-        ("strict", None, None),
-        ("tied", None, None),
-        ("strict", 3, 5),
-        ("strict", 3, 1),
-    ]:
+    for truth, times, judges in JUDGED:
         held = np.zeros(2)
         for seed in range(trials):
             rows, runs, true = _judged(np.random.default_rng([seed, times or 0, judges or 0, 11]), truth, times, judges)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rd.RankdevWarning)
-                found = rd.evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=100, seed=seed)
+                found = rd.evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=100, seed=seed, rule="strict")
             single = found.to_polars()
             inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
             held[0] += inside.mean()

@@ -10,10 +10,12 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.meta.families import Family
+from rankdev.meta.kendall import tau_ap, tau_b
 from rankdev.meta.max_t import simultaneous
 from rankdev.meta.paired import TESTS, Drawing
 from rankdev.meta.planning import SURE, bounded_effect
 from rankdev.meta.t_power import queries_for, t_power
+from rankdev.meta.true_orders import ends_of_tau
 from rankdev.meta.tukey import tukey
 from rankdev.studies.simulation import simulate
 
@@ -123,12 +125,17 @@ def many_measures(trials: int) -> Iterator[Finding]:
 
 
 @cache
-def simulated_differences() -> dict[str, np.ndarray]:
-    """Differences of two of the simulator's systems on very many queries, by measure."""
+def simulated() -> rd.Scores:
+    """AP@5 and RDQ@5 of the simulator's first, third and last system on very many queries."""
     made = simulate(20_000, seed=11)
     names = list(made.runs)
-    scores = rd.evaluate(made.references, {name: made.runs[name] for name in (names[0], names[-1])}, ["AP@5", "RDQ@5"])
-    return {name: scores.of(name)[0] - scores.of(name)[1] for name in scores.measures}
+    chosen = {name: made.runs[name] for name in (names[0], names[2], names[-1])}
+    return rd.evaluate(made.references, chosen, ["AP@5", "RDQ@5"])
+
+
+def simulated_differences() -> dict[str, np.ndarray]:
+    """Differences of two of these systems, by measure."""
+    return {name: simulated().of(name)[0] - simulated().of(name)[-1] for name in simulated().measures}
 
 
 def plans(trials: int) -> Iterator[Finding]:
@@ -175,30 +182,46 @@ def plans(trials: int) -> Iterator[Finding]:
 
 
 def powers(trials: int) -> Iterator[Finding]:
-    """Power of pairs, their median, N80, and the difference of two exchangeable measures, over pools of queries."""
-    effects = np.array([0.0, 0.2, 0.35, 0.5])
-    apart = np.abs(effects[:, None] - effects)[np.triu_indices(4, 1)] / np.sqrt(2)
-    for kind in ("normal", "exponential"):
-        for pool in (200, 500):
-            rng = np.random.default_rng([pool, 6, len(kind)])
-            truth = np.array([t_power(100, effect, ALPHA) for effect in apart])
-            needed = np.median([queries_for(effect, 0.8, ALPHA) for effect in apart])
-            held = np.zeros(4)
-            for seed in range(trials):
-                values = KINDS[kind](rng, (4, pool, 2)) + effects[:, None, None]
-                scores = rd.Scores(tuple("abcd"), tuple(map(str, range(pool))), ("m", "l"), values)
-                found = rd.power(
-                    scores, sizes=[100], subsamples=100, permutations=199, intervals=200, seed=seed, engine="numpy"
-                )
-                low, high = found.doubt.power[:, 0, :, 0]
-                held[0] += ((low <= truth) & (truth <= high)).mean()
-                row = found.summary(100).row(0, named=True)
-                held[1] += row["p50_low"] <= np.median(truth) <= row["p50_high"]
-                held[2] += row["n80_low"] <= needed <= row["n80_high"]
-                held[3] += not found.differences()["clear"][0]
-            names = ("power of a pair", "median power", "median N80", "no star for one of two equal measures")
-            for name, share in zip(names, held / trials, strict=True):
-                yield Finding(f"`power`, {name}", f"{kind}, pool of {pool}, n = 100", share, trials, 0.9)
+    """Power of pairs, their median, N80, and the difference of two exchangeable measures, over pools of queries.
+
+    Four systems; of AP@5 and RDQ@5 three of the simulator, each measure by itself.
+    """
+    for kind in ("normal", "exponential", "tied", "AP@5", "RDQ@5"):
+        for pool in (200, 500, 2000):
+            yield from _powers(kind, pool, trials if pool < 2000 else -(-trials // 3))
+
+
+def _powers(kind: str, pool: int, trials: int) -> Iterator[Finding]:
+    rng = np.random.default_rng([pool, 6, len(kind)])
+    if kind in KINDS:
+        effects = np.array([0.0, 0.2, 0.35, 0.5])
+        spread = KINDS[kind](np.random.default_rng(0), (10**6,)).std()
+        apart = np.abs(effects[:, None] - effects)[np.triu_indices(4, 1)] / (np.sqrt(2) * spread)
+    else:
+        whole = simulated().of(kind)
+        differences = [whole[i] - whole[j] for i, j in ((0, 1), (0, 2), (1, 2))]
+        apart = np.array([abs(each.mean()) / each.std() for each in differences])
+    truth = np.array([t_power(100, effect, ALPHA) for effect in apart])
+    needed = np.median([queries_for(effect, 0.8, ALPHA) for effect in apart])
+    held = np.zeros(4)
+    for seed in range(trials):
+        if kind in KINDS:
+            values, measures = KINDS[kind](rng, (4, pool, 2)) + effects[:, None, None], ("m", "l")
+        else:
+            values, measures = whole[:, rng.integers(0, whole.shape[1], pool), None], (kind,)
+        scores = rd.Scores(tuple("abcd"[: len(values)]), tuple(map(str, range(pool))), measures, values)
+        found = rd.power(
+            scores, sizes=[100], subsamples=100, permutations=199, intervals=200, seed=seed, engine="numpy"
+        )
+        low, high = found.doubt.power[:, 0, :, 0]
+        held[0] += ((low <= truth) & (truth <= high)).mean()
+        row = found.summary(100).row(0, named=True)
+        held[1] += row["p50_low"] <= np.median(truth) <= row["p50_high"]
+        held[2] += row["n80_low"] <= needed <= row["n80_high"]
+        held[3] += kind in KINDS and not found.differences()["clear"][0]
+    names = ("power of a pair", "median power", "median N80", "no star for one of two equal measures")
+    for name, share in zip(names[: 4 if kind in KINDS else 3], held / trials, strict=False):
+        yield Finding(f"`power`, {name}", f"{kind}, pool of {pool:,}, n = 100", share, trials, 0.9)
 
 
 def stabilities(trials: int) -> Iterator[Finding]:
@@ -224,6 +247,56 @@ def stabilities(trials: int) -> Iterator[Finding]:
         )
 
 
+def pools(trials: int) -> Iterator[Finding]:
+    """τ with the order on all queries, and the n at which it reaches .8: five systems, over the choice of the pool."""
+    sizes, ability = [10, 25, 50], np.linspace(0, 0.5, 5)[:, None]
+    for kind, draw in KINDS.items():
+        for pool in (100, 300):
+            rng = np.random.default_rng([pool, 14, len(kind)])
+
+            def drawn(seed: int, **options: int) -> rd.Stability:
+                values = (draw(rng, (5, pool)) + ability)[:, :, None]  # noqa: B023 (used at once)
+                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
+                return rd.stability(scores, sizes=sizes, seed=seed, **options)
+
+            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(400)], axis=0)
+            first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
+            held = np.zeros(2)
+            for seed in range(trials):
+                found = drawn(seed, subsamples=100, intervals=100)
+                low, high = found.tau_ends[:, 0]
+                held[0] += ((low <= truth) & (truth <= high)).mean()
+                row = found.summary().row(0, named=True)
+                held[1] += row["n_at_0.8_low"] <= first <= row["n_at_0.8_high"]
+            for what, share in zip(("τ with all", "`n_at_0.8`"), held / trials, strict=True):
+                yield Finding(f"`stability`, {what}", f"{kind}, pool of {pool}", share, trials, 0.88)
+
+
+def agreements(trials: int) -> Iterator[Finding]:
+    """τ and τ_ap between the true orders of two measures: the same order (linear or not), near it, and unrelated."""
+    for systems in (5, 12, 30):
+        one, rng = np.linspace(0, 0.6, systems), np.random.default_rng(systems)
+        others = {
+            "the same": one,
+            "the same, not linear": one**3 / 0.36,
+            "near": one[np.argsort(np.arange(systems) + rng.normal(0, systems / 6, systems))],
+            "unrelated": rng.permutation(one),
+        }
+        for relation, other in others.items():
+            truth = np.array([tau_b(one, other), (tau_ap(one, other) + tau_ap(other, one)) / 2])
+            for kind, n in (("normal", 10), ("exponential", 25), ("discrete", 25), ("tied", 100)):
+                rng = np.random.default_rng([n, 15, systems, len(kind)])
+                held = np.zeros(2)
+                for _ in range(trials):
+                    shared, first, second = KINDS[kind](rng, (3, n, systems))
+                    scores = (0.8 * shared + 0.6 * first + one, 0.8 * shared + 0.6 * second + other)
+                    low, high = ends_of_tau(*scores, 200, rng)
+                    held += (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+                setting = f"{relation}, {kind}, {systems} systems, n = {n}"
+                for what, share in zip(("τ", "τ_ap"), held / trials, strict=True):
+                    yield Finding(f"`agreement`, {what}", setting, share, trials, 0.9 if what == "τ" else 0.85)
+
+
 CLAIMS = {
     "single tests": (single_tests, 400),
     "families": (families, 300),
@@ -232,4 +305,6 @@ CLAIMS = {
     "plans": (plans, 1500),
     "power": (powers, 150),
     "stability": (stabilities, 200),
+    "pools": (pools, 200),
+    "agreement": (agreements, 200),
 }

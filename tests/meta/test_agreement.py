@@ -5,7 +5,8 @@ from scipy import stats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import agreement
-from rankdev.meta.kendall import tau_ap
+from rankdev.meta.kendall import tau_ap, tau_b
+from rankdev.meta.true_orders import ends_of_tau
 
 
 @pytest.fixture
@@ -97,4 +98,20 @@ def test_tau_ap_and_intervals_over_queries():
     assert row["tau_ap"] == pytest.approx((tau_ap(a, b) + tau_ap(b, a)) / 2)
     assert row["low"] <= row["tau"] <= row["high"]
     assert agreement(scores, intervals=100).summary().equals(found.summary())
+    assert row["tau_ap_low"] <= row["tau_ap"] <= row["tau_ap_high"]
+    assert "tau, 95%" in str(found)
     assert agreement(scores).summary().columns == ["dataset", "a", "b", "tau", "r", "tau_ap"]
+
+
+def test_the_same_order_stays_possible_until_two_systems_are_clearly_swapped():
+    """Twelve near-equal systems: their means disagree by chance, and a bootstrap of them would exclude a τ of 1."""
+    rng = np.random.default_rng(2)
+    one = np.linspace(0, 0.6, 12)
+    same, swapped = one, one[[11, *range(1, 11), 0]]
+    for other, n, possible in ((same, 25, True), (swapped, 400, False)):
+        values = np.stack([means + rng.normal(0, 1, (n, 12)) for means in (one, other)])
+        low, high = ends_of_tau(*values, 200, np.random.default_rng(0))
+        assert bool(high[0] == 1) is possible
+        assert low[0] <= tau_b(one, other) <= high[0]
+    exact = [means + 1e-9 * noise for means, noise in zip((same, same), values, strict=True)]
+    assert ends_of_tau(*exact, 50, rng)[0, 0] == 1  # hardly any noise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,10 +10,11 @@ import polars as pl
 
 from rankdev.arguments import check_flag, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.meta.common_queries import as_scores, carried, pairs_of, panels
 from rankdev.meta.kendall import tau_ap, tau_b
+from rankdev.meta.true_orders import ends_of_tau
 from rankdev.results import Result
 
 
@@ -22,7 +22,8 @@ from rankdev.results import Result
 class Agreement(Result):
     """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
 
-    NaN where a measure gives all systems the same mean.
+    NaN where a measure gives all systems the same mean. ``tau_ends`` are the ends of 95% intervals of τ and of τ_ap
+    between the true orders, ``[end, τ or τ_ap, dataset, a, b]``.
     """
 
     datasets: tuple[str, ...]
@@ -54,14 +55,15 @@ class Agreement(Result):
         return frame.fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """The same with tau_ap, and with low and high of τ where there are intervals."""
+        """The same with tau_ap; where there are intervals, with low and high of τ, tau_ap_low and tau_ap_high."""
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
         frame = self.to_polars()
         if self.tau_ap is not None:
             frame = frame.with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel()))
         if self.tau_ends is not None:
-            low, high = (pl.Series(ends[upper].ravel()) for ends in self.tau_ends)
-            frame = frame.with_columns(low=low, high=high)
+            for which, names in enumerate((("low", "high"), ("tau_ap_low", "tau_ap_high"))):
+                ends = {name: pl.Series(self.tau_ends[end, which][upper].ravel()) for end, name in enumerate(names)}
+                frame = frame.with_columns(**ends)
         return frame.fill_nan(None)
 
 
@@ -76,7 +78,8 @@ def agreement(
     """Correlate measures over the systems' means, for each data set or for all their queries together.
 
     Besides Kendall's τ-b and Pearson's r there is τ_ap, which weights the top of the order more, as the mean of both
-    directions. ``intervals`` is how often queries are resampled, for a 95% interval of τ.
+    directions. ``intervals`` is how often true means of the systems are drawn, for 95% intervals of both between the
+    orders that ever more queries would give.
 
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
     >>> scores = Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
@@ -98,22 +101,21 @@ def agreement(
     intervals, seed = check_whole("intervals", intervals, 0), check_seed(seed)
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
-    ends = np.stack([_ends(part, intervals, seed) for part in aligned], axis=1) if intervals else None
+    ends = np.stack([_ends(part, intervals, seed) for part in aligned], axis=2) if intervals else None
     return Agreement(tuple(parts), chosen, tau, r, pooled, tuple(_carried(parts)), ap, ends, intervals, seed)
 
 
-def _ends(scores: Scores, intervals: int, seed: int) -> Floats:
-    """Give the ends of τ's interval over queries that are drawn again."""
-    rng = np.random.Generator(np.random.Philox(seed))
-    count = len(scores.queries)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankdevWarning)  # what is left out was said of the scores themselves
-        drawn = np.stack(
-            [_correlations(scores.select(queries=rng.integers(0, count, count)))[0] for _ in range(intervals)]
-        )
-    known = np.isfinite(drawn).any(axis=0)
-    ends = np.full((2, *known.shape), np.nan)
-    ends[:, known] = np.nanquantile(drawn[:, known], [0.025, 0.975], axis=0)
+def _ends(scores: Scores, draws: int, seed: int) -> Floats:
+    """Give the ends of the intervals of τ and τ_ap between the true orders: ``[end, τ or τ_ap, a, b]``."""
+    size = len(scores.measures)
+    ends = np.full((2, 2, size, size), np.nan)
+    for a in range(size):
+        for b in range(a + 1, size):
+            known = np.isfinite(scores.values[:, :, [a, b]]).all(axis=(0, 2))
+            if known.sum() > 1:
+                one, other = (scores.values[:, known, m].T for m in (a, b))
+                rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, a, b])))
+                ends[:, :, a, b] = ends[:, :, b, a] = ends_of_tau(one, other, draws, rng)
     return ends
 
 

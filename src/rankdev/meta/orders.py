@@ -96,8 +96,8 @@ class Orders:
         half: Floats = special.stdtrit(blocks - 1, 0.975) * np.sqrt(variance / SHUFFLES)
         return half
 
-    def over_pools(self, n: int, tau: Floats, replicates: int, seed: int) -> tuple[Floats, Floats]:
-        """Give the ends of a 95% interval of the mean τ-b with all queries, over the choice of the pool."""
+    def over_pools(self, n: int, tau: Floats, subsamples: int, replicates: int, seed: int) -> tuple[Floats, Floats]:
+        """Give the ends of a 95% interval of the mean τ-b with all queries, over the choice of pool and subsamples."""
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, replicates])))
         picks = draw(stream_keys(seed, n, PER_POOL)[:, 0], self.queries, n)
         means, within = np.empty((replicates, self.measures)), np.zeros(self.measures)
@@ -107,8 +107,9 @@ class Orders:
             found = _known(tau_b(self.means(picks, units), whole, TIED))
             means[r] = found.mean(axis=0)
             within += found.var(axis=0, ddof=1) / replicates
-        # what the few subsamples of each pool add is no part of it
-        reach = 1.96 * np.sqrt(np.maximum(means.var(axis=0, ddof=1) - within / PER_POOL, 0.0))
+        # what the few subsamples of each resampled pool add is no part of it; what those of the estimate add is
+        pools = np.maximum(means.var(axis=0, ddof=1) - within / PER_POOL, 0.0)
+        reach = 1.96 * np.sqrt(pools + within / subsamples)
         return np.maximum(tau - reach, -1.0), np.minimum(tau + reach, 1.0)
 
 

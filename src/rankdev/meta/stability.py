@@ -131,7 +131,7 @@ def stability(
             if n <= len(panel.queries):
                 tau[cell], ap[cell] = orders.with_all(n, subsamples, seed)
                 if intervals:
-                    below[cell], above[cell] = orders.over_pools(n, tau[cell], intervals, seed)
+                    below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, intervals, seed)
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
     ends = np.stack([below, above]) if intervals else None

@@ -129,15 +129,11 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
 def _ends(found: Power) -> Iterator[pl.Expr]:
     """Give the intervals of the median power and of N80 as text, where there are any."""
 
-    def power(ends: dict[str, float]) -> str:
-        low, high = ends.values()
-        return interval(low, high, digits=3)
-
     def queries(ends: dict[str, float]) -> str:
         return f"[{', '.join(map(count, ends.values()))}]"
 
     if found.doubt is not None:
-        for name, write in (("p50", power), ("n80", queries)):
+        for name, write in (("p50", _three_digits), ("n80", queries)):
             yield pl.struct(f"{name}_low", f"{name}_high").map_elements(write, pl.String).alias(f"{name}, 95%")
 
 
@@ -181,11 +177,24 @@ def sensitivity_report(found: Sensitivity) -> Report:
 
 @reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
-    """Show τ, r and τ_ap of each pair of measures."""
-    frame = found.summary()
+    """Show τ, r and τ_ap of each pair of measures, and the intervals of τ and τ_ap where there are any."""
+    frame, closing = found.summary(), []
+    if found.tau_ends is not None:
+        for name, low, high in (("tau", "low", "high"), ("tau_ap", "tau_ap_low", "tau_ap_high")):
+            ends = pl.struct(low, high).map_elements(_three_digits, pl.String)
+            frame = frame.insert_column(frame.columns.index(name) + 1, frame.select(ends.alias(f"{name}, 95%"))[:, 0])
+        frame = frame.drop("low", "high", "tau_ap_low", "tau_ap_high")
+        closing = ["95%: between the orders that ever more queries would give"]
     if len(found.datasets) == 1:
         frame = frame.drop("dataset")
-    return verdict(found, "agreement", [Table(frame, "Agreement between measures over system means", digits=3)])
+    right = [name for name in frame.columns if "95%" in name]
+    table = Table(frame, "Agreement between measures over system means", digits=3, right=right)
+    return verdict(found, "agreement", [table], (), closing)
+
+
+def _three_digits(ends: dict[str, float]) -> str:
+    low, high = ends.values()
+    return interval(low, high, digits=3)
 
 
 @reports(Plan)
