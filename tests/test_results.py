@@ -33,6 +33,7 @@ SEEDED = {
     "leave_out",
     "verdicts_from_clicks",
     "power_map",
+    "place_runs",
     "power_maps",
     "stability",
     "tune",
@@ -84,6 +85,7 @@ def made():
         "verdicts_from_clicks": rd.verdicts_from_clicks(
             [{"query": "q", "session": 1, "system": name, "clicked": 1} for name in ("x", ODD)], seed=7
         ),
+        "place_runs": rd.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
         "power_maps": rd.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),

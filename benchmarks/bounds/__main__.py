@@ -16,7 +16,7 @@ import polars as pl
 import rankdev as rd
 
 SHARES, SEEDS = (0.02, 0.05, 0.1), range(3)
-MEASURES = ["RDQ@5", "nDCG@5", "RBP(p=0.8)@5", "AP@5"]
+MEASURES = ["RDQ@5", "nDCG@5", "RBP(p=0.8)@5", "AP@5", "Compat(p=0.95)@5"]
 DEFAULT = Path(__file__).parents[2].parent / "shared/data/trec-dl/passage/dl21"
 
 

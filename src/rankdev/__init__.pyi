@@ -54,6 +54,7 @@ from rankdev.meta.power_map import PowerMaps as PowerMaps
 from rankdev.meta.power_result import Power as Power
 from rankdev.meta.query_differences import QueryDifferences as QueryDifferences
 from rankdev.meta.query_differences import query_differences as query_differences
+from rankdev.meta.real_pairs import RealPairs as RealPairs
 from rankdev.meta.rectify import Rectified as Rectified
 from rankdev.meta.rectify import rectify as rectify
 from rankdev.meta.sensitivity import Sensitivity as Sensitivity
@@ -91,6 +92,7 @@ from rankdev.results import Result as Result
 from rankdev.runs import Run as Run
 from rankdev.studies.map import power_map as power_map
 from rankdev.studies.map import power_maps as power_maps
+from rankdev.studies.real_pairs import place_runs as place_runs
 from rankdev.studies.simulation import simulate as simulate
 
 __version__: str

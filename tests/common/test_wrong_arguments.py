@@ -25,6 +25,7 @@ FILES = {
 }
 SAID = [{"query": f"q{i}", "a": "x", "b": "y", "winner": "y"} for i in (1, 2, 3)]
 FITTED = rd.strengths(TIED)
+PLACED = rd.simulate(6, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
 CALLS = {
@@ -47,6 +48,7 @@ CALLS = {
     "position_bias": ((SHOWN,), {}),
     "power": ((SCORES,), FEW),
     "leave_out": ((REFERENCES, RUNS, "RDQ@5"), {"shares": [0.5], "resamples": 20}),
+    "place_runs": ((PLACED.references, PLACED.runs, "RDQ@5"), {"n": 6, "quick": True, "resamples": 20}),
     "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
     "power_maps": ((["RDQ@5"],), {"ties": [0.5], "quick": True, "n": 20}),
     "query_differences": ((SCORES, "x", "y"), {}),

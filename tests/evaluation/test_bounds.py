@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import completions
+from rankdev.evaluation import compat_extremes, completions
 
 GRADED = [
     "RDQ@3",
@@ -21,8 +21,17 @@ GRADED = [
     "AP",
     "P@3",
     "R@3",
+    "Compat(p=0.8)@3",
 ]
-RANKED = ["RDQ@3", "RDQ(alpha=4)@2", "RDQ(penalty=m1)@3", "nDCG(gains=inverse,dcg=exp-log2)@3", "nDCG(gains=linear)@3"]
+RANKED = [
+    "Compat(p=0.9)@3",
+    "Compat(p=0.5)@2",
+    "RDQ@3",
+    "RDQ(alpha=4)@2",
+    "RDQ(penalty=m1)@3",
+    "nDCG(gains=inverse,dcg=exp-log2)@3",
+    "nDCG(gains=linear)@3",
+]
 BINARY = ["nDCG(gains=binary)@3", "AP@3", "RBP@2"]
 
 
@@ -126,10 +135,24 @@ def test_too_many_places_are_not_looked_at_and_said(monkeypatch):
     assert "not exact" in found.remarks[-1]
 
 
+def test_where_two_lists_have_too_many_completions_their_own_ends_hold_the_difference(monkeypatch):
+    references = rd.References.from_lists({"q": list("abc")}, worthless={"q": []})
+    lists = {"x": {"q": ["u", "a", "v"]}, "y": {"q": ["w", "b", "a"]}}
+    exact = rd.bounds(references, lists, "Compat@3")
+    monkeypatch.setattr(compat_extremes, "MOST", 5)
+    found = rd.bounds(references, lists, "Compat@3")
+    assert exact.exact_pairs.all()
+    assert not found.exact_pairs.any()
+    assert found.exact.all()
+    assert -1 < found.apart[0].item() <= exact.apart[0].item()
+    assert exact.apart[1].item() <= found.apart[1].item() < 1
+
+
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("Compat@5", "Compat.* has no exact bounds"),
+        ("Compat(depth=9)@5", "leave depth out"),
+        ("ERR@5", "ERR.* has no exact bounds"),
         ("RDQ(judged_only=True)@5", "leave judged_only out"),
         ("AP(rel=2)", "leave rel out"),
         ("RBP(gains=graded)@5", "leave gains out"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +13,9 @@ from rankdev.arguments import check_whole
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError
 from rankdev.evaluation.extremes import Listed, check_bounded, extremes
+from rankdev.evaluation.inputs import load_inputs
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import evaluate_all, named_systems
-from rankdev.formats import read_references, read_run
+from rankdev.evaluation.scoring import evaluate_all
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.ordering import Order, Ties, check_one_order
@@ -110,26 +108,16 @@ def bounds(
     wanted = parse_all(measures)
     for measure in wanted:
         check_bounded(measure)
-    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
+    known, loaded = load_inputs(references, runs, order, ties)
     if known.worthless is None:
         raise DataError(
             "the references do not say which items were judged worthless; give grades (0 for such items), or"
             " worthless={query: [item, …]} with lists, tiers or ranks"
         )
-    loaded = _loaded(named_systems(runs), order, ties)
     for run in loaded.values():
         check_one_order(run.ordering.ties, "a bound")
     scores = evaluate_all(known, loaded, wanted, order=None, ties=None, empty="zero", progress=None)
     return _Work(known, loaded, tuple(wanted), scores).done()
-
-
-def _loaded(runs: Mapping[str, Any], order: Order | None, ties: Ties | None) -> dict[str, Run]:
-    def one(run: Any) -> Run:
-        if isinstance(run, str | Path):
-            return read_run(run, order=order or "score", ties=ties or "trec_eval")
-        return Run.of(run, order=order, ties=ties)
-
-    return {name: one(run) for name, run in runs.items()}
 
 
 class _Work:

@@ -12,8 +12,10 @@ import numpy as np
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import MeasureError
+from rankdev.evaluation.compat_extremes import SeenByCompat, compat_extremes
 from rankdev.evaluation.completions import MOST, Completion, completions
 from rankdev.measures import Measure
+from rankdev.measures.compat import Compat
 from rankdev.measures.ndcg import NDCG
 from rankdev.measures.precision import AP, P, R
 from rankdev.measures.rbp import RBP
@@ -25,9 +27,9 @@ Ends = tuple[float, float, bool]  # lowest, highest, and whether they are exact
 
 def check_bounded(measure: Measure) -> None:
     """Refuse measures whose bounds are not known to be exact."""
-    if not isinstance(measure, AP | NDCG | RBP | RDQ | P | R):
-        raise MeasureError(f"{measure} has no exact bounds here; RDQ, nDCG, RBP, AP, P and R do")
-    settings: dict[str, Any] = {"judged_only": False, "rel": None}
+    if not isinstance(measure, AP | NDCG | RBP | RDQ | P | R | Compat):
+        raise MeasureError(f"{measure} has no exact bounds here; RDQ, nDCG, RBP, AP, Compat, P and R do")
+    settings: dict[str, Any] = {"judged_only": False, "rel": None, "depth": None}
     if isinstance(measure, RBP):
         settings["gains"] = "binary"
     for name, usual in settings.items():
@@ -52,6 +54,9 @@ def extremes(
     if isinstance(measure, AP):
         return _of_ap(reference, lists, unjudged)
     ways = _ways(measure, reference, len(unjudged), levels)
+    if isinstance(measure, Compat):
+        seen_by = [_seen_by_compat(measure, reference, entry, unjudged) for entry in lists]
+        return compat_extremes(ways, seen_by, len(unjudged))
     if ways is None:
         least, most = (sum(entry.sign for entry in lists if entry.sign == sign) for sign in (-1, 1))
         return float(least), float(most), False
@@ -62,7 +67,7 @@ def extremes(
 
 
 def _ways(measure: Measure, reference: Reference, unjudged: int, levels: Any) -> list[Completion] | None:
-    binary = not isinstance(measure, NDCG | RDQ) or (isinstance(measure, NDCG) and measure.gains == "binary")
+    binary = not isinstance(measure, NDCG | RDQ | Compat) or (isinstance(measure, NDCG) and measure.gains == "binary")
     if not binary:
         return completions(reference, unjudged, levels)
     rank_of = np.arange(len(reference.tiers) + 1)
@@ -149,6 +154,15 @@ def _gains(measure: NDCG, way: Completion, rank: Ints, grade: Floats) -> Floats:
     }
     chosen = made[measure.gains]
     return np.exp2(chosen) - 1 if measure.dcg == "exp-log2" else chosen
+
+
+def _seen_by_compat(measure: Compat, reference: Reference, entry: Listed, unjudged: Sequence[str]) -> SeenByCompat:
+    depth = measure.cutoff or 1
+    old, new = (
+        np.array([entry.places.get(item, depth) for item in items], np.int64) for items in (reference, unjudged)
+    )
+    ranks = np.array([reference[item] for item in reference], np.int64)
+    return SeenByCompat(measure, old, new, ranks, entry.sign)
 
 
 def _of_ap(reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str]) -> Ends:

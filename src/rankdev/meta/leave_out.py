@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import polars as pl
 from rankdev.arguments import check_number, check_seed, check_whole, is_list
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, UsageError, shown, suggestion
-from rankdev.evaluation.scoring import evaluate, named_systems
-from rankdev.formats import read_references, read_run
+from rankdev.evaluation.inputs import load_inputs
+from rankdev.evaluation.scoring import evaluate
 from rankdev.measures import parse_all
 from rankdev.meta.kendall import tau_ap, tau_b
 from rankdev.progress import Progress
@@ -121,10 +120,7 @@ def leave_out(
     if not is_list(shares):
         raise UsageError(f"shares must be a list such as [0.1, 0.5]; got {shown(shares)}")
     wanted = [check_number("a share", share, 0, 1) for share in shares]
-    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
-    loaded = {
-        name: read_run(run) if isinstance(run, str | Path) else Run.of(run) for name, run in named_systems(runs).items()
-    }
+    known, loaded = load_inputs(references, runs)
     if len(loaded) < 2:
         raise DataError("an order of systems needs at least two runs")
     texts = [str(measure) for measure in parse_all(_usual(known) if measures is None else measures)]

@@ -15,6 +15,7 @@ import rankdev as rd
 from rankdev.arguments import check_flag, check_seed, check_whole, is_list
 from rankdev.arrays import Floats
 from rankdev.errors import shown
+from rankdev.evaluation.inputs import load_inputs
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.agreement import Agreement, agreement
 from rankdev.meta.power import power
@@ -109,8 +110,7 @@ def run_trec(
     edges = [_edges(name, given) for name, given in zip(KINDS, (reference_sizes, tier_sizes), strict=True)]
     notes: list[str] = []
     with remarks_into(notes):
-        known = references if isinstance(references, rd.References) else rd.read_references(references)
-        loaded = {name: run if isinstance(run, rd.Run) else rd.read_run(run) for name, run in runs.items()}
+        known, loaded = load_inputs(references, runs)
         if len(loaded) < 2:
             raise rd.DataError(f"the study compares systems; {len(loaded)} run was given, and it needs at least two")
         if len(known) < n:
