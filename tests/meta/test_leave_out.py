@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_numbers():
     ("keywords", "message"),
     [
         ({"teams": {"a1": "A"}}, "does not say whose system 'a2' is"),
-        ({"teams": {**TEAMS, "a3": "A"}}, "which is no system; did you mean"),
+        ({"teams": {**TEAMS, "a3": "A"}}, "which is not a system; did you mean"),
         ({"shares": [1.5]}, "a share"),
         ({"shares": 0.5}, "must be a list"),
         ({"measures": "Tau@5"}, "has no value for some queries"),
