@@ -15,7 +15,7 @@ from rankdev.learning.earnings import Earnings, trainable
 from rankdev.measures import Measure
 from rankdev.references.references import References, ReferencesLike
 
-CELLS = 2_000_000  # pairs of positions that are looked at together
+CELLS = 200_000  # pairs of positions that are looked at together
 SMALLEST_HESSIAN = 1e-6
 
 
@@ -68,8 +68,7 @@ class Lambdas(Trained):
         if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
             self._begin, self._random = predictions.copy(), np.random.default_rng(self.seed)
         chance = self._random.gumbel(size=len(predictions))
-        owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
-        order = np.lexsort((chance, -(predictions + self.noise * chance), owner))
+        order = chance, -(predictions + self.noise * chance)
         first, second = gradients(earnings, predictions, order, self.normalise)
         weight = 1.0 if weights is None else row_weights(weights, earnings.sizes)
         return first * weight, np.maximum(second * weight, SMALLEST_HESSIAN)
@@ -89,23 +88,26 @@ class MeanScore(Trained):
         return float(np.average(scores, weights=by_row / np.maximum(earnings.sizes, 1)))
 
 
-def gradients(earnings: Earnings, predictions: Floats, order: Ints, normalise: bool) -> tuple[Floats, Floats]:
-    """Sum λ and its derivative over all pairs of which one row is above the cutoff; ``order`` lists rows as ranked.
+def gradients(
+    earnings: Earnings, predictions: Floats, order: tuple[Floats, ...], normalise: bool
+) -> tuple[Floats, Floats]:
+    """Sum λ and its derivative over all pairs with a row above the cutoff; the last key of ``order`` ranks first.
 
     The positions i < j of a better row a and a worse row b weigh w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]), what is
     gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise. To
     normalise is to divide w by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
     """
-    first, second = np.zeros(len(order)), np.zeros(len(order))
-    for places, real in _blocks(earnings):
-        rows = np.where(real, order[places], 0)
+    first, second = np.zeros(len(predictions)), np.zeros(len(predictions))
+    for stored, real in _blocks(earnings):
+        ranked = np.lexsort([np.where(real, key[stored], np.inf) for key in order])
+        rows = np.take_along_axis(stored, ranked, axis=1)
         slope, curve = _block(earnings, predictions[rows], rows, real, normalise)
         first[rows[real]], second[rows[real]] = slope[real], curve[real]
     return first, second
 
 
 def _blocks(earnings: Earnings) -> Iterator[tuple[Ints, Bools]]:
-    """Cut queries into blocks of about equal size, as places [query, position] and whether there is a row."""
+    """Cut queries into blocks of about equal size, as rows [query, place] and whether there is one."""
     depth = earnings.table.shape[1]
     queries = np.argsort(earnings.sizes, kind="stable")
     begin = 0
