@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from importlib.resources import as_file, files
@@ -81,8 +82,10 @@ def _run(arguments: list[str]) -> None:
 
 
 def _folded(line: str) -> str:
-    """Break a command as a shell lets one break it, to stay within 80 columns."""
-    return " \\\n".join(wrap(line, 77, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
+    """Break a command as a shell lets one break it, to stay within 80 columns, and never between option and value."""
+    whole = re.sub(r"(?<= )(--?\w+) (?!-)", r"\1\0", line)
+    parts = wrap(whole, 77, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return " \\\n".join(parts).replace("\0", " ")
 
 
 def _save(folder: Path, target: Path) -> None:
