@@ -52,6 +52,16 @@ def test_other_orders_and_other_files_are_left_to_the_general_reader(files, tmp_
     assert files.match("-", TREC_EVAL, 5) is None
 
 
+def test_names_that_no_trec_file_can_hold_are_not_found(tmp_path):
+    (tmp_path / "run").write_text(RUN)
+    with reading(native=True):
+        files = FileMatcher(
+            Matcher.of(rd.References.from_lists({"p": ["d1"], "q": ["d\n1", "d1", "d 2", "d1 \n", "d2"]}))
+        )
+    matched = files.match(tmp_path / "run", TREC_EVAL, 5)
+    assert (matched.hits.query.tolist(), matched.hits.place.tolist()) == ([1, 1], [2, 5])
+
+
 def test_a_library_of_another_interface_is_not_used():
     with reading(native=True), mock.patch.object(library, "INTERFACE", -1):
         library._loaded.cache_clear()

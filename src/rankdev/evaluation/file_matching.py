@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from rankdev.arrays import Ints
 from rankdev.evaluation.matching import Hits, MatchedRun, Matcher, row_widths
 from rankdev.formats.streams import PathLike
 from rankdev.formats.whole_queries import read_whole_queries
-from rankdev.native.joining import Joined, Joiner
+from rankdev.native.joining import Joiner
 from rankdev.native.library import library
-from rankdev.native.pieces import OddError, PackedNames
+from rankdev.native.pieces import Columns, OddError, PackedNames, check_gathered
 from rankdev.ordering import TREC_EVAL, Ordering
 from rankdev.progress import Progress
 from rankdev.references.columns import Worthless
@@ -37,23 +38,23 @@ class FileMatcher:
             return None
         join = partial(self._joiner.join, depth=depth)
         try:
-            joined = Joined.together(read_whole_queries(self._joiner.library, path, join, progress))
-            return self._matched(joined, depth)
+            return self._matched(read_whole_queries(self._joiner.library, path, join, progress), depth)
         except OddError:
             return None
 
-    def _matched(self, joined: Joined, depth: int | None) -> MatchedRun:
-        if not len(joined.hit_query):
+    def _matched(self, joined: Columns, depth: int | None) -> MatchedRun:
+        check_gathered(joined.take("group_hash"))
+        hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
+        if not len(hits.query):
             raise OddError("nothing in common, which takes words")
-        references, query = self._matcher.references, joined.group_query
-        known = (query >= 0) & (query < len(references))
-        lengths = np.zeros(len(references), np.int64)
-        lengths[query[known]] = joined.group_length[known]
-        hits = Hits(joined.hit_query, joined.hit_position, joined.hit_place)
         if (np.diff(hits.query) < 0).any():
             hits = hits.take(np.argsort(hits.query, kind="stable"))
+        references, query = self._matcher.references, joined.take("group_query")
         good, items = hits.place < len(references.ranks), len(references.ranks)
         poor = hits.take(~good)
+        known = (query >= 0) & (query < len(references))
+        lengths = np.zeros(len(references), np.int64)
+        lengths[query[known]] = joined.take("group_length")[known]
         return MatchedRun(
             references,
             hits.take(good),
@@ -62,7 +63,7 @@ class FileMatcher:
             row_widths(references, lengths, depth),
             missing=len(references) - int(known.sum()),
             unreferenced=int((query < 0).sum()),
-            tied=int(joined.group_tied.sum()),
+            tied=int(joined.take("group_tied").sum()),
         )
 
 
@@ -74,8 +75,8 @@ def _joiner(matcher: Matcher) -> Joiner | None:
     joiner = Joiner(
         compiled,
         _packed(pl.concat([references.queries, matcher.skipped])),
-        _packed(references.item_ids),
-        _packed(worthless.item_ids),
+        _packed(references.item_ids, references.offsets),
+        _packed(worthless.item_ids, worthless.offsets),
         references.offsets,
         worthless.offsets,
         references.ranks,
@@ -88,7 +89,14 @@ def _none(queries: int) -> Worthless:
     return Worthless(np.zeros(queries + 1, np.int64), pl.Series(dtype=pl.String), np.zeros(0))
 
 
-def _packed(names: pl.Series) -> PackedNames:
-    ends = (names.str.len_bytes().cast(pl.Int64) + 1).cum_sum().to_numpy()
+def _packed(names: pl.Series, offsets: Ints | None = None) -> PackedNames:
+    """Give the library names, or lists of names that begin at ``offsets``."""
+    bounds = (names.str.len_bytes().cast(pl.Int64) + 1).cum_sum().to_numpy()
+    if offsets is not None:
+        bounds = np.concatenate([[0], bounds])[offsets]
     text: bytes = names.str.join("\n").cast(pl.Binary).item()
-    return PackedNames(text, np.ascontiguousarray(ends))
+    if text.count(b"\n") >= max(
+        1, len(names)
+    ):  # no name in a TREC file holds a newline: a blank will not be found either
+        return _packed(names.str.replace_all("\n", " "), offsets)
+    return PackedNames(text, np.ascontiguousarray(bounds))

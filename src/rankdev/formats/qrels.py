@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from rankdev.arrays import Ints
 from rankdev.formats.streams import PathLike
 from rankdev.formats.whole_queries import read_whole_queries
-from rankdev.native.grading import Graded, read_grades
+from rankdev.native.grading import read_grades
 from rankdev.native.library import library
 from rankdev.native.pieces import OddError, check_gathered
 from rankdev.progress import Progress
@@ -26,38 +25,32 @@ def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | 
     if compiled is None:
         return None
     try:
-        parts = read_whole_queries(compiled, path, partial(read_grades, compiled), progress)
-        check_gathered(_column(parts, "group_hash"))
+        columns = read_whole_queries(compiled, path, partial(read_grades, compiled), progress)
+        check_gathered(columns.take("group_hash"))
     except OddError:
         return None
-    worthless = Worthless(
-        _offsets(_column(parts, "group_worthless")),
-        _names("item", parts, "worthless_items"),
-        _column(parts, "worthless_grades"),
-    )
     return References(
-        _names("query", parts, "queries"),
-        _offsets(_column(parts, "group_good")),
-        _names("item", parts, "good_items"),
-        _column(parts, "good_ranks").astype(np.int64),
-        _column(parts, "good_grades"),
-        worthless,
+        _names("query", columns.take("queries")),
+        _offsets(columns.take("group_good")),
+        _names("item", columns.take("good_items")),
+        columns.take("good_ranks").astype(np.int64),
+        columns.take("good_grades"),
+        Worthless(
+            _offsets(columns.take("group_worthless")),
+            _names("item", columns.take("worthless_items")),
+            columns.take("worthless_grades"),
+        ),
     )
-
-
-def _column(parts: list[Graded], name: str) -> Any:
-    return np.concatenate([getattr(part, name) for part in parts])
 
 
 def _offsets(counts: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _names(name: str, parts: list[Graded], column: str) -> pl.Series:
+def _names(name: str, lines: npt.NDArray[np.uint8]) -> pl.Series:
     """Make a column of names that are lines, which polars reads fastest as a table."""
-    lines = b"\n" + b"".join(map(attrgetter(column), parts))  # the first line keeps polars from guessing at the next
-    schema = {name: pl.String}
-    if len(lines) == 1:
+    if not len(lines):
         return pl.Series(name, [], pl.String)
-    table = pl.read_csv(lines, has_header=False, skip_lines=1, separator=" ", quote_char=None, schema=schema)
+    text = b"".join([b"\n", lines.data])  # the first line keeps polars from guessing at the next
+    table = pl.read_csv(text, has_header=False, skip_lines=1, separator=" ", quote_char=None, schema={name: pl.String})
     return table[name].rechunk()

@@ -7,43 +7,47 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any
+
+import numpy.typing as npt
 
 from rankdev.errors import RankdevError
 from rankdev.formats.opening import size_of
 from rankdev.formats.streams import PathLike, Source
-from rankdev.native.pieces import OddError, Piece
+from rankdev.native.pieces import Columns, OddError, Piece
 from rankdev.progress import Progress
 
-Result = TypeVar("Result")
+Part = dict[str, npt.NDArray[Any]]
+Work = Callable[[Piece, int], Part]
 
 PIECE_BYTES = 1 << 20  # worked on at once: small enough for the processor's cache
 MOST_BYTES = 16 << 20  # of one query
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def read_whole_queries(
-    library: ctypes.CDLL, path: PathLike, work: Callable[[Piece, int], Result], progress: Progress | None
-) -> list[Result]:
-    """Work on a TREC file piece by piece: on all lines of some queries, in the first so many bytes of a piece.
+def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progress: Progress | None) -> Columns:
+    """Read a TREC file piece by piece; ``work`` makes columns of a piece's first bytes: all lines of some queries.
 
     Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
     """
     if str(path) == "-" or not os.path.isfile(path):  # a pipe cannot be read again
         raise OddError("not a file that can be read again")
+    columns = Columns()
     try:
         with Source(path, progress) as source:
             if source.kind != "trec":
                 raise OddError("another kind of file")
             small = size_of(path) <= PIECE_BYTES
-            return list((_one_by_one if small else _side_by_side)(library, source, work))
+            for part in (_one_by_one if small else _side_by_side)(library, source, work):
+                columns.add(part)
     except RankdevError as error:
         raise OddError(str(error)) from None
+    return columns
 
 
-def _side_by_side(library: ctypes.CDLL, source: Source, work: Callable[[Piece, int], Result]) -> Iterator[Result]:
+def _side_by_side(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
     pieces = [Piece(PIECE_BYTES) for _ in range(CORES + 2)]  # one is filled and one waits while all cores work
-    waiting: deque[tuple[Piece, Future[Result]]] = deque()
+    waiting: deque[tuple[Piece, Future[Part]]] = deque()
     with ThreadPoolExecutor(CORES) as pool:
         for piece, size in _filled(library, source, pieces):
             waiting.append((piece, pool.submit(work, piece, size)))
@@ -55,7 +59,7 @@ def _side_by_side(library: ctypes.CDLL, source: Source, work: Callable[[Piece, i
             yield task.result()
 
 
-def _one_by_one(library: ctypes.CDLL, source: Source, work: Callable[[Piece, int], Result]) -> Iterator[Result]:
+def _one_by_one(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
     """Do the same without threads, which would cost more than they save."""
     pieces = [Piece(PIECE_BYTES)]
     for piece, size in _filled(library, source, pieces):

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Floats, Ints
 from rankdev.native.library import GradedColumns, Written
 from rankdev.native.pieces import OddError, Piece, check_gathered
 
 LINE = len("q 0 d 1\n")  # the shortest
-GROUPS = ((np.uint64, LINE), (np.int64, LINE), (np.int64, LINE), (np.uint8, 1))
-GOOD = ((np.float64, LINE), (np.int32, LINE), (np.uint8, 1))
-WORTHLESS = ((np.float64, LINE), (np.uint8, 1))
+COLUMNS = {  # the type of each, and how many bytes of qrels make an entry at the least; names are lines of text
+    "group_hash": (np.uint64, LINE),
+    "group_good": (np.int64, LINE),
+    "group_worthless": (np.int64, LINE),
+    "queries": (np.uint8, 1),
+    "good_grades": (np.float64, LINE),
+    "good_ranks": (np.int32, LINE),
+    "good_items": (np.uint8, 1),
+    "worthless_grades": (np.float64, LINE),
+    "worthless_items": (np.uint8, 1),
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Graded:
-    """What a piece of qrels holds: queries, good items (by query, the best first) and worthless ones.
+def read_grades(library: ctypes.CDLL, piece: Piece, size: int) -> dict[str, npt.NDArray[Any]]:
+    """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
 
-    Names are lines of text. ``group_good`` and ``group_worthless`` count the items of each query.
+    Gives for each query its name and how many of its items are good and how many worthless; for each good item, the
+    best of a query first, grade, rank and name; for each worthless one grade and name.
     """
-
-    group_hash: npt.NDArray[np.uint64]
-    group_good: Ints
-    group_worthless: Ints
-    queries: bytes
-    good_grades: Floats
-    good_ranks: npt.NDArray[np.int32]
-    good_items: bytes
-    worthless_grades: Floats
-    worthless_items: bytes
-
-
-def read_grades(library: ctypes.CDLL, piece: Piece, size: int) -> Graded:
-    """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline."""
-    columns = piece.columns(GROUPS + GOOD + WORTHLESS)
+    columns = piece.columns(tuple(COLUMNS.values()))
     address = [column.ctypes.data for column in columns]
     found = GradedColumns(
         *(0, *address[:3], Written(address[3], 0)),
@@ -50,7 +42,5 @@ def read_grades(library: ctypes.CDLL, piece: Piece, size: int) -> Graded:
         raise OddError("something is not plain")
     counts = [found.groups] * 3 + [found.queries.size]
     counts += [found.good] * 2 + [found.good_items.size, found.worthless, found.worthless_items.size]
-    parts: list[Any] = [column[:count] for column, count in zip(columns, counts, strict=True)]
-    check_gathered(parts[0])
-    copies: list[Any] = [part.tobytes() if part.dtype == np.uint8 else part.copy() for part in parts]
-    return Graded(*copies)
+    check_gathered(columns[0][: found.groups])
+    return {name: column[:count].copy() for name, column, count in zip(COLUMNS, columns, counts, strict=True)}

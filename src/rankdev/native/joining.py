@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Bools, Ints
+from rankdev.arrays import Ints
 from rankdev.native.library import JoinedColumns, ReferenceColumns
 from rankdev.native.pieces import OddError, PackedNames, Piece, check_gathered
 
 EVERY_POSITION = np.iinfo(np.int64).max
 LINE = len("q 0 d 1 2\n")  # the shortest
-COLUMNS = ((np.uint64, LINE), (np.int64, LINE), (np.int64, LINE), (np.bool_, LINE), *[(np.int64, LINE)] * 3)
-
-
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """What a run and the references have in common: an entry for each query of the run, and one for each hit.
-
-    ``group_query`` is -1 for queries that are not among the references' names.
-    """
-
-    group_hash: npt.NDArray[np.uint64]
-    group_query: Ints
-    group_length: Ints
-    group_tied: Bools
-    hit_query: Ints
-    hit_position: Ints
-    hit_place: Ints
-
-    @classmethod
-    def together(cls, parts: list[Self]) -> Self:
-        """Put the parts of a run together; refused where the lines of a query are scattered."""
-        names = [column.name for column in fields(cls)]
-        whole = cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
-        check_gathered(whole.group_hash)
-        return whole
+GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64, "group_tied": np.bool_}
+HITS = {"hit_query": np.int64, "hit_position": np.int64, "hit_place": np.int64}
+COLUMNS = tuple((kind, LINE) for kind in (GROUPS | HITS).values())
 
 
 class Joiner:
@@ -49,41 +26,42 @@ class Joiner:
         self,
         library: ctypes.CDLL,
         query: PackedNames,
-        item: PackedNames,
-        worthless_item: PackedNames,
+        items: PackedNames,
+        worthless_items: PackedNames,
         offsets: Ints,
         worthless_offsets: Ints,
         ranks: Ints,
     ) -> None:
         """Take references as columns; names of queries that they do not have follow those that they have."""
         columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, worthless_offsets, ranks)]
-        slots = np.zeros(1 << (2 * len(query.ends)).bit_length(), np.uint32)
-        self._kept = (query, item, worthless_item, slots, columns)  # the library has their addresses only
+        slots = np.zeros(1 << (2 * len(query.bounds)).bit_length(), np.uint32)
+        self._kept = (query, items, worthless_items, slots, columns)  # the library has their addresses only
         self.library = library
         self._references = ReferenceColumns(
             len(offsets) - 1,
-            len(query.ends),
+            len(query.bounds),
             query.pointers(),
             slots.ctypes.data,
             len(slots) - 1,
-            item.pointers(),
-            worthless_item.pointers(),
+            items.pointers(),
+            worthless_items.pointers(),
             len(ranks),
             *(column.ctypes.data for column in columns),
         )
         self.usable = library.rankdev_index_queries(self._references) == 0
 
-    def join(self, piece: Piece, size: int, depth: int | None) -> Joined:
-        """Join the lines in the first ``size`` bytes: all lines of some queries, the last with its newline."""
+    def join(self, piece: Piece, size: int, depth: int | None) -> dict[str, npt.NDArray[Any]]:
+        """Join the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
+
+        Gives what is common to the run and the references: for each query of the run its index (-1 where they do not
+        know it), how many positions it fills and whether ties decide there; and for each hit query, position and place.
+        """
         columns = piece.columns(COLUMNS)
-        groups, hits = columns[:4], columns[4:]
-        found = JoinedColumns(
-            0, *(column.ctypes.data for column in groups), 0, *(column.ctypes.data for column in hits)
-        )
+        address = [column.ctypes.data for column in columns]
+        found = JoinedColumns(0, *address[:4], 0, *address[4:])
         limit = EVERY_POSITION if depth is None else depth
         if self.library.rankdev_join(self._references, piece.address, size, limit, found) != 0:
             raise OddError("something is not plain")
-        counts = [found.groups] * 4 + [found.hits] * 3
-        copies: list[Any] = [column[:count].copy() for column, count in zip(columns, counts, strict=True)]
-        check_gathered(copies[0])  # a run that is scattered throughout is given up at its first piece
-        return Joined(*copies)
+        counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
+        check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
+        return {name: column[:count].copy() for name, column, count in zip(GROUPS | HITS, columns, counts, strict=True)}

@@ -9,13 +9,13 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 4  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 5  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
-    """``Names`` of reader.c."""
+    """``Names`` and ``Lists`` of reader.c."""
 
-    _fields_ = (("text", ctypes.c_void_p), ("ends", ctypes.c_void_p))
+    _fields_ = (("text", ctypes.c_void_p), ("bounds", ctypes.c_void_p))
 
 
 class ReferenceColumns(ctypes.Structure):
@@ -27,8 +27,8 @@ class ReferenceColumns(ctypes.Structure):
         ("query", Names),
         ("slots", ctypes.c_void_p),
         ("mask", ctypes.c_uint64),
-        ("good_item", Names),
-        ("worthless_item", Names),
+        ("good_items", Names),
+        ("worthless_items", Names),
         ("good", ctypes.c_int64),
         ("good_offsets", ctypes.c_void_p),
         ("worthless_offsets", ctypes.c_void_p),

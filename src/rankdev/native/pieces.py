@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,24 @@ class Piece:
         return self._columns
 
 
+class Columns:
+    """Columns that grow part by part, so that no part has to be kept until all of them are there."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytearray] = {}
+        self._kinds: dict[str, np.dtype[Any]] = {}
+
+    def add(self, part: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add a part: the same columns each time."""
+        for name, column in part.items():
+            self._kinds[name] = column.dtype
+            self._content.setdefault(name, bytearray()).extend(column.data)
+
+    def take(self, name: str) -> npt.NDArray[Any]:
+        """Give a column away."""
+        return np.frombuffer(self._content.pop(name), self._kinds[name])
+
+
 def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
     """Refuse queries of which one appears twice: its lines are scattered."""
     if len(np.unique(hashes)) < len(hashes):
@@ -43,11 +62,15 @@ def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
 
 @dataclass(frozen=True)
 class PackedNames:
-    """Names in UTF-8, each followed by a newline; ``ends[i]`` is where the one after name ``i`` begins."""
+    """Names in UTF-8, with a newline between them.
+
+    ``bounds`` says for each name where the next one begins; or, where they belong to queries, where the names of each
+    query begin and, at last, where another query's would.
+    """
 
     text: bytes
-    ends: Ints
+    bounds: Ints
 
     def pointers(self) -> Names:
         """Give the names as the library takes them."""
-        return Names(ctypes.cast(ctypes.c_char_p(self.text), ctypes.c_void_p), self.ends.ctypes.data)
+        return Names(ctypes.cast(ctypes.c_char_p(self.text), ctypes.c_void_p), self.bounds.ctypes.data)

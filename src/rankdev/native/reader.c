@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTERFACE = 4 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 5 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
@@ -39,11 +39,17 @@ enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are
 
 typedef unsigned __int128 Wide;
 
-/* Names, each followed by a newline: ends[i] is where the one after name i begins. */
+/* Names with a newline between them: ends[i] is where the one after name i begins. */
 typedef struct {
     const char *text;
     const int64_t *ends;
 } Names;
+
+/* Names of the items of each query, with a newline between them: those of query q begin at begins[q]. */
+typedef struct {
+    const char *text;
+    const int64_t *begins;
+} Lists;
 
 /* The references as columns. Query q owns good items good_offsets[q] .. good_offsets[q + 1] and, in the same way, worthless
  * ones, whose places are counted on from those of all good items. Queries from `queries` on are known by name only. */
@@ -52,7 +58,7 @@ typedef struct {
     Names query;
     uint32_t *slots; /* hash table of the query names: 1 + the query, or 0 */
     uint64_t mask;   /* the number of slots, a power of 2, minus 1 */
-    Names good_item, worthless_item;
+    Lists good_items, worthless_items;
     int64_t good;
     const int64_t *good_offsets, *worthless_offsets, *ranks;
 } References;
@@ -516,15 +522,16 @@ static int finished(Group *group, const char *at)
 
 /* ---- the join ---- */
 
-/* Finds the rows of reference items first .. last, whose places are counted from `base`. */
-static void find_places(const Names *items, int64_t first, int64_t last, int64_t base, Group *group)
+/* Finds the rows of one query's reference items, whose places are counted from `place`. */
+static void find_places(const Lists *items, int64_t query, int64_t place, Group *group)
 {
-    for (int64_t i = first; i < last; i++) {
-        int64_t size;
-        const char *item = name_at(items, i, &size);
-        Row *row = find_item(group, item, size);
+    const char *item = items->text + items->begins[query], *last = items->text + items->begins[query + 1] - 1;
+    for (; item < last; place++) {
+        const char *newline = memchr(item, '\n', (size_t)(last - item)), *end = newline ? newline : last;
+        Row *row = find_item(group, item, end - item);
         if (row)
-            row->place = base + i;
+            row->place = place;
+        item = end + 1;
     }
 }
 
@@ -558,9 +565,8 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     out->group_tied[entry] = 0;
     if (query < 0 || query >= known->queries)
         return;
-    const int64_t *good = known->good_offsets + query, *worthless = known->worthless_offsets + query;
-    find_places(&known->good_item, good[0], good[1], 0, group);
-    find_places(&known->worthless_item, worthless[0], worthless[1], known->good, group);
+    find_places(&known->good_items, query, known->good_offsets[query], group);
+    find_places(&known->worthless_items, query, known->good + known->worthless_offsets[query], group);
     out->group_tied[entry] = ties_decide(known, group, depth);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
