@@ -1,8 +1,9 @@
-"""Can 56 verdicts on image search choose RDQ's parameters? python -m benchmarks.preferences.tuning DATA/preferences"""
+"""Can 56 verdicts on image search choose RDQ's weights or parameters? `python -m benchmarks.preferences.tuning DATA`"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.preferences.judges import image_judgments
@@ -25,8 +26,17 @@ def main(folder: Path) -> None:
     lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
     said = [line.split("\t") for line in lines]
     verdicts = [{"query": query, "a": "sogou", "b": "baidu", "winner": WINNERS[winner]} for query, winner in said]
+    print(rd.agreement_with_people(rd.evaluate(references, runs, list(weighted())), verdicts))
     print(rd.tune("RDQ@10", references, runs, verdicts))
 
 
+def weighted() -> Iterator[str]:
+    """Give RDQ with weights for rows of five images, and with equal and usual ones."""
+    yield from ("RDQ@10", "RDQ(weights=uniform)@10", "RDQ(weights=carousel)@10", "RDQ@15")
+    for rows in ((1, 0.5), (1, 0.8, 0.6), (1, 0.5, 0.25)):
+        weights = ",".join(f"{weight:g}" for weight in rows for _ in range(5))
+        yield f"RDQ(weights=[{weights}])@{5 * len(rows)}"
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) / "image-serp")
+    main(Path(sys.argv[1]) / "preferences/image-serp")

@@ -40,7 +40,7 @@ class PowerMap(Result):
         return self._cells({"power": self.power.mean(axis=0)})
 
     def intervals(self) -> pl.DataFrame:
-        """The same with 95% intervals, and what the measure lacks to the best of its cell: regret."""
+        """The same with 95% intervals, and how far the measure falls short of the best of its cell: regret."""
         low, high = _ends(self.power)
         return self._cells({"power": self.power.mean(axis=0), "low": low, "high": high, "regret": self._regret.mean(0)})
 
@@ -81,7 +81,7 @@ class PowerMap(Result):
 
     @property
     def _regret(self) -> Floats:
-        """What each measure lacks to the cell's winner, seed by seed: the winner is one for all seeds."""
+        """How far each measure falls short of the cell's winner, seed by seed: the winner is one for all seeds."""
         return np.take_along_axis(self.power, self.best[None, :, :, None], axis=3) - self.power
 
     @property

@@ -22,7 +22,7 @@ ACROSS = 5  # panels side by side
 
 @reports(PowerMap)
 def power_map_report(found: PowerMap) -> Report:
-    """Show what each measure lacks to the best over the whole plane, and the best of every cell."""
+    """Show how far each measure falls short of the best over the whole plane, and the best of every cell."""
     summary, winners = found.summary(), found.winners()
     ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"], 3), return_dtype=pl.String)
     regrets = summary.select("measure", "regret", ends.alias("95% interval"), "worst", "wins")
@@ -30,7 +30,7 @@ def power_map_report(found: PowerMap) -> Report:
         "regret: the best measure's power less this one's, mean over the plane",
         "worst: its largest regret in any cell; wins: cells where it is best",
     )
-    title = f"Power at {found.n} queries: what each measure lacks to the best"
+    title = f"Power at {found.n} queries: how far each measure falls short of the best"
     cells = "The best measure by what systems differ in; rivals are not clearly worse"
     leads = {"retrieval": "{:g}".format, "order": "{:g}".format}
     return Report(
@@ -95,7 +95,7 @@ def plot_power_maps(found: PowerMaps) -> Figure:
     axis.set(ylabel="mean regret (0: the best everywhere)")
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    said = f"What each measure lacks to the best in power at {found.n} queries (95% intervals)"
+    said = f"How far each measure falls short of the best in power at {found.n} queries (95% intervals)"
     return titled(drawn, said)
 
 
