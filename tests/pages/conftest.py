@@ -19,6 +19,23 @@ def browser():
         running.close()
 
 
+@pytest.fixture(params=["light", "dark"])
+def seen(request, browser):
+    """A page in the light or the dark theme, and axe-core's serious findings about it: contrast is among them."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core checks accessibility")
+    context = browser.new_context(color_scheme=request.param)
+    made = context.new_page()
+
+    def found():
+        rules = axe.Axe().run(made).response
+        assert "color-contrast" in {entry["id"] for entry in (*rules["passes"], *rules["violations"])}
+        serious = [entry for entry in rules["violations"] if entry["impact"] in ("serious", "critical")]
+        return [(entry["id"], node["html"]) for entry in serious for node in entry["nodes"]]
+
+    yield made, found
+    context.close()
+
+
 @pytest.fixture
 def page(browser):
     """A page that notes every request, and every error of a script or of the page's policy."""

@@ -142,6 +142,23 @@ def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
     assert page.troubles == []
 
 
+def test_nothing_serious_stands_between_a_person_and_the_page(seen, server):
+    page, found = seen
+    page.goto(server.link(server.tokens.owner))
+    assert found() == []
+    page.fill("#name", "eve")
+    page.press("#name", "Enter")
+    page.wait_for_selector("#pairs:not([hidden])")
+    assert found() == []
+    press(page, "ArrowLeft")
+    page.click("text=List")
+    page.wait_for_selector("#tiers .card")
+    assert found() == []
+    page.click("text=Results")
+    page.wait_for_selector("#found .card")
+    assert found() == []
+
+
 def test_judges_do_not_see_results(opened):
     assert opened.locator("text=Results").is_hidden()
 

@@ -131,6 +131,17 @@ def test_a_link_leads_to_a_view(opened):
     assert opened.text_content("#score") == f"{expected:.4f}"
 
 
+def test_nothing_serious_stands_between_a_person_and_the_page(seen, tmp_path):
+    page, found = seen
+    path = tmp_path / "playground.html"
+    path.write_text(playground(), encoding="utf-8")
+    page.goto(path.as_uri())
+    assert found() == []
+    page.select_option("#weights", "own")
+    page.fill("#own", "1,2")
+    assert found() == []
+
+
 def test_own_weights_are_checked(opened):
     opened.select_option("#weights", "own")
     opened.fill("#own", "1,2")
