@@ -1,6 +1,9 @@
 """The report shows what Python computed, to a pointer, to keys and to a reader; what comes from outside is text."""
 
 import json
+import re
+import zlib
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -162,9 +165,26 @@ def test_equivalence_and_power_are_shown_where_they_are_asked_for(show, inputs):
             row["verdict"] if row["a"] == "blended" else turned.get(row["verdict"], row["verdict"])
         )
     assert {row["verdict"] for row in verdicts.values()} > {"same"}
+    assert not page.is_visible("#map-part")
     medians = {row[0]: row[1:] for row in cells(page, "#power")}
     for m, measure in enumerate(MEASURES):
         assert medians[measure] == [f"{power.summary(n)['p50'][m]:.3f}" for n in (5, 8)]
+
+
+def test_the_map_of_power_is_shown_where_it_was_computed(show, inputs):
+    plane = rd.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
+    page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=plane).html)
+    power = plane.to_polars()
+    best = {(row["retrieval"], row["order"]): row for row in power.sort("power").iter_rows(named=True)}  # the last wins
+    for measure, known in (("AP@5", True), ("nDCG(gains=binary)@5", False)):
+        page.select_option("#measure", label=measure)
+        for row in cells(page, "#map"):
+            for order, text in zip(plane.order, row[1:], strict=True):
+                first, second = text.split("\n")
+                top = best[float(row[0]), order]["power"]
+                mine = power.filter(retrieval=float(row[0]), order=order, measure=measure)["power"][0] if known else top
+                assert first == f"{mine:.2f}"
+                assert second.endswith(f" {top:.2f}")
 
 
 def test_lists_are_those_of_explain(show, html, inputs):
@@ -343,6 +363,25 @@ def test_queries_without_a_good_item_and_scores_that_are_not_there(show):
         for place in range(queries):
             page.locator("#rows tbody button").nth(place).click()
             assert page.locator("#lists table").count() == 3
+
+
+@pytest.mark.parametrize(
+    ("systems", "queries", "measures", "most"),
+    [(63, 53, ["paper@5"], 1_500_000), (12, 5000, ["RDQ@10", "AP@10"], 3_000_000)],
+)
+def test_a_page_is_small_enough_to_send(systems, queries, measures, most):
+    rng = np.random.default_rng(0)
+    ids = rng.integers(10**6, 10**7, (queries, 30)).astype(str).tolist()
+    grades = {f"q{q}": {item: 3 - i // 3 for i, item in enumerate(row[:9])} for q, row in enumerate(ids)}
+    runs = {}
+    for s in range(systems):
+        order = np.argsort(np.arange(30) + rng.normal(0, 3 + s, (queries, 30)), axis=1)[:, :10].tolist()
+        runs[f"system-{s}"] = {f"q{q}": [ids[q][i] for i in row] for q, row in enumerate(order)}
+    html = rd.report(rd.References.from_grades(grades), runs, measures).html
+    assert len(html.encode()) < most
+    content = zlib.decompress(b64decode(re.search(r'id="data">"([^"]+)"', html)[1]))
+    header = json.loads(content[4 : 4 + int.from_bytes(content[:4], "little")])
+    assert (len(header["systems"]), len(header["queries"])) == (systems, queries)  # nothing was left out
 
 
 def test_what_no_page_can_hold_is_refused():

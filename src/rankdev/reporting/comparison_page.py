@@ -22,6 +22,7 @@ from rankdev.formats.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Ideals
 from rankdev.meta.equivalence import VERDICTS
+from rankdev.meta.power_map import PowerMap
 from rankdev.meta.power_result import Power
 from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress
@@ -64,6 +65,7 @@ def report(
     empty: Empty = "zero",
     margin: float | None = None,
     power: Power | None = None,
+    power_map: PowerMap | None = None,
     segments: Mapping[str, Iterable[str]] | None = None,
     queries: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
@@ -77,7 +79,8 @@ def report(
     The first arguments are those of :func:`rankdev.evaluate`; verdicts in words are about the first measure.
     With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
     ``queries`` and ``texts`` say what the ids of queries and items stand for; ``texts`` may be a function that is asked
-    for the items on the page; ``public`` leaves the texts of items out. ``power``, where it was computed, is drawn.
+    for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where they were
+    computed, are shown.
 
     >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
     >>> page.html.startswith("<!doctype html>")
@@ -90,6 +93,8 @@ def report(
     texts = texts if callable(texts) else _texts(texts, "texts")
     if power is not None:
         check_kind("power", power, Power, "it is what rankdev.power gives")
+    if power_map is not None:
+        check_kind("power_map", power_map, PowerMap, "it is what rankdev.power_map gives")
     found = compare(
         references,
         runs,
@@ -118,12 +123,15 @@ def report(
         "explained": found.lists.measure,
         "why": WHY,
         "power": None if power is None else {"measures": power.measures, "sizes": power.sizes, "level": power.alpha},
+        "map": None if power_map is None else _map_header(power_map),
         "made": _made(found, command),
     }
     arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, local)
     if power is not None:
         medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
         arrays["power"] = (np.stack(medians, axis=1), 3)
+    if power_map is not None:
+        arrays["map"], arrays["map_best"] = (power_map.power.mean(axis=0), SCORES), (power_map.best, 0)
     return ReportPage(
         header["title"],
         header["verdict"],
@@ -163,6 +171,10 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),
     ]
+
+
+def _map_header(found: PowerMap) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("retrieval", "order", "measures", "n")}
 
 
 def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:

@@ -287,8 +287,26 @@ function showPower() {
   fillTable("power", `How often n queries tell two systems apart, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }
 
+/** The plane of simulated differences: the chosen measure's power in each cell, and the best measure's. */
+function showMap() {
+  byId("map-part").hidden = !report.map;
+  if (!report.map) return;
+  const { retrieval, order, measures, n } = report.map;
+  const chosen = measures.indexOf(report.measures[state.measure]);
+  const heads = [head("Lead in retrieval", "text"), ...order.map((/** @type {number} */ lead) => head(`${lead} in order`))];
+  const rows = retrieval.map((/** @type {number} */ lead, /** @type {number} */ i) =>
+    element("tr", {}, element("th", { scope: "row" }, String(lead)), ...order.map((/** @type {number} */ _, /** @type {number} */ j) => {
+      const best = arrays.map_best.at(i, j) ?? 0;
+      const made = cell(shown(arrays.map.at(i, j, chosen < 0 ? best : chosen), 2), best === chosen ? "best" : "");
+      made.append(element("small", {}, `best: ${measures[best]} ${shown(arrays.map.at(i, j, best), 2)}`));
+      return made;
+    })));
+  const whose = chosen < 0 ? "of the best measure" : `of ${measures[chosen]}, bold where no measure has more`;
+  fillTable("map", `Power ${whose}, at ${n} simulated queries; a lead of 0 is no difference`, heads, rows);
+}
+
 function showMeasures() {
-  byId("measures").hidden = !arrays.tau && !report.power;
+  byId("measures").hidden = !arrays.tau && !report.power && !report.map;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures order the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const heads = [head("Measure", "text"), head("Pairs told apart", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
@@ -308,6 +326,7 @@ function show() {
   showOrder();
   if (report.systems.length > 1) showMatrix();
   showPower();
+  showMap();
   showPairChosen();
 }
 
