@@ -224,3 +224,15 @@ def test_a_point_per_query_is_beside_the_differences(scores):
 def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):
     drawn = plot_power(power(scores, sizes=[10], subsamples=3, permutations=19))
     assert drawn.axes[0].get_ylabel() == "median power at level 0.05"
+
+
+def test_bands_are_the_intervals(scores):
+    found = power(scores, sizes=[5, 10], subsamples=10, permutations=19, intervals=20)
+    bands = plot_power(found).axes[0].collections
+    assert len(bands) == len(found.measures)
+    top = np.max([band.get_paths()[0].vertices[:, 1].max() for band in bands])
+    assert top == pytest.approx(found.doubt.levels[1, 1].max())
+    steady = stability(scores, sizes=[5, 10], subsamples=10, intervals=10)
+    assert len(plot_stability(steady).axes[0].collections) == len(steady.measures)
+    texts = [text.get_text() for text in agreement(scores, intervals=20).plot().axes[0].texts]
+    assert all("[" in text for text in texts)

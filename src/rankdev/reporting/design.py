@@ -10,7 +10,7 @@ import polars as pl
 from rankdev.meta.design import Design
 from rankdev.reporting.cells import count
 from rankdev.reporting.door import draws, reports
-from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, looks, styled
+from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, looks, styled, titled
 from rankdev.reporting.report import Report, Table
 from rankdev.reporting.verdicts import verdict
 
@@ -86,7 +86,7 @@ def plot_design(found: Design) -> Figure:
     axes[0, 0].set_yticks(named, [f"{tick:,}" for tick in named])
     axes[0, 0].set_ylabel("queries needed")
     drawn.legend(loc="outside lower center", ncols=4, frameon=False)
-    return drawn
+    return titled(drawn, "The smaller the difference that matters, the more queries a collection needs")
 
 
 def _along(found: Design) -> str:

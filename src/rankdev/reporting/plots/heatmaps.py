@@ -51,7 +51,7 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
 def plot_agreement(
     agreement: Agreement, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None
 ) -> Figure:
-    """Draw τ (above) and r (below) between measures, one panel per data set.
+    """Draw τ (above) and r (below) between measures, one panel per data set; τ with its interval where there is one.
 
     ``rows`` and ``columns`` name some measures; without them each pair of measures is drawn once.
     """
@@ -70,12 +70,15 @@ def plot_agreement(
     look: dict[str, Any] = {"colours": "viridis", "limits": (np.floor(10 * lowest) / 10, 1)}
     if lowest < 0:
         look = {"colours": "RdBu", "limits": (-1, 1)}
-    drawn, axes = figure(width, 1.5 + 2 * 0.2 * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
+    each = 0.2 if agreement.tau_ends is None else 0.3  # room for intervals
+    drawn, axes = figure(width, 1.5 + 2 * each * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
     for i, dataset in enumerate(agreement.datasets):
         for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
             cells = values[i][np.ix_(down, across)]
             names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
             image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, **look)
+            if symbol == "τ" and agreement.tau_ends is not None:
+                _add_ends(axis, agreement.tau_ends[:, 0, i][:, down][:, :, across])
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
             axis.tick_params("x", rotation=90)
     drawn.colorbar(image, ax=axes, label="agreement", pad=0.01, aspect=40)
@@ -108,6 +111,16 @@ def _heatmap(
         light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         axis.text(j, i, label, ha="center", va="center", fontsize=size, color="black" if light else "white")
     return image
+
+
+def _add_ends(axis: Any, ends: Floats) -> None:
+    """Write the interval under the number of each cell."""
+    for label in axis.texts:
+        j, i = (int(place) for place in label.get_position())
+        low, high = ends[:, i, j]
+        if np.isfinite(low):
+            label.set_text(f"{label.get_text()}\n[{low:.2f}, {high:.2f}]")
+            label.set_fontsize(label.get_fontsize() - 1)
 
 
 def _frame(axis: Any, column: int, row: int) -> None:

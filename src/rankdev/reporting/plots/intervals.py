@@ -18,7 +18,17 @@ from rankdev.preferences import NextPairs, Strengths, Tiers, WorkerQuality
 from rankdev.reporting.cells import count
 from rankdev.reporting.door import draws
 from rankdev.reporting.plots.groups import every_pair, plot_groups
-from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, shortened, side_by_side, styled, titled
+from rankdev.reporting.plots.style import (
+    COLOURS,
+    MARKERS,
+    PAGE,
+    figure,
+    over_queries,
+    shortened,
+    side_by_side,
+    styled,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,7 +118,7 @@ def plot_next_pairs(found: NextPairs) -> Figure:
 @draws(Plan)
 @styled
 def plot_plan(found: Plan) -> Figure:
-    """Draw power against the number of queries, with the number that is needed."""
+    """Draw power against the number of queries, with the number that is needed and its 95% interval as a band."""
     sizes, analytic, resampled = found.curve
     drawn, axes = figure(PAGE, 3.2)
     axis: Any = axes[0, 0]
@@ -117,6 +127,11 @@ def plot_plan(found: Plan) -> Figure:
     axis.axhline(found.power, color="#777777", linewidth=0.8)
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
+    if np.isfinite(found.low):
+        end = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
+        words = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
+        axis.axvspan(found.low, min(end, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=words)
+        over_queries(axis, [int(min(sizes[0], found.low)), int(end)])
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
