@@ -172,7 +172,7 @@ def test_select_and_columns_are_checked():
 
 def test_a_group_split_off_does_not_join_a_query_of_its_name():
     judged = Preferences.from_rows([("q", "x", "y"), ("q", "v", "w"), ("q#1", "x", "z")])
-    with pytest.raises(DataError, match="query 'q#1' exists"):
+    with pytest.raises(DataError, match="query 'q#1' already exists"):
         judged.split_groups()
 
 

@@ -57,7 +57,7 @@ def test_what_is_damaged_is_noticed_and_made_again(cache, damage):
     assert step("x").read_bytes() == b"content"
     assert len(made) == 2
     assert len(said) == 1
-    assert "made again" in said[0]
+    assert "redone" in said[0]
 
 
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path):
