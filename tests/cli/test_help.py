@@ -47,6 +47,13 @@ def test_help_ends_with_an_example_of_the_command(name):
     assert example(name).startswith(f"rankdev {name}")
 
 
+@pytest.mark.parametrize("words", [(), ("refs",), ("study",)])
+def test_the_help_of_a_group_says_each_command_in_full_and_ends_with_an_example(rankdev, words):
+    done = rankdev(*words, "--help")
+    assert "..." not in done.out.partition("Commands:")[2]
+    assert done.out.strip().splitlines()[-1].startswith(f"  {' '.join(['Example: rankdev', *words])}")
+
+
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ELSEWHERE])
 def test_the_example_works_on_the_data_of_the_demo(name, rankdev):
     done = rankdev(*shlex.split(example(name))[1:])

@@ -12,7 +12,11 @@ from rankdev.cli.outputs import deliver, encoded_table, output_options, table_op
 from rankdev.errors import UsageError
 
 
-@click.command("agreement", epilog="Example: rankdev refs agreement judgments.csv --resamples 50")
+@click.command(
+    "agreement",
+    short_help="Say how far judges agree.",
+    epilog="Example: rankdev refs agreement judgments.csv --resamples 50",
+)
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
 @table_option("--workers", "workers_file", help="Also write what is known of each worker here.")

@@ -11,7 +11,7 @@ from rankdev.cli.commands.refs.writing import output_option, write
 @click.argument("source", metavar="INPUT", type=click.Path())
 @output_option
 def command(source: str, output: str) -> None:
-    """Make one tier of each distinct positive grade.
+    """Make one tier per distinct positive grade.
 
     INPUT: TREC qrels, a table with the columns query, item, grade, or JSON {query: {item: grade}}.
     """

@@ -36,7 +36,7 @@ def command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Name the pairs whose answers are expected to teach most."""
+    """Name the pairs whose answers should be most informative."""
     from rankdev.formats import read_grades
     from rankdev.preferences import next_pairs
     from rankdev.reporting.door import report_of

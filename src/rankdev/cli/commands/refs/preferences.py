@@ -15,7 +15,11 @@ from rankdev.preferences.rules import RULES
 from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIES
 
 
-@click.command("preferences", epilog="Example: rankdev refs preferences judgments.csv -o refs.jsonl")
+@click.command(
+    "preferences",
+    short_help="Turn pairwise judgments into references.",
+    epilog="Example: rankdev refs preferences judgments.csv -o refs.jsonl",
+)
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
 @output_option
