@@ -170,7 +170,7 @@ def _agreement(study: Track) -> tuple[Table, list[Fact]]:
         texts = []
         for b in others:
             i, j = found.measures.index(a), found.measures.index(b)
-            low, high = found.tau_ends[:, 0, i, j].tolist()
+            low, high = found.tau_ends[:, 0, 0, i, j].tolist()
             texts.append(f"{number(found.tau[0, i, j], 2)} {interval(low, high, 2)}")
             pair = f"{a} ~ {b}"
             records += [
@@ -178,7 +178,8 @@ def _agreement(study: Track) -> tuple[Table, list[Fact]]:
                 _fact("Figure 2", pair, "r", _known(found.r[0, i, j])),
             ]
         columns[a] = texts
-    return Table(pl.DataFrame(columns), "Figure 2: Kendall τ between orders of systems", right=own), records
+    title = "Figure 2: Kendall τ between orders of systems; in brackets, 95% for the true orders"
+    return Table(pl.DataFrame(columns), title, right=own), records
 
 
 def _known(value: float) -> float | None:
