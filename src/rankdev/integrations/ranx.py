@@ -57,7 +57,11 @@ def read_report(report: Any) -> ReportTables:
 
     A Report holds no values by query, so that no test can be made of it: compare its Qrels and Runs for that.
     """
-    content = report if isinstance(report, dict) else report.to_dict()
+    content = report.to_dict() if hasattr(report, "to_dict") else report
+    if not isinstance(content, dict) or not {"model_names", "metrics"} <= content.keys():
+        raise UsageError(
+            f"read_report takes a Report of ranx or the dictionary of its file; got {type(report).__name__}"
+        )
     systems, measures = content["model_names"], content["metrics"]
     means = [(system, measure, content[system]["scores"][measure]) for system in systems for measure in measures]
     pairs = [
