@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 import polars as pl
+import zstandard
 
 POOL, RETURNED = 200, 100  # items that some run may return for a query; items that each run returns
 PASSAGES = 8_841_800
@@ -37,6 +40,16 @@ def generate(folder: Path, name: str, runs: int, queries: int, prefix: str = "")
             query = 1_000_000 + np.arange(begin, min(begin + BLOCK, queries))
             _write_block(rng, query, prefix, qrels_file, run_files)
     return Files(name, qrels, paths, runs * queries * RETURNED)
+
+
+def packed(path: Path) -> list[Path]:
+    """Write a file again as .gz and .zst, beside it."""
+    files = [path.with_name(f"{path.name}.{ending}") for ending in ("gz", "zst")]
+    with path.open("rb") as plain, gzip.open(files[0], "wb", compresslevel=6) as target:
+        shutil.copyfileobj(plain, target, 1 << 20)
+    with path.open("rb") as plain, files[1].open("wb") as target:
+        zstandard.ZstdCompressor().copy_stream(plain, target)
+    return files
 
 
 def _write_block(

@@ -203,8 +203,8 @@ static inline uint64_t mixed(uint64_t a, uint64_t b)
 static inline uint64_t hash_of(const char *text, int64_t size)
 {
     uint64_t hash = (uint64_t)size;
-    const char *last = text + size - 8;
     if (size >= 8) {
+        const char *last = text + size - 8;
         for (; text < last; text += 8)
             hash = mixed(hash, word_at(text, 8));
         return mixed(hash, word_at(last, 8));
@@ -278,6 +278,7 @@ static inline const char *read_digits(const char *at, uint64_t *digits)
         *digits = *digits * 10 + (uint64_t)(*at - '0');
     return at;
 }
+
 /* Reads e5, E-05 and the like, where there is one; NULL where it has no digits. */
 static inline const char *read_exponent(const char *at, int64_t *power)
 {
@@ -503,7 +504,7 @@ static int64_t find_query(const References *known, const char *query, int64_t si
     return -1;
 }
 
-/* Reads the next query that has lines, puts them in order and makes the table of its items; NULL where something is odd. */
+/* Reads the lines of the next query, puts them in order and makes the table of its items; NULL where something is odd. */
 static inline const char *take_group(const char *at, const char *end, bool graded, Group *group)
 {
     at = read_group(at, end, graded, group);
@@ -525,13 +526,13 @@ static int finished(Group *group, const char *at)
 /* Finds the rows of one query's reference items, whose places are counted from `place`. */
 static void find_places(const Lists *items, int64_t query, int64_t place, Group *group)
 {
-    const char *item = items->text + items->begins[query], *last = items->text + items->begins[query + 1] - 1;
-    for (; item < last; place++) {
-        const char *newline = memchr(item, '\n', (size_t)(last - item)), *end = newline ? newline : last;
-        Row *row = find_item(group, item, end - item);
+    int64_t at = items->begins[query], last = items->begins[query + 1] - 1;
+    for (int64_t size; at < last; place++, at += size + 1) {
+        const char *item = items->text + at, *newline = memchr(item, '\n', (size_t)(last - at));
+        size = newline ? newline - item : last - at;
+        Row *row = find_item(group, item, size);
         if (row)
             row->place = place;
-        item = end + 1;
     }
 }
 
