@@ -316,6 +316,15 @@ def test_the_page_itself_never_scrolls_sideways(show, html, page, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_paper_holds_what_the_screen_holds(show, html, page):
+    show(html, "#query=museums&a=blended&b=nearest")
+    tables = ("#scores", "#matrix", "#pair", "#losses", "#rows", "#lists", "#agreement")
+    screen = {table: page.inner_text(table).split() for table in tables}
+    page.emulate_media(media="print")
+    assert {table: page.inner_text(table).split() for table in tables} == screen
+    assert not page.is_visible("#filters")
+
+
 def test_numbers_are_unpacked_as_they_were(show, html):
     page = show(html)
     values = [[0.1234, -1.0, np.nan], [np.inf, -np.inf, 3.0]]

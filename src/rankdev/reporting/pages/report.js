@@ -244,7 +244,7 @@ function pairAtCell(target) {
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(named(report.systems[a]), " minus ", named(report.systems[b]), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p (${report.correction})`), head("Told apart", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Told apart", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
     const better = (found.difference ?? 0) > 0 ? a : b;
