@@ -25,7 +25,8 @@ POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
 STRATEGIES = ("random", "information", "top-heavy", "decide")
 COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
 MOST, REPEATS, TOP = 1500, 100, 5
-STEPS = np.arange(50, MOST + 1, 50)
+GOALS = {"information": "order", "top-heavy": "top"}  # as the goals of the loop are called
+STEPS = np.arange(50, 1001, 50)
 
 
 def world(noises: list[float], seed: int) -> tuple[np.ndarray, SystemScores, np.ndarray, np.random.Generator]:
@@ -112,7 +113,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
     strength, scores, truth, rng = world(noises, seed)
     ask, learn = chooser(strategy, scores, seed), OrderSeeker(POOL, Rule(), repeats=REPEATS, seed=seed)
     found = []
-    for count in range(1, MOST + 1):
+    for count in range(1, int(STEPS[-1]) + 1):
         answer = answered(ask, strength, rng, 0.0)
         ask.tell(*answer)
         if strategy != "decide":
@@ -147,7 +148,7 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 40
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     with ProcessPoolExecutor(2) as pool:
         seeds = range(100, 100 + worlds)
@@ -155,26 +156,26 @@ def main() -> None:
             found = np.array(list(pool.map(partial(curve, strategy), seeds)), float)
             mean, error = found.mean(axis=0), half_width(found)
             for axis, column, width in zip(axes, mean.T, error.T, strict=False):
-                axis.plot(STEPS, column, label=strategy, color=COLOURS[strategy], lw=1.8)
+                axis.plot(STEPS, column, label=GOALS.get(strategy, strategy), color=COLOURS[strategy], lw=1.8)
                 axis.fill_between(STEPS, column - width, column + width, color=COLOURS[strategy], alpha=0.15, lw=0)
             print(f"{strategy}: τ of systems, best found, τ of items, best five found")
             for k, count in enumerate(STEPS):
-                if count in (150, 300, 600, 1500):
+                if count in (150, 300, 600, 1000):
                     shown = [f"{m:.2f} ± {w:.2f}" for m, w in zip(mean[k], error[k], strict=True)]
                     print(f"  {count}: {', '.join(shown)}", flush=True)
         grades = np.array(list(pool.map(graded, seeds)), float)
         print(f"grades: {QUERIES * ITEMS} grades, τ of systems, best found", grades.mean(axis=0), half_width(grades))
+        for axis, values, title in zip(axes, grades.T, ("order of eight systems", "best system found"), strict=True):
+            at, value, width = [QUERIES * ITEMS], [values.mean()], half_width(values)
+            axis.errorbar(at, value, width, fmt="k*", ms=11, capsize=3, label="grades of all items")
+            axis.set(title=title, xlabel="judgments, 30 queries of 12 items", ylim=(None, 1.02))
+            axis.grid(alpha=0.3)
+            axis.spines[["top", "right"]].set_visible(False)
+        axes[0].set_ylabel("Kendall τ with the truth")
+        axes[1].set_ylabel("share of worlds")
+        axes[0].legend(frameon=False, loc="lower right")
+        figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "judgments-needed.png", dpi=130)
         decisions(worlds, pool)
-    for axis, values, title in zip(axes, grades.T, ("order of eight systems", "best system found"), strict=True):
-        at, value, width = [QUERIES * ITEMS], [values.mean()], half_width(values)
-        axis.errorbar(at, value, width, fmt="k*", ms=11, capsize=3, label="grades of all items")
-        axis.set(title=title, xlabel="judgments, 30 queries of 12 items", ylim=(None, 1.02))
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("Kendall τ with the truth")
-    axes[1].set_ylabel("share of worlds")
-    axes[0].legend(frameon=False, loc="lower right")
-    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "judgments-needed.png", dpi=130)
 
 
 if __name__ == "__main__":

@@ -181,3 +181,29 @@ def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
     assert shown(page) == before
     press(page, "ArrowLeft")
     assert len(said(server)) == 1
+
+
+def test_a_finger_scrolls_a_list_and_drags_by_the_grip(browser, server):
+    context = browser.new_context(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
+    phone = begin(context.new_page(), server, server.tokens.judge, "ann")
+    phone.tap("[data-mode=list]")
+    phone.wait_for_selector("#tiers .card")
+
+    def orders():
+        return [card.get_attribute("aria-label") for card in phone.locator("#tiers .card").all()]
+
+    def moved(start, to):
+        boxes = [phone.locator(place).bounding_box() for place in (start, to)]
+        (x, y), (_, end) = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
+        fingers = context.new_cdp_session(phone)
+        for kind, at in (("touchStart", y), ("touchMove", (y + end) / 2), ("touchMove", end), ("touchEnd", None)):
+            points = [] if at is None else [{"x": x, "y": at}]
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    before = orders()
+    moved("#tiers li[data-tier='1'] .card", "#tiers li[data-between='0']")
+    assert orders() == before
+    moved("#tiers li[data-tier='1'] .grip", "#tiers li[data-between='0']")
+    phone.wait_for_function("first => document.querySelector('#tiers .card').ariaLabel === first", arg=before[1])
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()

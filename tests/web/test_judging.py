@@ -14,8 +14,10 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging.seeking import DecisionSeeker
+from rankdev.judging.collecting import seeker_for
+from rankdev.judging.seeking import DecisionSeeker, Rule
 from rankdev.judging.system_scores import SystemScores
+from rankdev.preferences import tiers_from_preferences
 from rankdev.web.desk import Desk
 from rankdev.web.items import read_items
 from rankdev.web.server import EXPORTS
@@ -235,6 +237,25 @@ def test_what_is_settled_is_not_asked(tmp_path):
             judges += 1
         assert server.desk.question("last")["progress"]["open"] == 0
     assert 2 < judges < 20
+
+
+def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
+    exhibits = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
+    store = Store(tmp_path / "judgments.sqlite")
+    desk = Desk(exhibits, store, seeker_for(exhibits.pool, "top", Rule(), top=2, repeats=40))
+    asked = 0
+    for name in (f"w{k}" for k in range(40)):  # nobody is asked the same pair twice
+        while (question := desk.question(name)["question"]) is not None:
+            first, second = (side["item"] for side in question["sides"])
+            said = {"query": "q", "first": first, "second": second, "comment": ""}
+            desk.answer(name, str(asked), said | {"outcome": "first" if first < second else "second"})
+            asked += 1
+    desk.close()
+    store.close()
+    assert not desk.seeker.unsettled()
+    assert asked < 40 * 28
+    result = tiers_from_preferences(rd.read_preferences(tmp_path / "judgments.sqlite"), rule="strict")
+    assert [item for tier in result.tiers["q"] for item in tier][:2] == ["d0", "d1"]
 
 
 def test_the_page_can_ask_what_decides(tmp_path):

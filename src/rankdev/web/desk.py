@@ -151,7 +151,8 @@ class Desk:
             {**self._query(name), "items": len(items), "judgments": per_query.get(name, 0)}
             for name, items in self.exhibits.pool.items.items()
         ]
-        chosen = query if query in self.exhibits.pool.items else next(iter(self.exhibits.pool.items))
+        pool = self.exhibits.pool.items
+        chosen = query if query in pool else max(pool, key=lambda name: per_query.get(name, 0))
         return {
             "judges": judges,
             "queries": names,

@@ -46,9 +46,14 @@ async function once(work) {
   }
 }
 
+// words of English questions that say nothing about their subject
+const COMMON = new Set("an and are as at be by can did do does for from had has have how if in into is it its no not of on or so that the their there they this to was were what when where which who why will with you your".split(" "));
+
 /** Text with the query's words marked, as text nodes. @param {string} text @param {string} query */
 function marked(text, query) {
-  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
+  const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
+  const telling = all.filter((word) => !COMMON.has(word));
+  const words = telling.length ? telling : all;
   const made = document.createDocumentFragment();
   if (!words.length) return made.append(text), made;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
@@ -130,7 +135,8 @@ function showList(told) {
 
 /** @param {Side} side */
 function card(side) {
-  const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, side.title ?? side.item);
+  const grip = element("span", { class: "grip", "aria-hidden": "true" }, "⠿");
+  const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, grip, side.title ?? side.item);
   made.dataset.item = side.item;
   const image = picture(side);
   if (image) made.append(image);
