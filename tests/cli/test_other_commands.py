@@ -119,6 +119,8 @@ def test_refs_next_spends_the_budget(rankdev, folder):
     rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)
     assert len(rows) == 5
     assert set(rows[0]) == {"query", "a", "b", "gain"}
+    wrong = rankdev("refs", "next", "prefs.csv", "--budget", "5", "--strategy", "top-heavy", "--top", "0")
+    assert (wrong.status, "top must be" in wrong.err) == (2, True)
 
 
 def test_refs_preferences_names_file_and_line(rankdev, folder):

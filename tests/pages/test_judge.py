@@ -184,7 +184,7 @@ def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
 
 
 def test_a_finger_scrolls_a_list_and_drags_by_the_grip(browser, server):
-    context = browser.new_context(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
+    context = browser.new_context(viewport={"width": 390, "height": 1400}, has_touch=True, is_mobile=True)
     phone = begin(context.new_page(), server, server.tokens.judge, "ann")
     phone.tap("[data-mode=list]")
     phone.wait_for_selector("#tiers .card")

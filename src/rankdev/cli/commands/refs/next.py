@@ -22,6 +22,7 @@ from rankdev.preferences.selection import STRATEGIES
     default="information",
     show_default=True,
 )
+@click.option("--top", type=int, default=5, show_default=True, help="Places that count for top-heavy.")
 @click.option("--grades", "grades_file", metavar="FILE", help="Grades for grade-prior: TREC qrels or a table.")
 @seed_option
 @output_options
@@ -31,6 +32,7 @@ def command(
     values: Any,
     budget: int,
     strategy: str,
+    top: int,
     grades_file: str | None,
     seed: int,
     form: str | None,
@@ -42,5 +44,6 @@ def command(
     from rankdev.reporting.door import report_of
 
     graded = None if grades_file is None else {q: r.grades or {} for q, r in read_grades(grades_file).items()}
-    chosen = next_pairs(read_judgments(source, columns, values), budget, strategy, grades=graded, seed=seed)
+    judged = read_judgments(source, columns, values)
+    chosen = next_pairs(judged, budget, strategy, grades=graded, top=top, seed=seed)
     deliver(report_of(chosen), form, output)
