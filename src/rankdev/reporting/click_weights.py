@@ -33,7 +33,7 @@ def plot_click_weights(found: ClickWeights) -> Figure:
     at = list(range(1, len(found.positions) + 1))
     axis.fill_between(at, found.low, found.high, color=COLOURS[0], alpha=0.2, linewidth=0)
     axis.plot(at, found.weight, "o-", color=COLOURS[0], label=f"from clicks ({found.method})")
-    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before weights were made never to increase")
+    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before weights were forced never to increase")
     if found.grid is None:
         axis.plot(at, PRESETS["vertical"].first(len(at)), ":", color="#555555", label="RDQ's default (vertical)")
     names = found.positions if found.grid is None else [f"{row},{column}" for row, column in found.grid]

@@ -22,7 +22,7 @@ def discrimination_report(found: Discrimination) -> Report:
     frame = found.summary()
     title = f"Pairs told apart at level {found.alpha:g}"
     closing = (
-        "needed: the difference that would just be significant, half of pairs need less; needed_by_all: enough for all",
+        "needed: the difference that would just be significant (half of the pairs need less); needed_by_all: for all",
         "other queries would give other shares: rankdev power --intervals says how far",
         made_with(found),
     )

@@ -49,7 +49,7 @@ def equivalence_report(found: Equivalence) -> Report:
     together = " (for all pairs together)" if found.correction != "none" and found.summary()["pairs"][0] > 1 else ""
     closing = (
         f"same: the {1 - 2 * found.alpha:.0%} interval is inside the margin; better, worse: the {1 - found.alpha:.0%}"
-        f" interval is beside 0; no worse: by less than the margin, at level {found.alpha:g}{together}",
+        f" interval excludes 0; no worse: by less than the margin, at level {found.alpha:g}{together}",
         made_with(found),
     )
     more = {"noninferiority": beside}

@@ -38,13 +38,13 @@ def rectified_report(found: Rectified) -> Report:
         pl.col("model").alias("model alone"),
         "trust",
     )
-    title = "What people would say of all queries"
+    title = "What people would say about all queries"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title}, {rows['measure'][0]}"
     right = [name for name in frame.columns if "interval" in name or "people" in name]
     closing = (
         f"people and model both judged {counted(found.both, 'query')}, the model {found.model_only} more",
-        "trust: weight of the model (0: tells nothing, 1: as good as people)",
+        "trust: weight of the model (0: uninformative, 1: as good as people)",
         "the intervals hold if the people's queries are a random sample of all",
         made_with(found, "both", "model_only"),
     )

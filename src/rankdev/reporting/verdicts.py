@@ -155,7 +155,7 @@ def stability_report(found: Stability) -> Report:
     table = Table(frame, "Agreement (τ) of the order on n queries", digits=3, formats=dict.fromkeys(counts, count))
     closing = [
         "tau: with the order on all queries, which include the n: even equal systems seem stable as n grows",
-        "split: between two sets of n queries that share none, as new queries would",
+        "split: between two sets of n queries that share none, as with new queries",
         made_with(found, "sizes"),
     ]
     return verdict(found, "stability", [table], (), closing)

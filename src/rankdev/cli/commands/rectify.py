@@ -43,7 +43,7 @@ def command(
     figure: str | None,
     **options: Any,
 ) -> None:
-    """Estimate what people would say of all queries, from a few that they judged and many that a model judged.
+    """Estimate what people would say about all queries, from a few that they judged and many that a model judged.
 
     PEOPLE and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
     columns system, query, measure, value. Intervals hold however wrong the model is.

@@ -112,7 +112,7 @@ def plot_next_pairs(found: NextPairs) -> Figure:
     """Draw what each pair's answer is expected to teach."""
     label = "expected information (bits)"
     drawn = _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
-    return titled(drawn, "Which answers would teach most")
+    return titled(drawn, "Which answers would be most informative")
 
 
 @draws(Plan)
