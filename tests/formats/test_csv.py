@@ -55,3 +55,9 @@ def test_ordinary_files_are_read_fast() -> None:
         assert frame is not None
         assert frame.rows() == [("x", "y")]
         assert frame.columns == ["a", "b"]
+
+
+def test_a_byte_order_mark_within_a_file_is_part_of_a_name() -> None:
+    batches = ["query,item,score\n\ufeffq,d1,2\n", "\ufeffq,d2,1\n"]
+    parts = csv_parts("file", [batch.encode() for batch in batches], ",")
+    assert [row for frame, _ in parts for row in frame.rows()] == [("\ufeffq", "d1", "2"), ("\ufeffq", "d2", "1")]

@@ -70,7 +70,7 @@ def made(chance: Random) -> bytes:
         return chance.choice(odd) if chance.random() < share else plain
 
     blocks = []
-    for query in chance.sample([*GRADES, "q3", "q4", LONG], chance.randint(2, 7)):
+    for query in chance.sample([*GRADES, "q3", "q4", "\ufeffq", LONG], chance.randint(2, 7)):
         items = [*chance.sample(IDS, chance.randint(1, len(IDS))), *(f"n{n}" for n in range(chance.choice([0, 3, 40])))]
         chance.shuffle(items)
         if chance.random() < 3 * rare:

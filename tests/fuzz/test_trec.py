@@ -109,6 +109,18 @@ def test_white_space_of_qrels(tmp_path: Path, line: str) -> None:
     assert rows == [("q", "d1", 2), ("q", "d2", 1)]
 
 
+@pytest.mark.parametrize("batch", [1, 1 << 20])
+def test_a_byte_order_mark_within_a_file_is_part_of_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr("rankdev.formats.streams.BATCH_BYTES", batch)
+    monkeypatch.setattr("rankdev.formats.streams.HEAD_BYTES", 8)
+    (tmp_path / "file").write_text(" \ufeffq 0 d1 2\n\ufeffq 0 d2 1\n", encoding="utf-8")
+    with Source(tmp_path / "file") as source:
+        rows = [row for frame, _ in read_trec(source, QRELS, "grade") for row in frame.rows()]
+    assert rows == [("\ufeffq", "d1", 2), ("\ufeffq", "d2", 1)]
+
+
 def test_grades_are_no_ranks(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("q 0 d1 2\n")
     with Source(tmp_path / "file") as source, pytest.raises(RankdevError, match=r"4 columns; .* looks like qrels"):

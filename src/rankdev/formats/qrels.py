@@ -10,6 +10,7 @@ import polars as pl
 
 from rankdev.arrays import Ints
 from rankdev.formats.streams import PathLike
+from rankdev.formats.trec import BYTE_ORDER_MARK
 from rankdev.formats.whole_queries import read_whole_queries
 from rankdev.native.grading import read_grades
 from rankdev.native.library import library
@@ -51,6 +52,6 @@ def _names(name: str, lines: npt.NDArray[np.uint8]) -> pl.Series:
     """Make a column of names that are lines, which polars reads fastest as a table."""
     if not len(lines):
         return pl.Series(name, [], pl.String)
-    text = b"".join([b"\n", lines.data])  # the first line keeps polars from guessing at the next
-    table = pl.read_csv(text, has_header=False, skip_lines=1, separator=" ", quote_char=None, schema={name: pl.String})
+    text = b"".join([BYTE_ORDER_MARK, lines.data])  # which polars drops, and does not guess at what follows
+    table = pl.read_csv(text, has_header=False, separator=" ", quote_char=None, schema={name: pl.String})
     return table[name].rechunk()

@@ -41,6 +41,7 @@ QRELS = Layout(
     "it looks like a run (query Q0 item rank score tag); give it as a run",
 )
 
+BYTE_ORDER_MARK = "\ufeff".encode()
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
 
 
@@ -89,12 +90,12 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
     needed = ("query", "item", number, layout.columns[layout.least - 1])  # the last says that the line is whole
     wanted = sorted({layout.columns.index(column) for column in needed})
-    shield = text.startswith(b"x")  # polars takes a text that begins with x^ for packed
+    # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
+    shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
     try:
         frame = pl.read_csv(
-            b"\n" + text if shield else text,
+            shield + text,
             has_header=False,
-            skip_lines=int(shield),
             separator=" ",
             quote_char=None,
             schema=schema,
