@@ -115,3 +115,14 @@ def test_the_same_order_stays_possible_until_two_systems_are_clearly_swapped():
         assert low[0] <= tau_b(one, other) <= high[0]
     exact = [means + 1e-9 * noise for means, noise in zip((same, same), values, strict=True)]
     assert ends_of_tau(*exact, 50, rng)[0, 0] == 1  # hardly any noise
+
+
+def test_intervals_hold_orders_that_are_nearly_the_same():
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(20):
+        truth = rng.multivariate_normal([0, 0], [[1, 0.99], [0.99, 1]], 60)
+        noise = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], (50, 60)) * 2.2
+        low, high = ends_of_tau(truth[:, 0] + noise[..., 0], truth[:, 1] + noise[..., 1], 100, rng)[:, 0]
+        held += low <= tau_b(truth[:, 0], truth[:, 1]) <= high
+    assert held >= 17
