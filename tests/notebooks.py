@@ -14,10 +14,10 @@ NOTEBOOKS = sorted(ROOT.glob("docs/notebooks/*.ipynb"))
 def executed(path):
     """Give a notebook with the outputs of running it now, in an empty folder."""
     notebook = nbformat.read(path, as_version=4)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    here = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(notebook, record_timing=False, resources={"metadata": {"path": folder}})
-        client.execute()
+        client.execute(env={**os.environ, "PYTHONPATH": here})
     notebook.metadata["language_info"] = {"name": "python"}  # not the version of this day
     return notebook
 

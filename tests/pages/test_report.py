@@ -171,6 +171,18 @@ def test_equivalence_and_power_are_shown_where_they_are_asked_for(show, inputs):
         assert medians[measure] == [f"{power.summary(n)['p50'][m]:.3f}" for n in (5, 8)]
 
 
+def test_power_is_simulated_where_it_is_asked_for(show, demo, inputs, tmp_path):
+    target = tmp_path / "out.html"
+    runs = [str(demo / f"{name}.run") for name in DEMO]
+    arguments = ["report", str(demo / "places.jsonl"), *runs, "-m", "RDQ@5", "--power", "-o", str(target)]
+    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+    page = show(target.read_text(encoding="utf-8"))
+    found = rd.power(rd.evaluate(*inputs, "RDQ@5"), sizes=[2, 3, 5, 7, 9], subsamples=100)
+    assert cells(page, "#power") == [["RDQ@5", *(f"{found.summary(n)['p50'][0]:.3f}" for n in found.sizes)]]
+    assert not show(rd.report(*inputs, "RDQ@5").html).is_visible("#power-part")
+    assert rd.report({"q": ["a"]}, {"x": {"q": ["a"]}}, "AP@1", power=True).title  # nothing to compare, nothing to say
+
+
 def test_the_map_of_power_is_shown_where_it_was_computed(show, inputs):
     plane = rd.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
     page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=plane).html)

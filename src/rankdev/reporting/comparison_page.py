@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -15,13 +16,14 @@ import numpy.typing as npt
 from rankdev import __version__
 from rankdev.arguments import check_flag, check_kind, check_seed
 from rankdev.arrays import Ints
-from rankdev.errors import printable
+from rankdev.errors import RankdevWarning, printable
 from rankdev.evaluation.lists import WHY, Lists
 from rankdev.evaluation.scoring import Empty
 from rankdev.formats.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Ideals
 from rankdev.meta.equivalence import VERDICTS
+from rankdev.meta.power import power as simulate_power
 from rankdev.meta.power_map import PowerMap
 from rankdev.meta.power_result import Power
 from rankdev.ordering import Order, Ties
@@ -34,6 +36,7 @@ from rankdev.reporting.pages import self_contained
 from rankdev.runs import RunLike
 from rankdev.tabular import check_mapping
 
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
 SCRIPTS = ("page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js")
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
 SHOWN = 4  # decimals that a page shows
@@ -64,7 +67,7 @@ def report(
     ties: Ties | None = None,
     empty: Empty = "zero",
     margin: float | None = None,
-    power: Power | None = None,
+    power: Power | bool | None = None,
     power_map: PowerMap | None = None,
     segments: Mapping[str, Iterable[str]] | None = None,
     queries: Mapping[str, str] | None = None,
@@ -80,7 +83,7 @@ def report(
     With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
     ``queries`` and ``texts`` say what the ids of queries and items stand for; ``texts`` may be a function that is asked
     for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where they were
-    computed, are shown.
+    computed, are shown; with ``power=True`` power is simulated for the page.
 
     >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
     >>> page.html.startswith("<!doctype html>")
@@ -91,8 +94,8 @@ def report(
     check_kind("command", command, str, "it is the call that made the page")
     queries = _texts(queries, "queries")
     texts = texts if callable(texts) else _texts(texts, "texts")
-    if power is not None:
-        check_kind("power", power, Power, "it is what rankdev.power gives")
+    if power is not None and not isinstance(power, bool):
+        check_kind("power", power, Power, "it is what rankdev.power gives, or True")
     if power_map is not None:
         check_kind("power_map", power_map, PowerMap, "it is what rankdev.power_map gives")
     found = compare(
@@ -107,6 +110,7 @@ def report(
         seed=seed,
         progress=progress,
     )
+    curves = _simulated(found) if power is True else power or None
     pools, local = _pools(found)
     known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
     header = {
@@ -122,13 +126,13 @@ def report(
         "segments": _segments(found),
         "explained": found.lists.measure,
         "why": WHY,
-        "power": None if power is None else {"measures": power.measures, "sizes": power.sizes, "level": power.alpha},
+        "power": curves and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha},
         "map": None if power_map is None else _map_header(power_map),
         "made": _made(found, command),
     }
     arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, local)
-    if power is not None:
-        medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
+    if curves is not None:
+        medians = [curves.summary(size)["p50"].to_numpy() for size in curves.sizes]
         arrays["power"] = (np.stack(medians, axis=1), 3)
     if power_map is not None:
         arrays["map"], arrays["map_best"] = (power_map.power.mean(axis=0), SCORES), (power_map.best, 0)
@@ -171,6 +175,17 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),
     ]
+
+
+def _simulated(found: Comparison) -> Power | None:
+    """Simulate power at shares of the queries that there are; two of them, and two systems, are the least."""
+    count = len(found.scores.queries)
+    sizes = sorted({round(count * share) for share in SHARES} - {0, 1})
+    if found.significance is None or not sizes:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)  # what it warns of, the verdicts have said
+        return simulate_power(found.scores, sizes=sizes, subsamples=100, seed=found.seed)
 
 
 def _map_header(found: PowerMap) -> dict[str, Any]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--queries", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
 @click.option("--texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
 @click.option("--margin", type=float, help="Also say which systems are the same within this difference.")
+@click.option("--power", is_flag=True, help="Also simulate how many queries tell systems apart.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @by_option
 @name_option
