@@ -56,3 +56,9 @@ function bar(earned, whole, says) {
   made.append(full, rest);
   return made;
 }
+
+/** Count things in words. @param {number} number @param {string} noun */
+function counted(number, noun) {
+  const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return `${number.toLocaleString("en")} ${number === 1 ? noun : many}`;
+}

@@ -114,7 +114,7 @@ function showOrder() {
   const spans = groups.map((members) => /** @type {[number, number]} */ ([order.indexOf(members[0]), order.indexOf(members[members.length - 1])]));
   const several = report.systems.length > 1;
   const apart = several ? arrays.pair_told.shape[1] - toldApart(m) : 0;
-  const open = apart ? `${apart} of ${arrays.pair_told.shape[1]} pairs are not told apart` : "All systems are told apart";
+  const open = apart ? `${apart} of ${counted(arrays.pair_told.shape[1], "pair")} ${apart === 1 ? "is" : "are"} not told apart` : "All systems are told apart";
   const words = !several ? "" : groups.length ? `${open}. Neighbours of which no two are: ${groups.map((members) => names(members)).join("; ")}.` : `${open}.`;
   const level = Math.round(100 * report.confidence);
   byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; bars join neighbours that are not told apart" : ""}`;

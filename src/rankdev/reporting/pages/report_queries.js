@@ -74,7 +74,7 @@ function showQueries() {
   byId("search").value = state.search;
   byId("side").value = String(SIDES.indexOf(state.side));
   byId("segment").value = String(state.segment + 1);
-  byId("found").textContent = `${found.length.toLocaleString("en")} of ${report.queries.length.toLocaleString("en")} queries`;
+  byId("found").textContent = `${found.length.toLocaleString("en")} of ${counted(report.queries.length, "query")}`;
   byId("at").textContent = `${state.page + 1} of ${pages}`;
   byId("before").disabled = state.page === 0;
   byId("after").disabled = state.page >= pages - 1;
@@ -123,7 +123,7 @@ function showDifferences(found) {
   const better = values.filter((apart) => apart > 1e-6).length;
   const worse = values.filter((apart) => apart < -1e-6).length;
   const [a, b] = [brief(report.systems[state.a], 30), brief(report.systems[state.b], 30)];
-  byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${values.length} queries in ${report.measures[state.measure]}`;
+  byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} in ${report.measures[state.measure]}`;
   const says = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
   byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), roomOf("differences"), says, (i) => openQuery(sorted[i])) : "");
   const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);

@@ -79,7 +79,7 @@ function showSide(place, side, query) {
 
 /** @param {Progress} progress */
 function showProgress(progress) {
-  const open = progress.open ? `${progress.open} of ${progress.queries} queries open, about ${progress.left} judgments left` : "all queries are settled";
+  const open = progress.open ? `${progress.open} of ${counted(progress.queries, "query")} open, about ${counted(progress.left, "judgment")} left` : "all queries are settled";
   byId("progress").textContent = `${progress.mine} by you, ${progress.all} in all; ${open}`;
 }
 
@@ -191,11 +191,11 @@ const showOwner = () =>
     const told = await call("overview", { query: byId("which").value || null });
     byId("which").replaceChildren(
       ...told.queries.map((/** @type {any} */ entry) =>
-        element("option", { value: entry.id }, `${entry.text}: ${entry.items} items, ${entry.judgments} judgments`),
+        element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
       ),
     );
     byId("which").value = told.query;
-    byId("state").textContent = told.open ? `${told.open} queries open; about ${told.left} judgments left.` : "All queries are settled.";
+    byId("state").textContent = told.open ? `${counted(told.open, "query")} open; about ${counted(told.left, "judgment")} left.` : "All queries are settled.";
     byId("found").replaceChildren(
       ...told.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
