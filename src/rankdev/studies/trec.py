@@ -111,38 +111,55 @@ def run_trec(
     notes: list[str] = []
     with remarks_into(notes):
         known, loaded = load_inputs(references, runs)
-        if len(loaded) < 2:
-            raise rd.DataError(f"the study compares systems; {len(loaded)} run was given, and it needs at least two")
-        if len(known) < n:
-            raise rd.DataError(f"power at {n} queries needs as many; the judgments have {len(known)}; give a smaller n")
+        _check_enough(len(loaded), len(known), n)
         native = [] if known.grades is None else [f"nDCG(dcg=exp-log2)@{cutoff}"]
         scores = rd.evaluate(known, loaded, [f"paper@{cutoff}", *native])
         _, cells, texts = grid_measures(f"RDQ@{cutoff}", PAPER_GRID)
-        drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
-        testing = {**drawing, "permutations": protocol.permutations, "intervals": protocol.intervals}
-        sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
-        steps: dict[str, Callable[..., Any]] = {"power": partial(power, scores, sizes=sizes, **testing)}
-        counts = {}
-        for kind, values, given in zip(KINDS, _what_references_are_like(known, scores), edges, strict=True):
-            for label, places in _buckets(kind, values, given, notes):
-                counts[kind, label] = len(places)
-                part = scores.select(queries=places)
-                steps[f"{kind} {label}"] = partial(power, part, sizes=[n], pool="new", **testing)
-        steps["stability"] = partial(_stability, scores, sizes=sizes, intervals=protocol.pools, **drawing)
-        steps["agreement"] = partial(_agreement, scores, intervals=protocol.intervals, seed=seed)
-        grid_scores = rd.evaluate(known, loaded, texts)
-        steps["Figure 1"] = partial(power, grid_scores, sizes=[n], **testing)
+        kinds = zip(KINDS, _what_references_are_like(known, scores), edges, strict=True)
+        parts = {
+            (kind, label): scores.select(queries=places)
+            for kind, values, given in kinds
+            for label, places in _buckets(kind, values, given, notes)
+        }
+        steps = _steps(scores, rd.evaluate(known, loaded, texts), parts, n, protocol, seed)
         found, missing = _worked(steps, progress)
     if missing:
         notes.append(f"interrupted; left out: {', '.join(missing)}")
     buckets = [
-        Bucket(kind, label, queries, found[f"{kind} {label}"])
-        for (kind, label), queries in counts.items()
+        Bucket(kind, label, len(part.queries), found[f"{kind} {label}"])
+        for (kind, label), part in parts.items()
         if f"{kind} {label}" in found
     ]
     stable, agreed, grid = (found.get(name) for name in ("stability", "agreement", "Figure 1"))
-    parts = (found["power"], tuple(buckets), stable, agreed, grid, cells, protocol, seed, not missing, tuple(notes))
-    return Track(tier_statistics("all", [known]), scores, n, *parts)
+    rest = (found["power"], tuple(buckets), stable, agreed, grid, cells, protocol, seed, not missing, tuple(notes))
+    return Track(tier_statistics("all", [known]), scores, n, *rest)
+
+
+def _check_enough(systems: int, queries: int, n: int) -> None:
+    if systems < 2:
+        raise rd.DataError("the study compares systems; one run was given, and it needs at least two")
+    if queries < n:
+        raise rd.DataError(f"power at {n} queries needs as many; the judgments have {queries}; give a smaller n")
+
+
+def _steps(
+    scores: Scores, grid: Scores, parts: Mapping[tuple[str, str], Scores], n: int, protocol: Protocol, seed: int
+) -> dict[str, Callable[..., Any]]:
+    """Name what is to be done, in the order in which it is worth having."""
+    drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
+    testing = {**drawing, "permutations": protocol.permutations, "intervals": protocol.intervals}
+    sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
+    inside = {
+        f"{kind} {label}": partial(power, part, sizes=[n], pool="new", **testing)
+        for (kind, label), part in parts.items()
+    }
+    return {
+        "power": partial(power, scores, sizes=sizes, **testing),
+        **inside,
+        "stability": partial(_stability, scores, sizes=sizes, intervals=protocol.pools, **drawing),
+        "agreement": partial(_agreement, scores, intervals=protocol.intervals, seed=seed),
+        "Figure 1": partial(power, grid, sizes=[n], **testing),
+    }
 
 
 def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) -> tuple[dict[str, Any], list[str]]:
