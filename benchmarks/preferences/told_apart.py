@@ -1,0 +1,41 @@
+"""How often a strict order can be told from no difference at level .1: `python -m benchmarks.preferences.told_apart`.
+
+A rule that keeps equal items one tier nine times in ten is such a test; several statistics show what is possible.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from benchmarks.preferences.tiers import judged
+
+from rankdev.preferences import strengths
+from rankdev.preferences.evidence import STRICT_SPREADS, beliefs, effective_wins, merging_path
+
+
+def statistics(truth: np.ndarray, number: int, rng: np.random.Generator) -> list[float]:
+    wins = effective_wins(strengths(judged(truth, number, rng)), 0)
+    free, chance = merging_path(wins)[0], -wins.sum() * np.log(2)
+    surplus = wins.sum(axis=1) - wins.sum(axis=0)
+    return [
+        -beliefs(wins).one,
+        free.evidence(STRICT_SPREADS) - chance,
+        free.evidence(np.array([1.0])) - chance,
+        free.likelihood - chance,
+        float(surplus @ surplus),
+    ]
+
+
+def main() -> None:
+    trials, rng = int(sys.argv[1]) if len(sys.argv) > 1 else 300, np.random.default_rng(5)
+    for items, number in ((6, 12), (10, 20), (10, 46), (20, 60)):
+        none = np.array([statistics(np.zeros(items), number, rng) for _ in range(trials)])
+        for spread in (0.5, 1.0, 2.0):
+            some = np.array([statistics(spread * rng.normal(size=items), number, rng) for _ in range(trials)])
+            power = (some > np.quantile(none, 0.9, axis=0)).mean(axis=0)
+            print(f"{items} items, {number} judgments, sd {spread}:", power.round(2).tolist(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
