@@ -12,11 +12,12 @@ HEAD = """# What was checked
 
 Every interval and every error rate that rankdev reports is a claim. Here each is put to a test whose truth is known:
 scores are drawn again and again, and the share of trials in which the claim held is counted; ± is the Monte-Carlo
-error of that share. `make calibrate` rewrites this page, `python -m tests.calibration NAME` one section; short runs of
-the same simulations are part of `make test`. Intervals are 95% ones, tests are at α = .05. *normal*,
-*exponential* (skewed), *discrete* (five values) and *tied* (half of the differences are zero) are the distributions of
-per-query differences; AP@5 and RDQ@5 are differences between two systems of the simulator of the paper's POI study.
-What falls short is here too: in bold where it is more than four errors below what we ask of it.
+error of that share. Not every row has as many trials: where computing takes long they are fewer. `make calibrate`
+rewrites this page, `python -m tests.calibration NAME` one section; short runs of the same simulations are part of
+`make test`. Intervals are 95% ones, tests are at α = .05. *normal*, *exponential* (skewed), *discrete* (five values),
+and *tied* (half of the differences are zero) are the distributions of per-query differences; AP@5 and RDQ@5 are
+differences between two systems of the simulator of the paper's POI study. What falls short is here too: in bold where
+it is more than four errors below what we ask of it.
 """
 
 
