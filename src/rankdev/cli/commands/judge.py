@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import webbrowser
@@ -70,6 +71,7 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
         sys.stdout.flush()
         if not no_browser:
             webbrowser.open(server.link(tokens.owner))
+        gc.freeze()  # looking through all items for garbage again and again would hold up answers
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         pass
