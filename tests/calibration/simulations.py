@@ -259,7 +259,7 @@ def pools(trials: int) -> Iterator[Finding]:
                 scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
                 return rd.stability(scores, sizes=sizes, seed=seed, **options)
 
-            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(400)], axis=0)
+            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(min(400, 10 * trials))], axis=0)
             first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
             held = np.zeros(2)
             for seed in range(trials):

@@ -21,7 +21,7 @@ SHORT = {
     "variance": 150,
     "collections": 500,
     "people and a model": 300,
-    "pools": 10,
+    "pools": 5,
     "agreement": 8,
     "doubt": 2,
     "designs": 25,
