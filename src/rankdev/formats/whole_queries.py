@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from rankdev.arguments import check_path
 from rankdev.errors import RankdevError
 from rankdev.formats.opening import size_of
 from rankdev.formats.streams import PathLike, Source
@@ -30,7 +31,7 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
 
     Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
     """
-    if str(path) == "-" or not os.path.isfile(path):  # a pipe cannot be read again
+    if str(path) == "-" or not os.path.isfile(check_path(path)):  # a pipe cannot be read again
         raise OddError("not a file that can be read again")
     columns = Columns()
     try:
