@@ -20,6 +20,7 @@ USUAL = 100_000  # flips where nothing asks for more
 COMPARED = 5e9  # flips × pairs up to which plain flips answer in seconds
 FIRST = 10_000  # plain flips before small p-values are looked for with tilted ones
 ENOUGH = 100  # extreme flips after which a p-value is known well enough
+AT_ONCE = 50_000  # flips × pairs of an interval that are looked at together, in the processor's cache
 INVERTED = (10**8, 2 * 10**7, 1999)  # flips × pairs and flips × systems of an interval, and the fewest flips
 
 
@@ -128,24 +129,29 @@ def inverted(family: Family, level: float, flips: int, p_value: PValue, seed: in
     if most < 0 or most >= len(words):
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
     signs = 1.0 - 2.0 * np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
-    sums, balance = (signs @ family.units).T, signs.sum(axis=1)
+    sums, balance = np.ascontiguousarray((signs @ family.units).T), signs.sum(axis=1)
     totals = family.units.sum(axis=0)
-    low, high = np.empty(family.pairs), np.empty(family.pairs)
-    for pair, (a, b) in enumerate(zip(family.first, family.second, strict=True)):
-        ends = _spans(totals[a] - totals[b], sums[a] - sums[b], balance, queries)
-        low[pair] = np.partition(ends.min(axis=0), most)[most]
-        high[pair] = -np.partition(-ends.max(axis=0), most)[most]
-    return low * family.unit, high * family.unit
+
+    def work(pairs: Indices) -> Floats:
+        a, b = family.first[pairs], family.second[pairs]
+        ends = _spans((totals[a] - totals[b])[:, None], sums[a] - sums[b], balance, queries)
+        low = np.partition(ends.min(axis=0), most, axis=1)[:, most]
+        high = np.partition(ends.max(axis=0), -1 - most, axis=1)[:, -1 - most]
+        return np.stack([low, high])
+
+    parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * len(words) // AT_ONCE)
+    low, high = np.concatenate([ends for _, ends in spread(work, parts, None)], axis=1) * family.unit
+    return low, high
 
 
-def _spans(total: float, flipped: Floats, balance: Floats, queries: int) -> Floats:
+def _spans(total: Floats, flipped: Floats, balance: Floats, queries: int) -> Floats:
     parts = np.stack([total - flipped, total + flipped])
     parts[np.abs(parts) <= slack(queries)] = 0.0  # sums that are equal are equal
-    widths = np.stack([queries - balance, queries + balance])
+    widths = np.stack([queries - balance, queries + balance])[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ends: Floats = parts / widths
     # a flip of all or none is as extreme for every hypothesis
-    ends[:, balance == queries] = ends[:, balance == -queries] = [[-np.inf], [np.inf]]
+    ends[..., np.abs(balance) == queries] = np.reshape([-np.inf, np.inf], (2, 1, 1))
     return ends
 
 
