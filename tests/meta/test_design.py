@@ -21,7 +21,8 @@ def test_textbook_sizes():
 
 
 # Sakai, "Topic set size design with variance estimates from two-way ANOVA", EVIA 2014: topics for a power of .8 at
-# α = .05 with ten systems, where the difference between best and worst is .10, .20, .25 (ad hoc, news, depth 1,000)
+# α = .05 with ten systems, where the difference between best and worst is .10, .20, .25 (ad hoc, news, depth 1,000), as
+# quoted in a public note: the paper itself was not at hand
 PUBLISHED = {"AP": (166, 42, 27), "Q": (168, 43, 28), "nDCG": (176, 45, 29), "nERR": (377, 95, 61)}
 
 
