@@ -42,7 +42,8 @@ def margins(trials: int) -> Iterator[Finding]:
 def reliabilities(trials: int) -> Iterator[Finding]:
     """Eρ² and the queries it needs, where systems and queries are drawn; several collections of unequal sizes too."""
     for sizes in ((50,), (20, 40, 60)):
-        for kind in ("normal", "exponential"):
+        for kind, draw in KINDS.items():
+            spread = draw(np.random.default_rng(0), (10**6,)).std()  # of one on a query, whatever the kind
             rng = np.random.default_rng([sum(sizes), 9, len(kind)])
             noise = (0.05 * (len(sizes) > 1) + np.mean(1 / np.array(sizes))) / len(sizes)
             truth, needed = 0.2 / (0.2 + noise), np.ceil(0.95 / 0.05 / 0.2)
@@ -52,7 +53,7 @@ def reliabilities(trials: int) -> Iterator[Finding]:
                 tables = [
                     ability
                     + np.sqrt(0.05) * (len(sizes) > 1) * rng.normal(0, 1, (10, 1))
-                    + KINDS[kind](rng, (10, n))
+                    + draw(rng, (10, n)) / spread
                     + rng.normal(0, 1, n)
                     for n in sizes
                 ]
@@ -108,11 +109,11 @@ def collections(trials: int) -> Iterator[Finding]:
     sizes = np.array([20, 30, 50, 100, 400, 40, 60, 80, 25, 200])
     for count in (3, 5, 10):
         for tau in (0.0, 0.1, 0.3):
-            for kind in ("normal", "exponential"):
+            for kind, draw in KINDS.items():
                 rng = np.random.default_rng([count, int(10 * tau), len(kind)])
                 chosen = sizes[:count]
                 truths = rng.normal(0.2, tau, (count + 1, trials))
-                drawn = [KINDS[kind](rng, (n, trials)) for n in chosen]
+                drawn = [draw(rng, (n, trials)) for n in chosen]
                 means = np.stack([part.mean(axis=0) for part in drawn]) + truths[:-1]
                 errors = np.stack([part.var(axis=0, ddof=1) / len(part) for part in drawn])
                 found = combine(means, errors)
@@ -128,7 +129,7 @@ def collections(trials: int) -> Iterator[Finding]:
 def people_and_model(trials: int) -> Iterator[Finding]:
     """A biased and noisy model on 2,000 queries, people on 60 and on 20: means, differences, and the model alone."""
     for n in (20, 60):
-        for kind, noise in (("normal", 0.3), ("exponential", 0.3), ("normal", 3.0)):
+        for kind, noise in (("normal", 0.3), ("exponential", 0.3), ("discrete", 0.3), ("tied", 0.3), ("normal", 3.0)):
             rng = np.random.default_rng([n, 10, len(kind), int(noise)])
             held, narrower = np.zeros(3), 0.0
             for _ in range(trials):
