@@ -155,7 +155,7 @@ def test_the_whole_pipeline_from_judgments_to_runs(dataset, tiny_model, tmp_path
         if not path.name.endswith(".seal"):
             path.write_bytes(path.read_bytes()[:-5])
     assert pipeline.collect("2019").runs["tiny"] == run
-    assert sum("made again" in line for line in lines) == 3  # queries, candidates and the block of scores
+    assert sum("redone" in line for line in lines) == 3  # queries, candidates and the block of scores
 
 
 def test_a_step_that_cannot_be_done_names_the_file_that_replaces_it(tmp_path):
