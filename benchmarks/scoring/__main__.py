@@ -140,7 +140,7 @@ def compare_configurations(files: Files, repeats: int, *, keep: bool) -> None:
 
 def compare_packing(files: Files, repeats: int, *, keep: bool) -> None:
     """Put a packed run beside the plain one, and beside Python that does nothing but unpack it."""
-    commands = {"plain": rankdev(files, MEASURES)}
+    commands = {"plain": rankdev(replace(files, runs=files.runs[:1]), MEASURES)}
     for path in packed(files.runs[0]):
         commands[path.suffix] = rankdev(replace(files, runs=[path]), MEASURES)
         commands[f"{path.suffix}, unpacked only"] = [sys.executable, str(HERE / "unpack.py"), str(path)]

@@ -19,6 +19,11 @@ from rankdev.progress import Progress
 from rankdev.references.columns import Worthless
 
 
+def joins(ordering: Ordering) -> bool:
+    """Tell whether there is a compiled reader, and whether it knows this order."""
+    return ordering == TREC_EVAL and library() is not None
+
+
 class FileMatcher:
     """Joins TREC files with the references of a matcher, without making a Run of them.
 
@@ -34,7 +39,7 @@ class FileMatcher:
         self, path: PathLike, ordering: Ordering, depth: int | None, progress: Progress | None = None
     ) -> MatchedRun | None:
         """Match a file's run; None where it has to be read otherwise."""
-        if self._joiner is None or ordering != TREC_EVAL:
+        if self._joiner is None or not joins(ordering):
             return None
         join = partial(self._joiner.join, depth=depth)
         try:

@@ -231,7 +231,9 @@ class Matcher:
         known, places = self._sorted_keys
         keys = _hash_keys(query, item)
         place = np.full(len(keys), -1)
-        found = np.flatnonzero(self._sieve[keys & np.uint64(len(self._sieve) - 1)])
+        found = np.arange(len(keys))
+        if len(keys) > len(known):  # else the sieve would cost more than it saves
+            found = np.flatnonzero(self._sieve[keys & np.uint64(len(self._sieve) - 1)])
         at = np.minimum(np.searchsorted(known, keys[found]), len(known) - 1)
         same = known[at] == keys[found]
         found = found[same]

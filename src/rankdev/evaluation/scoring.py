@@ -17,7 +17,7 @@ from rankdev.arguments import check_choice
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.file_matching import FileMatcher
+from rankdev.evaluation.file_matching import FileMatcher, joins
 from rankdev.evaluation.matching import MatchedRun, Matcher
 from rankdev.evaluation.scores import Scores
 from rankdev.forks import refuse_lost_threads
@@ -111,17 +111,18 @@ def evaluate_all(
 
         if isinstance(source, str | Path):
             where, ordering = str(source), Ordering(order or "score", ties or "trec_eval")
-            matcher, files, values = prepared.result()
-            matched = files.match(source, ordering, depth, watch)
-            if matched is not None:
-                values[s], coverage = score_match(matcher, matched, ordering, wanted)
-                return replace(coverage, system=system)
+            if joins(ordering):  # which takes the references first
+                matcher, files, values = prepared.result()
+                matched = files.match(source, ordering, depth, watch)
+                if matched is not None:
+                    values[s], coverage = score_match(matcher, matched, ordering, wanted)
+                    return replace(coverage, system=system)
             run = read_run(source, order=ordering.order, ties=ordering.ties, depth=depth, progress=watch)
         else:
             where = f"system {shown(system)}"
             with blamed(where):
                 run = Run.of(source, order=order, ties=ties)
-            matcher, _, values = prepared.result()
+        matcher, _, values = prepared.result()
         with blamed(where):
             values[s], coverage = score_run(matcher, run, wanted)
         return replace(coverage, system=system)
