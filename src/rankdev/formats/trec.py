@@ -144,14 +144,14 @@ def write_trec(columns: list[pl.Series], what: str) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
     for column in columns:
         if column.dtype == pl.String:
-            odd = column.filter(column.str.contains(r"[\s\x00]|^$|^\x{FEFF}"))  # the last is a byte-order mark
+            odd = column.filter(column.str.contains(r"[\s\x00]|^$"))
             if len(odd):
                 raise DataError(
                     f"{shown(odd[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
                 )
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
     content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
-    if kind_of(content[:HEAD_BYTES]) != "trec":
+    if content.startswith(BYTE_ORDER_MARK) or kind_of(content[:HEAD_BYTES]) != "trec":
         raise DataError(
             f"{shown(columns[0][0])} begins as another kind of file does; write {what} as .jsonl instead of TREC"
         )
