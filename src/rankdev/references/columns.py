@@ -62,11 +62,16 @@ class Groups:
     codes: Ints
 
     @property
+    def sizes(self) -> Ints:
+        """Number of rows of each query."""
+        return np.bincount(self.codes, minlength=len(self.names))
+
+    @property
     def offsets(self) -> Ints:
         """Where each query's rows begin and end once the rows are sorted by code."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=len(self.names)))])
+        return np.concatenate([[0], np.cumsum(self.sizes)])
 
-    def take(self, rows: Ints) -> Groups:
+    def take(self, rows: Ints | slice) -> Groups:
         """Keep some rows; a query may remain without any."""
         return Groups(self.names, self.codes[rows])
 

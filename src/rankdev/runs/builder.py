@@ -38,9 +38,8 @@ class Rows(NamedTuple):
 
     def take(self, rows: slice | Ints) -> Rows:
         """Keep some rows, in this order."""
-        groups = Groups(self.groups.names, self.groups.codes[rows])
         item = self.item[rows] if isinstance(rows, slice) else self.item.gather(rows)
-        return Rows(groups, item, self.value[rows], self.repeats[rows])
+        return Rows(self.groups.take(rows), item, self.value[rows], self.repeats[rows])
 
     @property
     def query(self) -> pl.Series:
@@ -138,10 +137,12 @@ class RunBuilder:
 
     def _together(self) -> Rows:
         """Join the batches, which is all there is to do where no query is in two of them."""
-        names = pl.concat([_used_names(rows.groups) for rows in self._batches])
+        names = pl.concat([rows.groups.names for rows in self._batches])
+        sizes = np.concatenate([rows.groups.sizes for rows in self._batches])
+        used = sizes > 0  # a batch knows the query that waits for the next one by name
+        names, sizes = names.filter(pl.Series(used)), sizes[used]
         if names.n_unique() < len(names):
             return self._cut(self._ordered(self._joined(self._batches)))
-        sizes = np.concatenate([counts[counts > 0] for counts in map(_counts, self._batches)])
         return Rows(
             Groups(names, np.repeat(np.arange(len(names)), sizes)),
             pl.concat([rows.item for rows in self._batches], rechunk=True),
@@ -163,7 +164,7 @@ class RunBuilder:
 
         Of a very long tie only the first are kept: they are enough to know that it decides.
         """
-        counts = _counts(rows)
+        counts = rows.groups.sizes
         if self._depth is None or counts.max() <= self._depth:
             return rows
         begins = np.cumsum(counts) - counts
@@ -212,16 +213,6 @@ class RunBuilder:
         columns["row"] = rows
         descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
         return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
-
-
-def _counts(rows: Rows) -> Ints:
-    return np.bincount(rows.groups.codes, minlength=len(rows.groups.names))
-
-
-def _used_names(groups: Groups) -> pl.Series:
-    """Names of the queries that have rows."""
-    used = np.bincount(groups.codes, minlength=len(groups.names)) > 0
-    return groups.names if used.all() else groups.names.filter(pl.Series(used))
 
 
 def _name_of(rows: Rows) -> str:
