@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 SAFE_CSV = "rankdev.safe_csv"
 
 
-def _announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """Refuse an output that cannot be written, or that another option names too, before the work for it begins."""
-    if path is not None:
-        announce_output(path)
-    return path
+def file_option(*names: str, check: Callable[[str], object] | None = None, **settings: Any) -> Callable[..., Any]:
+    """Add an option that names a file to write.
 
+    What cannot be written, what another option names too and what ``check`` refuses ends before any work begins.
+    """
 
-def file_option(*names: str, **settings: Any) -> Callable[..., Any]:
-    """Add an option that names a file to write."""
-    return click.option(*names, metavar="FILE", type=click.Path(), callback=_announce, **settings)
+    def announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+        if path is not None:
+            if check is not None:
+                check(path)
+            announce_output(path)
+        return path
+
+    return click.option(*names, metavar="FILE", type=click.Path(), callback=announce, **settings)
 
 
 class FormatChoice(click.Choice[str]):
@@ -55,14 +59,8 @@ class FormatChoice(click.Choice[str]):
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --format and -o."""
-    command = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(),
-        callback=_check_output,
-        help="Write here instead of to the terminal.",
-    )(safe_csv_option(command))
+    output = file_option("-o", "--output", check=_check_output, help="Write here instead of to the terminal.")
+    command = output(safe_csv_option(command))
     return click.option(
         "--format",
         "form",
@@ -72,13 +70,11 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _check_output(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """Refuse a name whose ending is no format's before the work begins."""
+def _check_output(path: str) -> None:
+    """Refuse a name whose ending is no format's."""
     from rankdev.reporting.encodings import choose_format
 
-    if path is not None:
-        choose_format(ctx.params.get("form"), path)
-    return _announce(ctx, param, path)
+    choose_format(click.get_current_context().params.get("form"), path)
 
 
 safe_csv_option = click.option(
@@ -103,15 +99,13 @@ def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
 
 def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
     """Add an option that names a table to write."""
-    return click.option(*names, metavar="FILE", type=click.Path(), callback=_check_table, **settings)
+    return file_option(*names, check=_check_table, **settings)
 
 
-def _check_table(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+def _check_table(path: str) -> None:
     from rankdev.formats.tables import check_table_name
 
-    if path is not None:
-        check_table_name(path)
-    return _announce(ctx, param, path)
+    check_table_name(path)
 
 
 def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
@@ -122,17 +116,15 @@ def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
     return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
 
 
-def _check_picture(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-    """Refuse a picture that could not be drawn before the work for it begins."""
-    if path is not None:
-        from rankdev.reporting.plots import check_name
+def _check_picture(path: str) -> None:
+    """Refuse a picture that could not be drawn."""
+    from rankdev.reporting.plots import check_name
 
-        check_name(path)
-        _check_matplotlib()
-    return _announce(ctx, param, path)
+    check_name(path)
+    _check_matplotlib()
 
 
-figure_option = click.option("--figure", metavar="FILE", callback=_check_picture, help="Also draw it: PNG, SVG or PDF.")
+figure_option = file_option("--figure", check=_check_picture, help="Also draw it: PNG, SVG or PDF.")
 
 
 def figures_option(what: str) -> Callable[..., Any]:

@@ -7,34 +7,22 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rankdev.cli.outputs import encoded_table
+from rankdev.cli.outputs import encoded_table, file_option
 from rankdev.cli.terminal import say
 from rankdev.errors import counted
-from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
     from rankdev.references.references import References
 
 
-def _check_output(ctx: click.Context, param: click.Parameter, path: str) -> str:
-    """Refuse a name whose ending promises another format before the work begins."""
+def _check_output(path: str) -> None:
     from rankdev.formats.names import check_trec_name
 
     check_trec_name(path)
-    announce_output(path)
-    return path
 
 
-output_option = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(),
-    default="-",
-    callback=_check_output,
-    help="Default: JSONL on standard output.",
+output_option = file_option(
+    "-o", "--output", default="-", check=_check_output, help="Default: JSONL on standard output."
 )
 
 
