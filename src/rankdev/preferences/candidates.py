@@ -47,8 +47,14 @@ class Candidates:
             a, b = grades[self.i], grades[self.j]
             self.fixed = np.empty(len(a))
             self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
-        width = max(1, factor.shape[1], 0 if self.pull is None else self.pull.shape[1])
-        self.bound = np.concatenate([np.zeros(0), *(self.worth(k) for k in _chunks(len(self.i), CELLS // width))])
+        chunks = _chunks(len(self.i), CELLS // self._width())
+        self.bound = np.concatenate([np.zeros(0), *map(self.worth, chunks)])
+
+    def _width(self) -> int:
+        """Count the numbers that weighing one pair holds."""
+        if len(self.strengths) ** 2 <= CELLS:
+            return 6 * len(NODES)  # what `information` needs; the product of the rows is formed once per chunk
+        return max(1, self.factor.shape[1], 0 if self.pull is None else self.pull.shape[1])
 
     def worth(self, k: Any) -> Floats:
         """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
