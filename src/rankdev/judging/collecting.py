@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule, Seeker
 from rankdev.judging.system_scores import NEEDS_RUNS, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences
-
-if TYPE_CHECKING:
-    pass
 
 GOALS = ("order", "top", "decide")
 
