@@ -80,6 +80,8 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
     assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
     with pytest.raises(UsageError, match="confidence must be a number between 0 and 1"):
         evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
+    with pytest.raises(UsageError, match="takes no method"):
+        evaluate_with_doubt(rows, {"s": {}}, ["M"], method="rank-centrality")
 
 
 @pytest.mark.filterwarnings("error")

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev.arguments import check_number, check_seed, check_whole
 from rankdev.arrays import Floats
-from rankdev.errors import RankdevWarning, counted
+from rankdev.errors import RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.meta.common_queries import pairs_of
@@ -117,13 +117,15 @@ def evaluate_with_doubt(
 
     confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
+    if "method" in options:
+        raise UsageError("evaluate_with_doubt takes no method: orders are drawn from what Bradley–Terry leaves open")
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
     # of one judge the order is that judge's own, and every answer tells of it, repeated ones too
     alone = given.worker is not None and len(given.workers) == 1
     known = replace(given, worker=None, workers=()) if alone else given
-    judged = tiers_from_preferences(known, seed=seed, **options)
+    judged = tiers_from_preferences(known, "bradley-terry", seed=seed, **options)
     scores = score(judged.tiers, loaded, measures)
     rng = np.random.Generator(np.random.Philox(seed + 1))
     both, judgments = [], []
