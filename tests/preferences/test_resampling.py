@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from rankdev.preferences import Preferences, strengths
@@ -20,11 +21,13 @@ def many_workers(items, workers, each, rng):
     return Preferences.from_rows(rows)
 
 
-def test_crowd_resamples_start_at_the_fit_and_end_where_cold_ones_do():
+@pytest.mark.parametrize("method", ["rank-centrality", "crowd-bt"])
+def test_a_resample_is_fitted_as_its_weighted_judgments_are(method):
     judged = many_workers(8, 40, 30, np.random.default_rng(3))
-    fit = strengths(judged, "crowd-bt")
-    warm = list(resampled_strengths(fit, 10, 0))
-    cold = [fit_model(again.preferences, "crowd-bt", Options()) for again in warm]
-    for one, other in zip(warm, cold, strict=True):
-        assert_allclose(one.values, other.values, atol=2e-3)
-        assert one.converged
+    fit = strengths(judged, method)
+    for again in resampled_strengths(fit, 3, 0):
+        counted = fit_model(again.preferences, method, Options(ties="half"))
+        assert_allclose(again.values, counted.values, atol=1e-9)
+        assert again.converged
+        drawn = (again.preferences.weight / fit.preferences.weight).reshape(40, 30)
+        assert_allclose(drawn, drawn[:, [0] * 30])  # a worker's judgments stand or fall together

@@ -45,4 +45,4 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
     options = Options(fit.ridge, fit.ties, prior, fit.confidence, fit.position)
     for weight in resample_weights(judged, resamples, seed):
         pairs = judged.pairs.weighted(judged, weight)
-        yield fit_model(replace(judged, weight=weight), fit.method, options, pairs, near=fit)
+        yield fit_model(replace(judged, weight=weight), fit.method, options, pairs)

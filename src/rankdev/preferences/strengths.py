@@ -165,11 +165,9 @@ def strengths(
     return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, confidence, position))
 
 
-def fit_model(
-    preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None, near: Strengths | None = None
-) -> Strengths:
-    """Fit as :func:`strengths` does to checked arguments; ``near`` is the fit that a resample is drawn around."""
-    fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options, near)
+def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None) -> Strengths:
+    """Fit as :func:`strengths` does, to arguments that are checked already."""
+    fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options)
     return Strengths(
         preferences,
         method,

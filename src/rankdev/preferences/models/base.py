@@ -61,8 +61,8 @@ class Model(ABC):
     rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
 
     @abstractmethod
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
-        """Fit to ``pairs``, which count the judgments by ``preferences.weight``; ``near`` is a good start."""
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
+        """Fit to ``pairs``, which count the judgments by ``preferences.weight``."""
 
     def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
         """Test the pairs of each query: clustered by worker where there are two or more, else by likelihood."""

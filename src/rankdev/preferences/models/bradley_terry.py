@@ -14,7 +14,6 @@ from rankdev.preferences.position import correct_order
 
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
-    from rankdev.preferences.strengths import Strengths
 
 
 class BradleyTerry(Model):
@@ -25,7 +24,7 @@ class BradleyTerry(Model):
     ties = ("davidson", "half")
     corrects_position = True
 
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Maximise the penalised likelihood; where asked, of the scores less what the order of presentation gave."""
         from scipy.sparse import csr_array
 

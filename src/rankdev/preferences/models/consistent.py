@@ -31,7 +31,7 @@ class Consistent(Model):
     about = "the order that judges without error imply; a cycle is one tier"
     rule = "partition"
 
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Put winners above losers; where nothing is implied, the stronger first."""
         fit = maximise(pairs, options.ridge)
         strength = centred(fit.strength, pairs.starts)

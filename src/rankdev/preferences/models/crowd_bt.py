@@ -18,10 +18,10 @@ from rankdev.preferences.workers import WorkerQuality
 
 if TYPE_CHECKING:
     from rankdev.preferences.preferences import Preferences
-    from rankdev.preferences.strengths import Strengths
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
+START = np.log(0.8 / (1 - 0.8))  # log-odds of the quality that all workers start with
 CLOSE = 1e-5  # a step this small is the last one
 LIMIT = 200
 
@@ -36,17 +36,13 @@ class CrowdBT(Model):
     needs_witness = True
     about = "Bradley–Terry and the quality of each worker together"
 
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Climb by Fisher scoring in strengths and qualities at once; the ridge is a virtual node's wins and losses."""
         if preferences.worker is None:
             raise UsageError("Crowd-BT needs to know who judged: the preferences have no worker column")
         votes = _Votes.of(preferences, pairs)
-        if near is not None and near.workers is not None:
-            strength, quality = near.values, near.workers.quality
-        else:
-            strength = maximise(pairs, options.ridge, virtual_node=True).strength
-            quality = np.full(len(preferences.workers), 0.8)
-        at = _Point(votes, options, strength, np.log(quality / (1 - quality)))
+        strength = maximise(pairs, options.ridge, virtual_node=True).strength
+        at = _Point(votes, options, strength, np.full(len(preferences.workers), START))
         iteration, change = 0, np.inf
         while change >= CLOSE and iteration < LIMIT:
             iteration += 1

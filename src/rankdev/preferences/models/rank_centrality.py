@@ -31,7 +31,7 @@ class RankCentrality(Model):
     name = "rank-centrality"
     about = "the stationary distribution of a walk towards winners"
 
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options, near: Strengths | None) -> Fitted:
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Find where the walk comes to rest."""
         values, iterations, converged = rank_centrality(pairs, options.ridge)
         return Fitted(values, pairs, iterations, converged)
