@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.resources import files
@@ -33,6 +32,7 @@ from rankdev.preferences import strengths, tiers
 from rankdev.references.references import References
 from rankdev.reporting.plots.judgments import plot_judgments
 from rankdev.runs import Run
+from rankdev.studies.published import published
 from rankdev.studies.simulation import simulate
 
 if TYPE_CHECKING:
@@ -103,17 +103,9 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "tuning": lambda data: tune("RDQ@5", data.references, data.runs, data.verdicts).plot(),
     "tiers": lambda data: tiers(strengths(read_preferences(str(DEMO.joinpath("judgments.csv"))))).plot(),
     "weights": lambda data: weights_from_clicks(pl.read_csv(DEMO.joinpath("clicks.csv").read_bytes())).plot(),
-    "next-pairs": lambda data: plot_judgments(_stored("next-pairs")),
+    "next-pairs": lambda data: plot_judgments(published("next-pairs")),
 }
 
 
 def _judged() -> References:
     return read_references(str(DEMO.joinpath("judged.jsonl")))
-
-
-def _stored(name: str) -> dict[str, Any]:
-    """Read what a simulation of minutes found: benchmarks/preferences writes it."""
-    found: dict[str, Any] = json.loads(
-        files("rankdev").joinpath(f"data/studies/{name}.json").read_text(encoding="utf-8")
-    )
-    return found

@@ -89,7 +89,7 @@ def facts(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def published(name: str) -> dict[str, Any]:
-    """Read the published values of a study."""
+    """Read the stored values of a study: those of the paper, or what a long simulation found."""
     content: dict[str, Any] = json.loads(files("rankdev").joinpath(f"data/studies/{name}.json").read_text("utf-8"))
     return content
 
