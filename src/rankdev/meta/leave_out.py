@@ -16,6 +16,7 @@ from rankdev.evaluation.inputs import load_inputs
 from rankdev.evaluation.scoring import evaluate
 from rankdev.measures import parse_all
 from rankdev.meta.kendall import tau_ap, tau_b
+from rankdev.meta.power_intervals import NORMAL
 from rankdev.progress import Progress
 from rankdev.references.references import References, ReferencesLike
 from rankdev.results import Result
@@ -25,7 +26,6 @@ from rankdev.tabular import check_mapping
 MEASURES = "RDQ@10,RDQ(penalty=m1)@10,nDCG@10,AP@10,RBP(p=0.8)@10,Compat(p=0.95)@10"
 OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need to know what was judged worthless
 TIED = 1e-12
-NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +194,7 @@ class _Work:
         if len(gaps):
             raise DataError(f"{self.measures[gaps[0]]} has no value for some queries; leave it out")
         self.whole = self._means(scores.values)
+        self.places = _rank(self.whole)
 
     def _means(self, values: Floats) -> Floats:
         """Give means ``[resample, measure, system]``."""
@@ -211,7 +212,7 @@ class _Work:
             return tau, ap, apart.mean(axis=2), unknown, unknown
         others = [place for place in range(len(self.systems)) if place not in own]
         rest = apart[..., others].mean(axis=2) if others else 0.0
-        fallen = (_rank(means) - _rank(self.whole))[..., own].mean(axis=2)
+        fallen = (_rank(means) - self.places)[..., own].mean(axis=2)
         return tau, ap, apart.mean(axis=2), apart[..., own].mean(axis=2) - rest, fallen
 
     def _values(self, judged: pl.DataFrame) -> Floats:
