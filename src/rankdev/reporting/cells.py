@@ -70,6 +70,15 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
+def counts(low: float | None, high: float | None) -> str:
+    """Write an interval of numbers of things.
+
+    >>> counts(40.0, float("inf"))
+    '[40, ∞]'
+    """
+    return f"[{count(low)}, {count(high)}]"
+
+
 def as_cell(value: Any, digits: int) -> Cell:
     """Write any value of a frame."""
     if isinstance(value, Cell):

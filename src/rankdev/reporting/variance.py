@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.meta.variance import Variance
-from rankdev.reporting.cells import count, interval
+from rankdev.reporting.cells import count, counts, interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, HATCHES, PAGE, figure, looks, over_queries, shortened, styled, titled
 from rankdev.reporting.report import Report, Table
@@ -32,7 +32,7 @@ def variance_report(found: Variance) -> Report:
 
     columns = ["measure", "queries", "e_rho2", ends("low", "high", _three).alias("Eρ², 95%"), "phi", "needed"]
     if len(found.collections) == 1:
-        columns.append(ends("needed_low", "needed_high", _counts).alias("needed, 95%"))
+        columns.append(ends("needed_low", "needed_high", counts).alias("needed, 95%"))
     frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
     per = " in each collection" if len(found.collections) > 1 else ""
     notes = (
@@ -52,10 +52,6 @@ def _percent(share: float) -> str:
 
 def _three(low: float, high: float) -> str:
     return interval(low, high, digits=3)
-
-
-def _counts(low: float, high: float) -> str:
-    return f"[{count(low)}, {count(high)}]"
 
 
 @draws(Variance)

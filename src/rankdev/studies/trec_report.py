@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from rankdev.errors import counted
-from rankdev.reporting.cells import count, interval, number
+from rankdev.reporting.cells import count, counts, interval, number
 from rankdev.reporting.report import Report, Table
 from rankdev.studies.trec import KINDS, Track
 
 Fact = dict[str, Any]
 SCHEMA = {"part": pl.String, "measure": pl.String, "statistic": pl.String}
+PAPER = 100  # queries at which the paper gives power
 STABLE = (25, 50, 100, 200)
 
 
@@ -49,7 +50,6 @@ def _fact(part: str, measure: str, statistic: str, value: float | None, ends: Se
 
 def _power(study: Track) -> tuple[Table, list[Fact]]:
     """Tables 2 and 4: percentiles of power over pairs, and N80."""
-    sizes = [study.n, *(size for size in (100,) if size in study.power.sizes and size != study.n)]
     records, rows = [], []
     for row in study.power.summary(study.n).sort("p50", descending=True, maintain_order=True).iter_rows(named=True):
         records += [
@@ -58,14 +58,14 @@ def _power(study: Track) -> tuple[Table, list[Fact]]:
         ]
         shown = {"measure": row["measure"], **{name: row[name] for name in ("p10", "p50")}}
         shown["95%"] = interval(*_ends(row, "p50"), 3)
-        shown |= {"p90": row["p90"], "n80": row["n80"], "n80, 95%": _counts(*_ends(row, "n80"))}
+        shown |= {"p90": row["p90"], "n80": row["n80"], "n80, 95%": counts(*_ends(row, "n80"))}
         rows.append(shown)
-    for size in sizes[1:]:
-        more = {row["measure"]: row for row in study.power.summary(size).iter_rows(named=True)}
+    if study.n != PAPER and PAPER in study.power.sizes:
+        more = {row["measure"]: row for row in study.power.summary(PAPER).iter_rows(named=True)}
         for shown in rows:
             row = more[shown["measure"]]
-            shown |= {f"p50@{size}": row["p50"], f"95%@{size}": interval(*_ends(row, "p50"), 3)}
-            records.append(_fact("power", row["measure"], f"p50@{size}", row["p50"], _ends(row, "p50")))
+            shown |= {f"p50@{PAPER}": row["p50"], f"95%@{PAPER}": interval(*_ends(row, "p50"), 3)}
+            records.append(_fact("power", row["measure"], f"p50@{PAPER}", row["p50"], _ends(row, "p50")))
     title = f"Tables 2 and 4: power at {study.n} queries over pairs"
     right = [name for name in rows[0] if "95%" in name]
     return Table(pl.DataFrame(rows), title, digits=3, formats={"n80": count}, right=right), records
@@ -188,7 +188,3 @@ def _known(value: float) -> float | None:
 
 def _ends(row: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
     return row[f"{name}_low"], row[f"{name}_high"]
-
-
-def _counts(low: float | None, high: float | None) -> str:
-    return f"[{count(low)}, {count(high)}]"
