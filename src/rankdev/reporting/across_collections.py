@@ -9,10 +9,10 @@ import polars as pl
 
 from rankdev.errors import printable
 from rankdev.meta.across_collections import AcrossCollections
-from rankdev.reporting.cells import interval, number, p_value
+from rankdev.reporting.cells import number, p_value
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 from rankdev.reporting.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -27,17 +27,13 @@ def across_collections_report(found: AcrossCollections) -> Report:
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
     spread = f"{found.confidence:.0%} interval"
-
-    def ends(low: str, high: str) -> pl.Expr:
-        return pl.struct(low, high).map_elements(lambda pair: interval(pair[low], pair[high], 3), pl.String)
-
     frame = rows.select(
         "measure",
         "a",
         "b",
         pl.col("difference").alias("a − b"),
-        ends("low", "high").alias(spread),
-        ends("new_low", "new_high").alias("new collection"),
+        intervals("low", "high", 3).alias(spread),
+        intervals("new_low", "new_high", 3).alias("new collection"),
         pl.col("i2").alias("I²"),
         pl.col("p_adjusted").alias(adjusted),
     )

@@ -8,11 +8,11 @@ import polars as pl
 
 from rankdev.errors import counted
 from rankdev.meta.agreement_with_people import PeopleAgreement
-from rankdev.reporting.cells import interval, number
+from rankdev.reporting.cells import number
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +24,7 @@ def people_agreement_report(found: PeopleAgreement) -> Report:
     rows = found.to_polars()
     spread = f"{found.confidence:.0%} interval"
     best_first = rows.sort("agreement", descending=True, maintain_order=True)
-    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"]), return_dtype=pl.String)
-    frame = best_first.select("measure", "agreement", ends.alias(spread))
+    frame = best_first.select("measure", "agreement", intervals().alias(spread))
     said = f"{counted(len(found.preferred), 'verdict')} with a preference"
     title = f"How often a measure prefers what people prefer: {said}, {counted(found.queries, 'query')}"
     sides = found.between()

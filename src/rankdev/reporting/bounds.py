@@ -8,11 +8,10 @@ import polars as pl
 
 from rankdev.errors import counted
 from rankdev.evaluation.bounds import Bounds
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 from rankdev.reporting.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -28,12 +27,11 @@ OWN = (
 def bounds_report(found: Bounds, *, count: int = 5) -> Report:
     """Show the ends of every score and difference, which verdicts are safe, and which items to judge next."""
     rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
-    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"]), return_dtype=pl.String)
-    shown = rows.select("system", "measure", "score", ends.alias("could be"), "judged")
+    shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
     tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
     if pairs.height:
         safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
-        apart = pairs.select("measure", "a", "b", "difference", ends.alias("could be"), safe)
+        apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
         tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))

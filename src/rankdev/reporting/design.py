@@ -11,7 +11,7 @@ from rankdev.meta.design import Design
 from rankdev.reporting.cells import count
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, looks, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, count_intervals
 from rankdev.reporting.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def _asked() -> list[pl.Expr]:
 def _ends(found: Design, way: str) -> list[pl.Expr]:
     if found.spreads[0].pilot is None:
         return []
-    ends = pl.struct(f"{way}_low", f"{way}_high")
-    return [ends.map_elements(lambda pair: f"[{', '.join(map(count, pair.values()))}]", pl.String).alias(f"{way}, 95%")]
+    return [count_intervals(f"{way}_low", f"{way}_high").alias(f"{way}, 95%")]
 
 
 @draws(Design)

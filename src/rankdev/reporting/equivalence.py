@@ -9,11 +9,10 @@ import polars as pl
 
 from rankdev.errors import counted
 from rankdev.meta.equivalence import VERDICTS, Equivalence
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 from rankdev.reporting.verdicts import made_with, verdict
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def equivalence_report(found: Equivalence) -> Report:
         "a",
         "b",
         pl.col("difference").alias("a − b"),
-        pl.struct("low", "high").map_elements(lambda ends: interval(*ends.values()), pl.String).alias("interval"),
+        intervals().alias("interval"),
         pl.col("verdict").alias("a is"),
         no_worse.alias("no worse"),
     )

@@ -12,7 +12,7 @@ from rankdev.meta.power_map import PowerMap, PowerMaps
 from rankdev.reporting.cells import interval, number
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import PAGE, figure, looks, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +24,7 @@ ACROSS = 5  # panels side by side
 def power_map_report(found: PowerMap) -> Report:
     """Show how far each measure falls short of the best over the whole plane, and the best of every cell."""
     summary, winners = found.summary(), found.winners()
-    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"], 3), return_dtype=pl.String)
-    regrets = summary.select("measure", "regret", ends.alias("95% interval"), "worst", "wins")
+    regrets = summary.select("measure", "regret", intervals(digits=3).alias("95% interval"), "worst", "wins")
     about = (
         "regret: the best measure's power less this one's, mean over the plane",
         "worst: its largest regret in any cell; wins: cells where it is best",

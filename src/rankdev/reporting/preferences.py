@@ -10,9 +10,8 @@ from rankdev.preferences.selection import NextPairs
 from rankdev.preferences.strengths import Strengths
 from rankdev.preferences.summary import LIKELY, Summary, summarise
 from rankdev.preferences.tiers import Tiers
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import reports
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 
 
 @reports(Strengths)
@@ -54,8 +53,8 @@ def doubt_report(found: Doubt) -> Report:
         "measure",
         "system",
         "mean",
-        _interval("low", "high", f"{level}, queries and judgments"),
-        _interval("judgments_low", "judgments_high", f"{level}, judgments"),
+        intervals().alias(f"{level}, queries and judgments"),
+        intervals("judgments_low", "judgments_high").alias(f"{level}, judgments"),
     )
     title = f"Means over judgments drawn {found.resamples:,} times; {level} intervals"
     tables = [
@@ -91,13 +90,4 @@ def _in_words(found: Summary) -> list[str]:
 
 
 def _with_interval(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select("query", "item", "strength", _interval("low", "high", "interval", 3), "rank")
-
-
-def _interval(low: str, high: str, name: str, digits: int = 4) -> pl.Expr:
-    """Write two columns as one interval."""
-    return (
-        pl.struct(low, high)
-        .map_elements(lambda ends: interval(ends[low], ends[high], digits), return_dtype=pl.String)
-        .alias(name)
-    )
+    return rows.select("query", "item", "strength", intervals(digits=3).alias("interval"), "rank")

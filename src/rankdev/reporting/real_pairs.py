@@ -9,10 +9,9 @@ import polars as pl
 
 from rankdev.errors import counted
 from rankdev.meta.real_pairs import WAYS, RealPairs
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, COLUMN, figure, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +31,9 @@ def real_pairs_report(found: RealPairs) -> Report:
         " pair",
     )
     summary = found.summary()
-    ends = pl.struct("low", "high").map_elements(lambda e: interval(e["low"], e["high"], 3), return_dtype=pl.String)
     names = pl.col("way").replace(WAYS).alias("said by")
     table = Table(
-        summary.select(names, "right", ends.alias("95% interval")),
+        summary.select(names, "right", intervals(digits=3).alias("95% interval")),
         "How often it is said which of two measures has more power",
         (f"of cases with powers more than {found.apart:g} apart at {found.n} queries; 95% over systems",),
         digits=3,

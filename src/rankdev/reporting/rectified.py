@@ -8,10 +8,9 @@ import polars as pl
 
 from rankdev.errors import counted, printable
 from rankdev.meta.rectify import Rectified
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 from rankdev.reporting.verdicts import made_with, verdict
 
 if TYPE_CHECKING:
@@ -24,17 +23,13 @@ SHOWN = 40  # lines that a picture holds
 def rectified_report(found: Rectified) -> Report:
     """Show each system's mean and each difference, beside what people alone and the model alone say."""
     rows = found.to_polars()
-
-    def ends(low: str, high: str) -> pl.Expr:
-        return pl.struct(low, high).map_elements(lambda pair: interval(pair[low], pair[high], 3), pl.String)
-
     what = pl.when(pl.col("b").is_null()).then(pl.col("a")).otherwise(pl.format("{} − {}", "a", "b"))
     frame = rows.select(
         "measure",
         what.alias("system or pair"),
         "estimate",
-        ends("low", "high").alias(f"{found.confidence:.0%} interval"),
-        ends("people_low", "people_high").alias("people alone"),
+        intervals("low", "high", 3).alias(f"{found.confidence:.0%} interval"),
+        intervals("people_low", "people_high", 3).alias("people alone"),
         pl.col("model").alias("model alone"),
         "trust",
     )

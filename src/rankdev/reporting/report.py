@@ -7,13 +7,13 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, Any
 
 import polars as pl
 
 from rankdev.errors import printable
-from rankdev.reporting.cells import Cell, as_cell
+from rankdev.reporting.cells import Cell, as_cell, counts, interval
 from rankdev.reporting.layout import Column, Paint, coloured, paragraph, plain, table_lines
 
 WIDTH = 80  # columns where nothing says how many there are
@@ -144,6 +144,20 @@ class Report:
             yield ""
         for text in (*self.closing, *self.remarks):
             yield from paragraph(printable(text), width)
+
+
+def intervals(low: str = "low", high: str = "high", digits: int = 4) -> pl.Expr:
+    """Write two columns as one column of intervals."""
+    return _in_one(low, high, partial(interval, digits=digits))
+
+
+def count_intervals(low: str, high: str) -> pl.Expr:
+    """Write two columns of counts as one column of intervals."""
+    return _in_one(low, high, counts)
+
+
+def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Expr:
+    return pl.struct(low, high).map_elements(lambda ends: write(*ends.values()), return_dtype=pl.String)
 
 
 def best_cells(frame: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankdev.meta.tuning import Tuning
-from rankdev.reporting.cells import interval
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, intervals
 from rankdev.reporting.verdicts import made_with, verdict
 
 if TYPE_CHECKING:
@@ -23,9 +22,7 @@ SHOWN = 8
 @reports(Tuning)
 def tuning_report(found: Tuning) -> Report:
     """Show whether choosing pays on held-out queries, and the best cells beside those that are not clearly worse."""
-    ends = pl.struct("low", "high").map_elements(
-        lambda e: "" if e["low"] is None else interval(e["low"], e["high"]), return_dtype=pl.String, skip_nulls=False
-    )
+    ends = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
     spread = f"{found.confidence:.0%} interval"
     pays = found.summary().select("what", "loss", "agreement", "gain", ends.alias(spread))
     cells = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("loss", maintain_order=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from rankdev.meta.variance import Variance
-from rankdev.reporting.cells import count, counts, interval
+from rankdev.reporting.cells import count
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, HATCHES, PAGE, figure, looks, over_queries, shortened, styled, titled
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, count_intervals, intervals
 from rankdev.reporting.verdicts import verdict
 
 if TYPE_CHECKING:
@@ -26,13 +25,9 @@ def variance_report(found: Variance) -> Report:
         shares, "Where the variance of scores comes from", formats=dict.fromkeys(shares.columns[1:], _percent)
     )
     summary = found.summary()
-
-    def ends(low: str, high: str, write: Any) -> pl.Expr:
-        return pl.struct(low, high).map_elements(lambda pair: write(*pair.values()), pl.String)
-
-    columns = ["measure", "queries", "e_rho2", ends("low", "high", _three).alias("Eρ², 95%"), "phi", "needed"]
+    columns = ["measure", "queries", "e_rho2", intervals(digits=3).alias("Eρ², 95%"), "phi", "needed"]
     if len(found.collections) == 1:
-        columns.append(ends("needed_low", "needed_high", counts).alias("needed, 95%"))
+        columns.append(count_intervals("needed_low", "needed_high").alias("needed, 95%"))
     frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
     per = " in each collection" if len(found.collections) > 1 else ""
     notes = (
@@ -48,10 +43,6 @@ def variance_report(found: Variance) -> Report:
 
 def _percent(share: float) -> str:
     return f"{share:.1%}"
-
-
-def _three(low: float, high: float) -> str:
-    return interval(low, high, digits=3)
 
 
 @draws(Variance)

@@ -16,9 +16,9 @@ from rankdev.meta.query_differences import QueryDifferences
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
-from rankdev.reporting.cells import count, interval, number, p_value
+from rankdev.reporting.cells import count, number, p_value
 from rankdev.reporting.door import reports
-from rankdev.reporting.report import Report, Table
+from rankdev.reporting.report import Report, Table, count_intervals, intervals
 from rankdev.results import Result
 
 NAMED = 6  # pairs that a sentence names; more are counted
@@ -37,9 +37,7 @@ def significance_report(found: Significance) -> Report:
         "a",
         "b",
         pl.col("difference").alias("a − b"),
-        pl.struct("low", "high")
-        .map_elements(lambda ends: interval(ends["low"], ends["high"]), return_dtype=pl.String)
-        .alias(spread),
+        intervals().alias(spread),
         pl.col("effect").round(2),
         pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
         pl.col("p_adjusted").alias(adjusted),
@@ -128,13 +126,9 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
 
 def _ends(found: Power) -> Iterator[pl.Expr]:
     """Give the intervals of the median power and of N80 as text, where there are any."""
-
-    def queries(ends: dict[str, float]) -> str:
-        return f"[{', '.join(map(count, ends.values()))}]"
-
     if found.doubt is not None:
-        for name, write in (("p50", _three_digits), ("n80", queries)):
-            yield pl.struct(f"{name}_low", f"{name}_high").map_elements(write, pl.String).alias(f"{name}, 95%")
+        yield intervals("p50_low", "p50_high", 3).alias("p50, 95%")
+        yield count_intervals("n80_low", "n80_high").alias("n80, 95%")
 
 
 def _told_apart(found: Power) -> str:
@@ -181,8 +175,8 @@ def agreement_report(found: Agreement) -> Report:
     frame, closing = found.summary(), []
     if found.tau_ends is not None:
         for name, low, high in (("tau", "low", "high"), ("tau_ap", "tau_ap_low", "tau_ap_high")):
-            ends = pl.struct(low, high).map_elements(_three_digits, pl.String)
-            frame = frame.insert_column(frame.columns.index(name) + 1, frame.select(ends.alias(f"{name}, 95%"))[:, 0])
+            ends = frame.select(intervals(low, high, 3).alias(f"{name}, 95%")).to_series()
+            frame = frame.insert_column(frame.columns.index(name) + 1, ends)
         frame = frame.drop("low", "high", "tau_ap_low", "tau_ap_high")
         closing = ["95%: between the orders that ever more queries would give"]
     if len(found.datasets) == 1:
@@ -190,11 +184,6 @@ def agreement_report(found: Agreement) -> Report:
     right = [name for name in frame.columns if "95%" in name]
     table = Table(frame, "Agreement between measures over system means", digits=3, right=right)
     return verdict(found, "agreement", [table], (), closing)
-
-
-def _three_digits(ends: dict[str, float]) -> str:
-    low, high = ends.values()
-    return interval(low, high, digits=3)
 
 
 @reports(Plan)
