@@ -1,8 +1,11 @@
 """ir_measures and PyTerrier compute our measures, and they are our numbers."""
 
+import pickle
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,15 +69,75 @@ def test_what_is_not_available_is_no_zero():
     assert ir_measures.calc_aggregate([Tau @ 5], qrels, run)[Tau @ 5] == 1.0
 
 
+def test_a_run_without_a_known_query_is_a_bad_run_and_has_no_correlation():
+    found = ir_measures.calc_aggregate([RDQ @ 5, Tau @ 5], QRELS, {"elsewhere": {"d1": 1.0}})
+    assert found[RDQ @ 5] == 0
+    assert np.isnan(found[Tau @ 5])
+
+
+def test_names_may_be_numbers_and_are_given_back_as_such():
+    """Frames often have them; every query scored 0 where text was compared with numbers."""
+    qrels = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [7, 8, 9], "relevance": [2, 1, 1]})
+    run = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [8, 7, 9], "score": [2.0, 1.0, 1.0]})
+    got = [(entry.query_id, entry.value) for entry in ir_measures.iter_calc([RDQ @ 5], qrels, run)]
+    assert got == [(1, rd.rdq(["7", "8"], ["8", "7"], k=5)), (2, 1.0)]
+
+
+def test_without_judgments_there_is_no_mean():
+    assert np.isnan(ir_measures.calc_aggregate([RDQ @ 5], {}, RUN)[RDQ @ 5])
+
+
+def test_measures_take_what_numpy_makes_and_pickle():
+    measure = RDQ(weights=np.array([1, 0.5]), tail=np.float64(0.1)) @ np.int64(10)
+    assert measure == RDQ(weights=[1.0, 0.5], tail=0.1) @ 10
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    assert ir_measures.calc_aggregate([measure], QRELS, RUN)[measure] == pytest.approx(
+        rd.evaluate(rd.References.from_grades(QRELS), {"a": RUN}, measure.text).means.item()
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RDQ(alfa=1) @ 5, r"RDQ: unknown parameter 'alfa'; it has .*; did you mean alpha\?"),
+        (lambda: [Compat(normalize=False) @ 5], "is always normalised; leave normalize=False out"),
+        (lambda: [RDQ @ 0], "RDQ: the cutoff is 0"),
+    ],
+)
+def test_what_we_cannot_compute_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        ir_measures.calc_aggregate(call(), QRELS, RUN)
+
+
+def test_our_provider_refuses_measures_of_others():
+    with pytest.raises(ValueError, match=r"unsupported measure nDCG@5; rankdev computes .*RDQ"):
+        ir_measures.providers.registry["rankdev"].calc_aggregate([ir_measures.nDCG @ 5], QRELS, RUN)
+
+
 def test_wrong_parameters_are_refused_in_our_words():
     with pytest.raises(ValueError, match=r"RDQ: alpha is -1\.0; expected a number above 0"):
         ir_measures.calc_aggregate([RDQ(alpha=-1) @ 5], QRELS, RUN)
 
 
-def test_its_command_knows_them(tmp_path):
+@pytest.fixture
+def command(tmp_path):
     (tmp_path / "qrels").write_text("q1 0 d1 2\nq1 0 d2 1\n")
     (tmp_path / "run").write_text("q1 Q0 d2 1 2.0 t\nq1 Q0 d1 2 1.0 t\n")
     files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
-    command = [sys.executable, "-m", "rankdev.integrations.ir_measures", *files, "RDQ@5", "nDCG@5"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    def run(*options):
+        call = [sys.executable, "-m", "rankdev.integrations.ir_measures", *files, *options]
+        return subprocess.run(call, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_its_command_knows_them(command):
+    done = command("RDQ@5", "nDCG@5")
     assert dict(line.split("\t") for line in done.stdout.splitlines())["RDQ@5"] == "0.5255"
+
+
+def test_its_command_refuses_in_one_line(command):
+    done = command("RDQ(alpha=0)@5")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: RDQ: alpha is 0.0; expected a number above 0\n"

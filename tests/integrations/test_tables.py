@@ -1,5 +1,6 @@
 """Tables of other tools as runs: DuckDB's relations, folders of Parquet files; and means as others log them."""
 
+import posixpath
 import re
 import subprocess
 import sys
@@ -62,6 +63,22 @@ print(rankdev.Run.of(relation)["q"])
 def test_means_are_logged_under_names_that_mlflow_takes():
     scores = rd.Scores(("a b", "c"), ("q",), ("RDQ@5", "Tau@5"), np.array([[[0.5, np.nan]], [[1.0, 0.0]]]))
     assert scores.to_metrics() == {"a b/RDQ_5": 0.5, "c/RDQ_5": 1.0, "c/Tau_5": 0.0}
+
+
+SYSTEMS = ["../runs/bm25", "/data/dense.run", "./a//b", "Größe", "模型", "a\\b", "x (y)"]
+
+
+def test_paths_and_names_of_any_alphabet_are_logged():
+    """MLflow takes letters, digits and _ - . : / and blanks, and no name that leads to another as a path."""
+    scores = rd.Scores(tuple(SYSTEMS), ("q",), ("RDQ@5",), np.ones((len(SYSTEMS), 1, 1)))
+    names = list(scores.to_metrics())
+    assert names == [
+        f"{name}/RDQ_5" for name in ("runs/bm25", "data/dense.run", "a/b", "Größe", "模型", "a_b", "x _y_")
+    ]
+    for name in names:
+        assert re.fullmatch(r"[/\w.\- :]+", name)
+        assert posixpath.normpath(name) == name
+        assert not name.startswith(("/", ".."))
 
 
 def test_names_that_would_be_one_are_refused():

@@ -59,7 +59,8 @@ class Scores(Result):
     def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
         """Take scores from elsewhere: a table with the columns system, query, measure, value.
 
-        Combinations that are not in the table are not available (NaN).
+        Combinations that are not in the table are not available (NaN). PyTerrier's table by query, where a system is a
+        name, is understood.
 
         >>> import polars as pl
         >>> table = pl.DataFrame({"system": ["a", "b"], "query": "q", "measure": "P@1", "value": [1.0, 0.0]})
@@ -73,6 +74,8 @@ class Scores(Result):
         frame = as_frame(table)
         if frame.is_empty():
             raise DataError("a table of scores needs at least one row")
+        if "system" not in frame.columns and "name" in frame.columns:
+            frame = frame.rename({"name": "system"})
         axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
         if "value" not in frame.columns:
             raise DataError("scores: column 'value' is missing")
@@ -128,13 +131,15 @@ class Scores(Result):
     def to_metrics(self) -> dict[str, float]:
         """Give the means as a flat dict, as ``mlflow.log_metrics`` and ``wandb.log`` take it.
 
-        Characters that MLflow refuses in a name become ``_``; means that are not available are left out.
+        Characters that MLflow refuses in a name become ``_``, and paths lose what leads nowhere (``../``); means that
+        are not available are left out.
 
         >>> Scores(("bm25",), ("q",), ("RDQ(alpha=4)@5", "AP@5"), np.array([[[0.5, 1.0]]])).to_metrics()
         {'bm25/RDQ_alpha_4_5': 0.5, 'bm25/AP_5': 1.0}
         """
         names = [f"{system}/{measure}" for system in self.systems for measure in self.measures]
-        plain = [re.sub(r"[^\w./: -]+", "_", name, flags=re.ASCII) for name in names]
+        parts = [re.sub(r"[^\w./: -]+", "_", name).split("/") for name in names]
+        plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
         if len(set(plain)) < len(plain):
             twice = next(name for i, name in enumerate(plain) if name in plain[:i])
             raise UsageError(f"two means would both be called {twice!r}; select() one of them, or rename the systems")

@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from rankdev.errors import MeasureError, MissingExtraError
+from rankdev.errors import MeasureError, MissingExtraError, RankdevError, suggestion
 from rankdev.evaluation.scoring import evaluate
 from rankdev.measures import REGISTRY, parse
 from rankdev.references.references import References
+from rankdev.tabular import as_id
 
 try:
     import ir_measures
@@ -35,6 +37,17 @@ class MeanOfAvailable(ir_measures.measures.MeanAgg):  # type: ignore[misc]
 class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
     """One of our measures, with parameters as ir_measures keeps them."""
 
+    def __init__(self, **params: Any) -> None:
+        known = list(self.SUPPORTED_PARAMS)
+        for name in params:
+            if name not in known:
+                listed = ", ".join(known)
+                raise ValueError(f"{self.NAME}: unknown parameter {name!r}; it has {listed}{suggestion(name, known)}")
+        super().__init__(**{name: _plain(value) for name, value in params.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _measure, (self.NAME, self.params)
+
     @property
     def text(self) -> str:
         """The same measure in our text."""
@@ -50,6 +63,8 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
 
     def validate_params(self) -> None:
         """Refuse wrong parameters in our words, with the kind of error that ir_measures expects."""
+        if self.is_ours and not self.params.get("normalize", True):
+            raise ValueError("Compat with a cutoff or a depth is always normalised; leave normalize=False out")
         try:
             _ = self.is_ours and self.text
         except MeasureError as error:
@@ -58,6 +73,15 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
     def aggregator(self) -> Any:
         """Take the mean where the measure is available."""
         return MeanOfAvailable()
+
+
+def _measure(name: str, params: dict[str, Any]) -> OurMeasure:
+    """Make a measure that was pickled again."""
+    return MEASURES[name](**params)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value  # what NumPy makes compares in its own way
 
 
 def _written(value: Any) -> str:
@@ -89,25 +113,31 @@ class Rankdev(ir_measures.Provider):  # type: ignore[misc]
         return True
 
     def _evaluator(self, measures: Any, qrels: Any) -> Any:
-        return _Evaluator(list(measures), ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
+        measures = list(measures)
+        for measure in measures:
+            if not self.supports(measure):
+                known = ", ".join(MEASURES)
+                raise ValueError(f"unsupported measure {measure}; rankdev computes {known} (Compat with a cutoff)")
+        return _Evaluator(measures, ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
 
 
 class _Evaluator(ir_measures.Evaluator):  # type: ignore[misc]
-    def __init__(self, measures: list[Any], qrels: dict[str, dict[str, int]]) -> None:
+    def __init__(self, measures: list[Any], qrels: dict[Any, dict[Any, int]]) -> None:
         super().__init__(measures, set(qrels))
-        self.references = References.from_grades(qrels)
+        self.names = {as_id(query): query for query in qrels}  # which may be numbers, and are given back as such
+        self.references = References.from_grades(qrels) if qrels else None
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
+        if self.references is None:
+            return  # as may be in a batch of PyTerrier's
         run = ir_measures.util.RunConverter(run).as_dict_of_dict()
-        if not any(query in self.qrel_qids for query in run):
-            return  # ir_measures fills in what is missing
+        if not any(as_id(query) in self.names for query in run):
+            run = {query: [] for query in self.names}  # rankdev refuses such a run; in ir_measures it is a bad one
         texts = [measure.text for measure in self.measures]
         scores = evaluate(self.references, {"run": run}, texts)
-        answered = set(run)
         for measure, text in zip(self.measures, texts, strict=True):
             for query, value in zip(scores.queries, scores.of(text)[0].tolist(), strict=True):
-                if query in answered or math.isnan(value):
-                    yield ir_measures.Metric(query_id=query, measure=measure, value=value)
+                yield ir_measures.Metric(query_id=self.names[query], measure=measure, value=value)
 
 
 def _install() -> dict[str, OurMeasure]:
@@ -126,7 +156,16 @@ def _install() -> dict[str, OurMeasure]:
 MEASURES = _install()
 RDQ, Compat, Tau, Rho = (MEASURES[name] for name in ("RDQ", "Compat", "Tau", "Rho"))
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run the command of ir_measures with our measures; what is wrong is said in one line."""
     from ir_measures.__main__ import main_cli
 
-    main_cli()
+    try:
+        main_cli()
+    except (RankdevError, ValueError, AssertionError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

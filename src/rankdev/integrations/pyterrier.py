@@ -6,12 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from rankdev.errors import UsageError
+import numpy as np
+
+from rankdev.arguments import is_list
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import evaluate
+from rankdev.formats import read_references
 from rankdev.measures import Measure
+from rankdev.references.references import References
+from rankdev.tabular import as_frame, is_table, text_column
 
 
 def scores(
@@ -21,10 +28,12 @@ def scores(
     measures: str | Measure | Iterable[str | Measure],
     *,
     names: Sequence[str] | None = None,
+    filter_by_topics: bool = True,
 ) -> Scores:
     """Run what ``pt.Experiment`` takes and score it: transformers or frames of results, by name or with ``names``.
 
-    ``references`` are qrels as PyTerrier has them, or whatever :func:`rankdev.evaluate` takes.
+    ``references`` are qrels as PyTerrier has them, or whatever :func:`rankdev.evaluate` takes. As in an Experiment,
+    only the queries among the ``topics`` count, unless there are no topics or ``filter_by_topics`` is False.
 
     >>> import pandas as pd
     >>> results = pd.DataFrame({"qid": ["1", "1"], "docno": ["d2", "d1"], "score": [2.0, 1.0]})
@@ -32,12 +41,37 @@ def scores(
     >>> scores({"mine": results}, None, qrels, "RDQ@5").means.round(4).tolist()
     [[0.5255]]
     """
+    named = _named(systems, names)
+    known = References.of(references) if not isinstance(references, str | Path) else read_references(references)
+    if topics is not None and filter_by_topics:
+        known = _among(known, topics)
+    return evaluate(known, {name: _results(name, system, topics) for name, system in named.items()}, measures)
+
+
+def _named(systems: Any, names: Sequence[str] | None) -> dict[str, Any]:
     if isinstance(systems, Mapping):
-        named = dict(systems)
-    else:
-        labels = [str(system) for system in systems] if names is None else list(names)
-        if len(labels) != len(systems) or len(set(labels)) != len(labels):
-            raise UsageError("every system needs a name of its own; give names=[…], one for each system")
-        named = dict(zip(labels, systems, strict=True))
-    runs = {name: system.transform(topics) if hasattr(system, "search") else system for name, system in named.items()}
-    return evaluate(references, runs, measures)
+        return dict(systems)
+    if not is_list(systems):
+        raise UsageError(f"systems must be {{name: system}} or a list with names=[…]; got {type(systems).__name__}")
+    labels = [str(system) for system in systems] if names is None else list(names)
+    if len(labels) != len(systems) or len(set(labels)) != len(labels):
+        raise UsageError("every system needs a name of its own; give names=[…], one for each system")
+    return dict(zip(labels, systems, strict=True))
+
+
+def _among(references: References, topics: Any) -> References:
+    if not is_table(topics):
+        raise UsageError(f"topics must be a frame with the column qid; got {type(topics).__name__}")
+    asked = text_column(as_frame(topics), "query", "topics")
+    places = np.flatnonzero(references.queries.is_in(asked.implode()).to_numpy())
+    if not len(places):
+        raise DataError("no query of the topics has a reference; do topics and references use the same ids?")
+    return references.of_queries(places)
+
+
+def _results(name: str, system: Any, topics: Any) -> Any:
+    if not hasattr(system, "search"):  # what every transformer has
+        return system
+    if topics is None:
+        raise UsageError(f"system {shown(name)}: a transformer needs topics; give a frame with qid and query")
+    return system.transform(topics)
