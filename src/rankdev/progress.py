@@ -12,6 +12,23 @@ Progress = Callable[[float, float, str], None]
 """
 
 
+def part_of(progress: Progress | None, begin: float, end: float, whole: float = 1.0, name: str = "") -> Progress | None:
+    """Give a step its part of one bar, from ``begin`` to ``end`` of ``whole``; ``name`` goes before what it says.
+
+    >>> step = part_of(lambda done, total, note: print(done, total, note), 2, 3, 4, "third")
+    >>> step(5, 10, "half way")
+    2.5 4 third, half way
+    """
+    if progress is None:
+        return None
+
+    def tell(done: float, total: float, note: str) -> None:
+        share = done / total if total > 0 else 0.0
+        progress(begin + (end - begin) * share, whole, f"{name}, {note}" if name else note)
+
+    return tell
+
+
 class Together:
     """Pieces of work that go on at once, in threads, told as one; ``sizes`` says how long each seems to be."""
 

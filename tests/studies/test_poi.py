@@ -42,9 +42,12 @@ def test_the_published_tables_are_whole_and_name_the_measures_of_the_study():
 def test_the_same_seed_gives_the_same_tables(study, monkeypatch):
     monkeypatch.setattr(poi, "QUICK", TINY)
     monkeypatch.setattr(map_study, "QUICK", SMALL_MAP)
-    again = run_poi(quick=True, seed=3)
+    told = []
+    again = run_poi(quick=True, seed=3, progress=lambda done, total, note: told.append((done / total, note)))
     assert again.to_polars().equals(study.to_polars())
     assert not run_poi(quick=True, seed=4).to_polars().equals(study.to_polars())
+    assert told == sorted(told, key=lambda call: call[0])
+    assert told[-1] == (1.0, "the map, seed 3 of 3")
 
 
 def test_every_cell_of_the_paper_stands_beside_ours(study):

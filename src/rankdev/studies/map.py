@@ -15,7 +15,7 @@ from rankdev.errors import shown
 from rankdev.measures import parse_all
 from rankdev.meta.power import power
 from rankdev.meta.power_map import PowerMap, PowerMaps
-from rankdev.progress import Progress
+from rankdev.progress import Progress, part_of
 from rankdev.studies.published import remarks_into
 from rankdev.studies.simulation import Simulation, simulate
 
@@ -107,7 +107,7 @@ def power_maps(
     for done, setting in enumerate(settings):
         shape = dict(zip(axes, setting, strict=True))
         size = shape.pop("reference_size", None)
-        inside = _part_of(progress, done, len(settings))
+        inside = part_of(progress, done, done + 1, len(settings), f"map {done + 1} of {len(settings)}")
         buckets = {} if size is None else {"buckets": [(size, size, 1)]}
         found.append(power_map(measures, n=n, quick=quick, seed=seed, progress=inside, **shape, **buckets))
     notes = dict.fromkeys(line for one in found for line in one.remarks)
@@ -124,12 +124,6 @@ def _axis(name: str, values: Any) -> list[Any]:
     if len(set(known)) < len(known):
         raise rd.UsageError(f"{name} has a value twice: {', '.join(map(str, known))}; keep one")
     return known
-
-
-def _part_of(progress: Progress | None, done: int, whole: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda part, total, note: progress(done + part / total, whole, f"map {done + 1} of {whole}, {note}")
 
 
 def plane(steps: Sequence[float], queries: int, seed: int, **shape: Any) -> Simulation:

@@ -14,7 +14,7 @@ from rankdev.meta.power_result import Power
 from rankdev.meta.sensitivity import Sensitivity, sensitivity
 from rankdev.meta.sizes import PAPER_SIZES
 from rankdev.meta.stability import Stability, stability
-from rankdev.progress import Progress
+from rankdev.progress import Progress, part_of
 from rankdev.studies.map import power_map
 from rankdev.studies.paper_place import PaperPlace, place_of
 from rankdev.studies.published import published, remarks_into
@@ -89,25 +89,24 @@ def run_poi(
         if len(known) < LEAST:
             raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
         scores = rd.evaluate(known, loaded, MEASURES)
-        found = power(scores, sizes=protocol.sizes, buckets=True, progress=_part(progress, 0, 0.9), **testing)
+        found = power(scores, sizes=protocol.sizes, buckets=True, progress=part_of(progress, 0, 0.75), **testing)
         if not found.complete:
             raise KeyboardInterrupt
         stable = stability(scores, sizes=protocol.sizes, **drawing)
-        grid = sensitivity(known, loaded, progress=_part(progress, 0.9, 1), **testing)
+        grid = sensitivity(known, loaded, progress=part_of(progress, 0.75, 0.8 if simulated else 1), **testing)
     kind = "simulated" if simulated else "given"
     source = f"{kind}: {len(scores.queries):,} queries, {len(scores.systems)} systems, seed {seed}"
-    place = _paper_place(quick, seed) if simulated else None
+    place = _paper_place(quick, seed, part_of(progress, 0.8, 1, name="the map")) if simulated else None
     return Poi(source, simulated, scores, found, stable, grid, protocol, seed, tuple(notes), place)
 
 
-def _paper_place(quick: bool, seed: int) -> PaperPlace:
+def _paper_place(quick: bool, seed: int, progress: Progress | None) -> PaperPlace:
     """Find the place of the paper's median powers on the map."""
     paper = published("poi")
     at = paper["power_columns"].index("p50")
     with remarks_into([]):
-        return place_of(
-            power_map(MEASURES, n=LEAST, quick=quick, seed=seed), {m: r[at] for m, r in paper["power"].items()}
-        )
+        found = power_map(MEASURES, n=LEAST, quick=quick, seed=seed, progress=progress)
+        return place_of(found, {measure: row[at] for measure, row in paper["power"].items()})
 
 
 def system_grid(systems: Sequence[str]) -> tuple[list[str], list[str]] | None:
@@ -121,10 +120,3 @@ def system_grid(systems: Sequence[str]) -> tuple[list[str], list[str]] | None:
     settings = list(dict.fromkeys(setting for _, _, setting in parts))
     whole = {f"{model}-{setting}" for model in models for setting in settings} == set(systems)
     return (models, settings) if whole and all(model for model in models) else None
-
-
-def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
-    """Give a long step its part of one bar."""
-    if progress is None:
-        return None
-    return lambda done, total, note: progress(begin + (end - begin) * done / max(total, 1.0), 1.0, note)

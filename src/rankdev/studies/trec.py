@@ -23,7 +23,7 @@ from rankdev.meta.power_result import Power
 from rankdev.meta.sensitivity import PAPER_GRID, grid_measures
 from rankdev.meta.sizes import PAPER_SIZES
 from rankdev.meta.stability import Stability, stability
-from rankdev.progress import Progress
+from rankdev.progress import Progress, part_of
 from rankdev.studies.published import remarks_into
 from rankdev.studies.trec_dl.study import Tiers, tier_statistics
 from rankdev.tabular import Tabular
@@ -167,7 +167,9 @@ def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) 
     found: dict[str, Any] = {}
     try:
         for done, (name, work) in enumerate(steps.items()):
-            result = work(progress=_part(progress, done, len(steps), name))
+            if progress is not None:
+                progress(done, len(steps), name)
+            result = work(progress=part_of(progress, done, done + 1, len(steps), name))
             if not getattr(result, "complete", True):
                 raise KeyboardInterrupt
             found[name] = result
@@ -175,13 +177,6 @@ def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) 
         if not found:
             raise
     return found, [name for name in steps if name not in found]
-
-
-def _part(progress: Progress | None, done: int, steps: int, name: str) -> Progress | None:
-    if progress is None:
-        return None
-    progress(done, steps, name)
-    return lambda part, total, note: progress(done + part / max(total, 1.0), steps, f"{name}, {note}")
 
 
 def _stability(scores: Scores, *, progress: Progress | None, **options: Any) -> Stability:
