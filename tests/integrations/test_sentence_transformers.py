@@ -10,6 +10,7 @@ transformers = pytest.importorskip("transformers")
 sentence_transformers = pytest.importorskip("sentence_transformers")
 from rankdev.integrations.sentence_transformers import RankingEvaluator, RDQScheme  # noqa: E402
 from rankdev.integrations.torch import swap_gains  # noqa: E402
+from tests.common.tiny_bert import save_tiny_berts  # noqa: E402
 
 WORDS = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "island", "jetty", "kelp", "lagoon"]
 RNG = np.random.default_rng(0)
@@ -22,16 +23,7 @@ CANDIDATES = {query: [item for tier in TIERS[query] for item in tier] + ["d20", 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
-    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32)
-    torch.manual_seed(1)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = transformers.BertConfig(
-        vocab_size=len(WORDS) + 5, max_position_embeddings=32, num_labels=1, initializer_range=1.0, **shape
-    )
-    for name, model in (("bi", transformers.BertModel), ("cross", transformers.BertForSequenceClassification)):
-        model(config).save_pretrained(folder / name)
-        tokenizer.save_pretrained(folder / name)
+    save_tiny_berts(folder, WORDS, 32)
     return folder
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.common.tiny_bert import save_tiny_berts
 
 import rankdev as rd
 from rankdev.studies.trec_dl import reranking
@@ -29,21 +30,10 @@ def make_texts(count=60, seed=0):
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory):
-    transformers = pytest.importorskip("transformers", reason=EXTRA)
     sentence_transformers = pytest.importorskip("sentence_transformers", reason=EXTRA)
-    torch = pytest.importorskip("torch", reason=EXTRA)
     folder = tmp_path_factory.mktemp("models")
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
-    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64)
-    torch.manual_seed(1)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = transformers.BertConfig(
-        vocab_size=len(WORDS) + 5, max_position_embeddings=64, num_labels=1, initializer_range=1.0, **shape
-    )
-    plain = folder / "plain"
-    transformers.BertForSequenceClassification(config).save_pretrained(plain)
-    tokenizer.save_pretrained(plain)
-    sentence_transformers.CrossEncoder(str(plain), device="cpu").save_pretrained(str(folder / "tiny"))
+    save_tiny_berts(folder, WORDS, 64)
+    sentence_transformers.CrossEncoder(str(folder / "cross"), device="cpu").save_pretrained(str(folder / "tiny"))
     return str(folder / "tiny")
 
 
