@@ -252,7 +252,7 @@ def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
             asked += 1
     desk.close()
     store.close()
-    assert not desk.seeker.unsettled()
+    assert not desk.questions.seeker.unsettled()
     assert asked < 40 * 28
     result = tiers_from_preferences(rd.read_preferences(tmp_path / "judgments.sqlite"), rule="strict")
     assert [item for tier in result.tiers["q"] for item in tier][:2] == ["d0", "d1"]

@@ -13,6 +13,12 @@ from rankdev.tabular import as_id
 Pair = tuple[str, str, str]  # query and two of its items
 
 
+def sorted_pair(pair: Pair) -> Pair:
+    """Give a pair under the one name that it has whichever item comes first."""
+    query, a, b = pair
+    return query, min(a, b), max(a, b)
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """The items of every query by their names; ``given`` are the objects that the user calls them by."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from rankdev.arrays import Bools, Floats, Ints
-from rankdev.judging.pool import Pair, Pool
+from rankdev.judging.pool import Pair, Pool, sorted_pair
 from rankdev.preferences.candidates import Candidates
 from rankdev.preferences.deciding import Decision, Scorer, Verdict
 from rankdev.preferences.evidence import climbed
@@ -202,7 +202,7 @@ class DecisionSeeker:
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
         """Name the pair that tells most; see :class:`Seeker`."""
-        aside = [pair for pair in skip if self.asked.get(_sorted(*pair), 0) < self.repeats]
+        aside = [pair for pair in skip if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in aside:
             self.decision.close(*pair)
         try:
@@ -214,7 +214,7 @@ class DecisionSeeker:
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Learn an answer; see :class:`Seeker`."""
         self.decision.tell(query, winner, loser, tie=tie, times=times)
-        pair = _sorted(query, winner, loser)
+        pair = sorted_pair((query, winner, loser))
         self.asked[pair] = self.asked.get(pair, 0) + times
         self.decision.close(*pair, closed=self.asked[pair] >= self.repeats)
 
@@ -230,10 +230,6 @@ class DecisionSeeker:
         """Estimate how many judgments are left; never more than pairs may be asked."""
         pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
         return int(np.ceil(min(self.decision.left(self.sure), pairs * self.repeats - int(sum(self.asked.values())))))
-
-
-def _sorted(query: str, a: str, b: str) -> Pair:
-    return query, min(a, b), max(a, b)
 
 
 def _wins(pool: Pool, rows: Collection[tuple[str, str, str, bool, float]]) -> dict[str, Floats]:

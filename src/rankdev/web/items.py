@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,9 +36,18 @@ class Exhibits:
     pictures: Mapping[tuple[str, str], Path]
     query_text: Mapping[str, str]
 
-    def shown(self, query: str, item: str) -> dict[str, str]:
-        """Give what a page shows of an item."""
-        return {"item": item, **self.content[query, item]}
+    def query(self, query: str) -> dict[str, str]:
+        """Give what a page shows of a query."""
+        return {"id": query, "text": self.query_text.get(query, query)}
+
+    def shown(self, query: str, item: str) -> dict[str, Any]:
+        """Give what a page shows of an item; a picture that is a file by its number."""
+        number = self._numbers.get((query, item))
+        return {"item": item, **self.content[query, item], **({} if number is None else {"picture": number})}
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {key: number for number, key in enumerate(self.pictures)}
 
     def remote(self) -> list[str]:
         """Name the servers that pictures come from."""

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
 from rankdev.formats.judgment_database import COLUMNS, SCHEMA, is_database, read_answers
+from rankdev.judging.pool import Pair
 
 try:
     import fcntl
@@ -35,6 +36,11 @@ class Said:
     weight: float = 1.0
     comment: str = ""
     at: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        """What was compared, as it was shown."""
+        return self.query, self.first, self.second
 
 
 class Store:
