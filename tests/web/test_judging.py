@@ -132,6 +132,18 @@ def test_other_items_are_left_aside(tmp_path):
         assert server.desk.question("ann")["progress"]["mine"] == 1
 
 
+def test_answers_about_other_items_are_not_taken_back(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        ann.answer(ann.next())
+    with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
+        ann = Client(server)
+        status, told = ann.post("undo")
+        assert (status, told["undone"], told["progress"]["mine"]) == (200, False, 0)
+        assert len(server.desk.store.answers()) == 1
+        assert Client(server, "bob").next()["query"]["id"] == "q9"
+
+
 def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
     ann = Client(server)
     shown, about = ["d1", "d2", "d3", "d4"], {"request": "l1", "query": "q1"}

@@ -95,23 +95,22 @@ class Desk:
     def undo(self, name: str) -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
         _check_name(name)
-        taken = self.store.undo(name)
+        taken = self.store.undo(name, self._knows)
         self.questions.note(taken, -1)
         if len(taken) == 1:
             self.questions.ask_again(name, taken[0].pair)
         return {**self.question(name), "undone": len(taken) > 0}
 
-    def overview(self, query: str | None) -> dict[str, Any]:
+    def overview(self, query: object) -> dict[str, Any]:
         """Give the owner what there is: who judged how much, and the tiers of one query."""
         judgments = as_judgments(self.store.answers())
-        counts = judgments["query"].value_counts()
-        per_query = dict(zip(counts["query"].to_list(), counts["count"].to_list(), strict=True))
+        counts = Counter(judgments["query"].to_list())
         pool = self.exhibits.pool.items
         queries = [
-            {**self.exhibits.query(name), "items": len(items), "judgments": per_query.get(name, 0)}
+            {**self.exhibits.query(name), "items": len(items), "judgments": counts[name]}
             for name, items in pool.items()
         ]
-        chosen = query if query in pool else max(pool, key=lambda name: per_query.get(name, 0))
+        chosen = query if isinstance(query, str) and query in pool else max(pool, key=lambda name: counts[name])
         return {
             "judges": self.questions.answered(),
             "queries": queries,
@@ -152,15 +151,17 @@ class Desk:
         if not all(isinstance(word, str) for word in words):
             raise UsageError("an answer has query, first, second, outcome and comment, all text")
         query, first, second, outcome, comment = (str(word) for word in words)
-        if outcome not in OUTCOMES or first == second or len(comment) > LONGEST_COMMENT:
+        if outcome not in OUTCOMES or first == second:
             raise UsageError(f"an answer is one of {', '.join(OUTCOMES)} about two items")
+        if len(comment) > LONGEST_COMMENT:
+            raise UsageError(f"a comment has at most {LONGEST_COMMENT:,} characters; shorten it")
         self.exhibits.pool.check(query, first, second)
         return Said(query, first, second, outcome, name, 1.0, comment)
 
 
 def _check_name(name: str) -> None:
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters")
+        raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters, and no space at its ends")
 
 
 def _outcome(first: int, second: int) -> str:

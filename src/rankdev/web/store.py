@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -90,8 +90,8 @@ class Store:
                 raise
         return True
 
-    def undo(self, worker: str) -> list[Said]:
-        """Take back the last request of a judge; nothing is deleted."""
+    def undo(self, worker: str, known: Callable[[Said], bool]) -> list[Said]:
+        """Take back the last request of a judge, unless it is about items not known; nothing is deleted."""
         with self._lock:
             last = self._connection.execute(
                 "SELECT request FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
@@ -101,8 +101,11 @@ class Store:
             rows = self._connection.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM answers WHERE request = ? ORDER BY part", last
             ).fetchall()
+            answers = [Said(*row) for row in rows]
+            if not all(map(known, answers)):
+                return []
             self._connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)
-        return [Said(*row) for row in rows]
+        return answers
 
     def answers(self) -> pl.DataFrame:
         """Give all answers that were not taken back."""
