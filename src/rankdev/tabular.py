@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev.arguments import is_list
@@ -22,6 +23,7 @@ KNOWN_NAMES = {  # what ir_measures, PyTerrier and BEIR call our columns; where 
     "grade": ("grade", "relevance", "label"),
 }
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
+_FOREIGN = Lock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 IDS = ("query", "item", "system", "measure")
 
 
@@ -114,18 +116,35 @@ def as_polars(table: Any) -> pl.DataFrame:
     import polars as pl
 
     refuse_lost_threads()
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
     if isinstance(table, pl.DataFrame):
         return table
     try:
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
         if type(table).__module__.partition(".")[0] == "pandas":
-            # column by column through NumPy, so that pyarrow is not needed
-            columns = {str(name): table[name].to_numpy() for name in table.columns}
-            return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
-        return pl.DataFrame(_interchanged(table))
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            return _from_pandas(table)
+        with _FOREIGN:
+            return pl.DataFrame(_interchanged(table))
+    except DataError:
+        raise
+    except Exception as error:  # whatever another library raises, such as one whose connection was closed
         raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+    """Take columns, and levels of the index with a name of their own, through NumPy: pyarrow is not needed."""
+    import polars as pl
+
+    if not hasattr(table, "columns"):
+        raise DataError("a pandas Series is no table; give a DataFrame, such as that of reset_index()")
+    names = [str(name) for name in table.columns]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise DataError(f"the column {shown(twice)} appears twice; keep one")
+    levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
+    columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
+    columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
+    return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
 
 
 def _interchanged(table: Any) -> Any:
@@ -212,7 +231,8 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     import polars as pl
 
     values = column(frame, name, what)
-    if not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+    whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
+    if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
         raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)
@@ -240,6 +260,19 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
         where = ", ".join(names) or f"{what}: row {row}"
         raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
     return numbers
+
+
+def check_one_system(frame: pl.DataFrame, known: set[str] | None = None) -> None:
+    """Refuse the rows of several systems where one run belongs; ``known`` are those of earlier rows."""
+    import polars as pl
+
+    known = set() if known is None else known
+    names = frame["system"] if "system" in frame.columns else pl.Series(dtype=pl.String)
+    if names.dtype.is_integer() or names.dtype in (pl.String, pl.Categorical, pl.Enum):
+        known |= set(names.unique().drop_nulls().cast(pl.String).to_list())
+    if len(known) > 1:
+        some = ", ".join(shown(name) for name in sorted(known)[:3]) + (", …" if len(known) > 3 else "")
+        raise DataError(f"these are the runs of several systems ({some}); give one run for each: {{name: rows}}")
 
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:

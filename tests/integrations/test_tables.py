@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -48,16 +49,109 @@ def test_what_is_wrong_in_a_folder_is_found_in_its_file(tmp_path):
         rd.read_run(written(tmp_path, [[("q", "a", 1.0)], [("q", "a", 2.0)]]))
 
 
+def test_columns_may_be_in_the_names_of_folders(tmp_path):
+    """As Hive lays out partitions; a slash in a name is written %2F there."""
+    for query, item in (("a/1", "d1"), ("b", "d2")):
+        part = tmp_path / f"day=7/query={query.replace('/', '%2F')}"
+        part.mkdir(parents=True)
+        pl.DataFrame({"item": [item], "score": [1.0]}).write_parquet(part / "data.pq")
+    assert dict(rd.read_run(tmp_path)) == {"a/1": ["d1"], "b": ["d2"]}
+    nowhere = tmp_path / "day=7/query=__HIVE_DEFAULT_PARTITION__"
+    nowhere.mkdir()
+    pl.DataFrame({"item": ["d3"], "score": [1.0]}).write_parquet(nowhere / "data.PARQUET")
+    with pytest.raises(rd.DataError, match="row 0 has no query"):
+        rd.read_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["_temporary/0/part-9.parquet", ".part-9.parquet", "_SUCCESS", "README.md", ".x.crc"])
+def test_what_is_unfinished_hidden_or_no_data_is_no_part_of_a_run(tmp_path, name):
+    whole = rd.read_run(written(tmp_path))
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame({"query": ["q1"], "item": ["d9"], "score": [9.0]}).write_parquet(tmp_path / name)
+    assert rd.read_run(tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("more.csv", "more.csv: of a folder only .parquet files are read"),
+        ("sub/bm25.run.gz", "bm25.run.gz: of a folder only .parquet files are read"),
+        ("_delta_log/0.json", "its log says which of these files count"),
+    ],
+)
+def test_what_would_be_left_out_of_a_folder_is_refused(tmp_path, name, message):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("query,item,score\nq1,d9,9\n")
+    with pytest.raises(rd.UsageError, match=re.escape(message)):
+        rd.read_run(written(tmp_path))
+
+
+def test_runs_of_several_systems_are_not_one_run(tmp_path):
+    """With different items, they would be merged without a word."""
+    both = pl.DataFrame({"system": ["a", "b"], "query": "q", "item": ["d1", "d2"], "score": [1.0, 2.0]})
+    message = r"these are the runs of several systems \('a', 'b'\); give one run for each"
+    with pytest.raises(rd.DataError, match=message):
+        rd.evaluate({"q": ["d1"]}, {"mine": both}, "RDQ@5")
+    for name in both["system"]:
+        (tmp_path / f"system={name}").mkdir()
+        both.filter(system=name).drop("system").write_parquet(tmp_path / f"system={name}/0.parquet")
+    with pytest.raises(rd.DataError, match=message):
+        rd.read_run(tmp_path)
+    assert rd.read_run(tmp_path / "system=a")["q"] == ["d1"]
+    assert rd.Run.of(both.filter(system="b"))["q"] == ["d2"]
+
+
+FRAME = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [1.0, 2.0]})
+
+
+def test_the_index_of_a_pandas_frame_may_hold_columns():
+    for frame in (FRAME.set_index("query"), FRAME.set_index(["query", "item"]), FRAME.set_index("item", drop=False)):
+        assert rd.Run.of(frame)["q"] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (FRAME["score"], r"a pandas Series is no table; give a DataFrame, such as that of reset_index\(\)"),
+        (FRAME.set_index(["query", "item"])["score"], "a pandas Series is no table"),
+        (pd.concat([FRAME, FRAME[["score"]]], axis=1), "the column 'score' appears twice"),
+        (pl.DataFrame({"query": ["q"]}).lazy().select("item"), "this LazyFrame cannot be used as a table"),
+        (pl.scan_parquet("nowhere.parquet"), "this LazyFrame cannot be used as a table"),
+        (FRAME[:0], "the run is empty: it has no rows"),
+    ],
+)
+def test_what_is_no_table_is_refused(table, message):
+    with pytest.raises(rd.DataError, match=message):
+        rd.evaluate({"q": ["a"]}, {"mine": table}, "RDQ@5")
+
+
 @pytest.mark.skipif(find_spec("duckdb") is None, reason="needs duckdb")
 def test_a_relation_of_duckdb_is_a_table():
     """In a process of its own, which may print what DuckDB has to say when it ends."""
     code = """
 import duckdb, rankdev
-relation = duckdb.sql("select 'q' as query, 'd' || i as item, 9.0 - i as score from range(3) t(i)")
-print(rankdev.Run.of(relation)["q"])
+rows = "select 'q' as query, 'd' || i as item, 9.0 - i as score from range(3) t(i)"
+relation = duckdb.sql(rows)
+print(rankdev.Run.of(relation)["q"], rankdev.Run.of(relation)["q"] == rankdev.Run.of(relation)["q"])
+
+# references and runs of one connection, which threads may not use at once
+references = duckdb.sql("select 'q' as query, 'd' || i as item, 1 + i as rank from range(3) t(i)")
+scores = rankdev.evaluate(references, {f"{i}": duckdb.sql(rows) for i in range(20)}, "RDQ@5")
+print(scores.means.min())
+print(rankdev.Run.of(duckdb.sql("select 1::hugeint as query, 'd' as item, 1 as score"))["1"])
+
+connection = duckdb.connect()
+late = connection.sql(rows)
+connection.close()
+try:
+    rankdev.Run.of(late)
+except rankdev.DataError as error:
+    print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['d0', 'd1', 'd2']\n"
+    lines = done.stdout.splitlines()
+    assert lines[:3] == ["['d0', 'd1', 'd2'] True", "1.0", "['d']"]
+    assert "this DuckDBPyRelation cannot be used as a table (" in lines[3]
 
 
 def test_means_are_logged_under_names_that_mlflow_takes():

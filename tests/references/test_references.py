@@ -280,7 +280,7 @@ BAD = [
     (References.of, [{"query": "q", "item": b"d", "rank": 1}], "text or a whole number; got b'd'"),
     (References.of, pd.DataFrame({"query": ["q", "q"], "item": ["d", 7.0], "rank": [1, 2]}), "whole number; got 7.0"),
     (References.of, pd.DataFrame({"query": ["q", "q"], "item": ["d", True], "rank": [1, 2]}), "whole number; got True"),
-    (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "whole number; got"),
+    (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "the column 'query' appears twice"),
     (References.of, pd.DataFrame({"query": ["q"], "item": [1j], "rank": [1]}), "'item' holds Object|got 1j"),
     (References.of, 3, "got int"),
 ]

@@ -186,10 +186,11 @@ class Matcher:
         """Index of each of the run's queries among the references; -1 where there is none."""
         places = map(self.references.places.get, run.queries.to_list(), repeat(-1))
         known = np.fromiter(places, np.int64, len(run))
+        if not len(run):
+            raise DataError("the run is empty: it has no rows")
         if not (known >= 0).any():
-            mine = run.queries[0] if len(run) else "none"
             raise DataError(
-                f"the run shares no query with the references: the run has {shown(mine)} …,"
+                f"the run shares no query with the references: the run has {shown(run.queries[0])} …,"
                 f" the references have {shown(self.references.queries[0])} …"
             )
         return known

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_kind, check_path, check_whole
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.formats.folders import folder_batches
 from rankdev.formats.names import check_trec_name
 from rankdev.formats.parts import Table
 from rankdev.formats.records import json_entries
@@ -26,9 +27,9 @@ from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.progress import Progress
 from rankdev.references.columns import item_series
 from rankdev.runs import Run, RunBuilder
-from rankdev.tabular import as_id, number_column, number_series, text_column, text_series
+from rankdev.tabular import as_id, check_one_system, number_column, number_series, text_column, text_series
 
-_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items"}
+_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", "system"}
 _ROWS = 200_000  # of a JSON run, made a table at once
 
 
@@ -42,31 +43,16 @@ def read_run(
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
 
-    A folder of Parquet files, as Spark and DuckDB write them, is one run.
+    A folder of Parquet files, as Spark and DuckDB write them, is one run; columns may be in the names of its folders.
 
     ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
     whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
     """
     ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
-        return _run_of(str(path), _folder_batches(Path(path)), ordering, depth)
+        return _run_of(str(path), folder_batches(Path(path), _COLUMNS), ordering, depth)
     with Source(path, progress) as source:
         return run_from_source(source, ordering, depth)
-
-
-def _folder_batches(folder: Path) -> Iterator[Table]:
-    """Give the tables of a folder's Parquet files, in the order of their names; some may be empty, not all."""
-    files = sorted(folder.rglob("*.parquet"))
-    if not files:
-        raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files")
-    empty = True
-    for file in files:
-        with Source(file) as source:
-            for table in table_batches(source, "parquet", _COLUMNS, may_be_empty=True):
-                yield table
-                empty = False
-    if empty:
-        raise FileFormatError(folder, "the tables have no rows")
 
 
 def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:
@@ -90,6 +76,7 @@ def _run_of(
 ) -> Run:
     """Put the batches of a run together; ``checked`` says that columns are known to hold ids and finite numbers."""
     builder: RunBuilder | None = None
+    systems: set[str] = set()
     for table in tables:
         names = set(table.frame.columns)
         if builder is None:
@@ -99,6 +86,7 @@ def _run_of(
                 ordering = Ordering("rank", ordering.ties)
             builder = RunBuilder(ordering, depth, name)
         try:
+            check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
             builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
         except DataError as error:

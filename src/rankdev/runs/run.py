@@ -22,6 +22,7 @@ from rankdev.tabular import (
     as_id,
     check_mapping,
     check_no_records,
+    check_one_system,
     from_ranx,
     is_table,
     number_column,
@@ -92,6 +93,7 @@ class Run(ByQuery[list[str]]):
     def from_table(cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval") -> Run:
         """Take a table with the columns query, item and score (or rank)."""
         frame = as_frame(table)
+        check_one_system(frame)
         if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
             order = "rank"
         builder = RunBuilder(Ordering(order, ties))
