@@ -142,6 +142,21 @@ def test_a_grid_has_a_weight_per_row_and_column():
         rd.weights_from_clicks(log, "em")
 
 
+def test_rates_of_a_grid_may_increase_and_so_may_their_intervals():
+    places = {"row": [1, 1, 2, 2], "column": [1, 2, 1, 2]}
+    views = pl.DataFrame({**places, "shown": 1000, "views": [300, 600, 300, 150]})
+    found = rd.weights_from_clicks(views, "rates", resamples=50)
+    assert_allclose(found.weight, [1, 2, 1, 0.5], atol=0.01)
+    assert 1.7 < found.low[1] < 2 < found.high[1] < 2.4
+    assert found.low[2] < 1 < found.high[2]
+
+
+def test_features_are_refused_where_no_regression_uses_them():
+    log = position_based_log(np.random.default_rng(0), TRUTH, sessions=50)
+    with pytest.raises(rd.UsageError, match="features are for method='regression-em'"):
+        rd.weights_from_clicks(log, features=["length"])
+
+
 def test_the_measure_is_ready_to_use():
     found = rd.weights_from_clicks(position_based_log(np.random.default_rng(1), TRUTH), resamples=20)
     measure = rd.parse(found.measure(10))
@@ -172,6 +187,9 @@ def test_matched_clicks_meet_as_in_bradley_terry():
         ({"position": 1}, "position 1 only"),
         ({"clicked": 0}, "no clicks"),
         ({"session": 1}, "all impressions belong to session 1"),
+        ({"item": None}, "row 0 has no item"),
+        ({"query": None}, "row 0 has no query"),
+        ({"session": None}, "row 0 has no session"),
     ],
 )
 def test_wrong_logs_are_refused(change, message):

@@ -238,7 +238,17 @@ def _units(frame: pl.DataFrame) -> list[str]:
     units: list[str] = [name for name in ("query", "item") if name in frame.columns]
     if "item" not in units:
         raise DataError(f"a click log needs the column 'item'; found {', '.join(frame.columns)}")
+    for name in units:
+        _without_gaps(frame, name)
     return units
+
+
+def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
+    values = column(frame, name, "a click log")
+    if values.null_count():
+        row = int(values.is_null().arg_max() or 0)
+        raise DataError(f"a click log: row {row} has no {name}; every row needs one", row)
+    return values
 
 
 def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
@@ -267,10 +277,7 @@ def _bags(frame: pl.DataFrame, seed: int) -> tuple[Ints, int | None]:
     rng = np.random.default_rng([seed, 0])
     if "session" not in frame.columns:
         return rng.permutation(np.arange(frame.height) % BAGS), None
-    session = column(frame, "session", "a click log")
-    if session.null_count():
-        row = int(session.is_null().arg_max() or 0)
-        raise DataError(f"a click log: row {row} has no session; every row needs one, or leave the column out", row)
+    session = _without_gaps(frame, "session")
     codes = session.rank("dense").to_numpy().astype(np.int64) - 1
     count = int(codes.max()) + 1
     if count < 2:

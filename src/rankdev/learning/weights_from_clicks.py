@@ -104,6 +104,8 @@ def weights_from_clicks(
     positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
     """
     check_choice("method", method, METHODS)
+    if features and method != "regression-em":
+        raise UsageError(f"features are for method='regression-em'; leave them out for {method!r}")
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
     confidence = check_number("confidence", confidence, 0, 1)
     counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
@@ -116,7 +118,8 @@ def weights_from_clicks(
     shown, clicked = counted.totals()
     weight = raw if counted.grid is not None else never_increasing(raw, shown)
     weight = weight / weight[0]
-    low, high = _interval([estimate(again) for again in counted.resamples(resamples, seed)], weight, confidence)
+    most = np.inf if counted.grid is not None and method == "rates" else 1.0
+    low, high = _interval([estimate(again) for again in counted.resamples(resamples, seed)], weight, most, confidence)
     fit = model_fits(counted, raw, seed) if method in ("harvesting", "em") else None
     return ClickWeights(
         counted.positions,
@@ -175,14 +178,15 @@ def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
     return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
 
 
-def _interval(draws: list[Floats], weight: Floats, confidence: float) -> tuple[Floats, Floats]:
+def _interval(draws: list[Floats], weight: Floats, most: float, confidence: float) -> tuple[Floats, Floats]:
     """Give percentiles of the resampled weights before they are made never to increase.
 
-    Pooling positions that are out of order would hide how far apart they can be. A weight is at most 1.
+    Pooling positions that are out of order would hide how far apart they can be. A weight is at most 1, but the rates
+    of a grid may increase.
     """
     tail = (1 - confidence) / 2
     relative = np.stack([draw / draw[0] for draw in draws])
-    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), 1.0)
+    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), most)
     return np.minimum(low, weight), np.maximum(high, weight)
 
 
