@@ -72,3 +72,17 @@ def test_rectify(rankdev, folder):
     assert [row["b"] for row in found["rows"]] == [None, None, "b"]
     assert found["rows"][0]["model"] > found["rows"][0]["high"]
     assert (folder / "x.png").exists()
+    assert rankdev("rectify", "people.csv", "model.csv", "-m", "M").status == 0
+
+
+def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankdev, folder):
+    runs = ("plan", "places.jsonl", "popular.run", "blended.run", "-m", "RDQ@5", "--format", "json")
+    pairs = [json.loads(rankdev(*runs, *named).out)["parameters"] for named in (["-a", "blended"], ["-b", "popular"])]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [("blended", "popular")] * 2
+
+
+def test_tune_blames_the_file_that_is_wrong(rankdev, folder):
+    (folder / "bad.run").write_text("q d 3\n")
+    done = rankdev("tune", "places.jsonl", "nearest.run", "bad.run", "--people", "verdicts.csv")
+    assert done.status == 1
+    assert done.err.startswith("rankdev: bad.run:1: ")

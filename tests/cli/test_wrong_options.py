@@ -53,3 +53,39 @@ def test_an_absurd_number_is_one_clear_line(rankdev, folder, name, option):
         assert done.status in (0, 1, 2), f"{option}={value}: {done.err}"
         if done.status:
             assert len(said) == 1, f"{option}={value}: {done.err}"
+
+
+SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["compare", *SCORES, "--empty", "skip"],
+        ["power", *SCORES, "--ties", "given"],
+        ["plan", *SCORES, "--name", "a"],
+        ["compare", "--collection", "scores.csv", "--order", "rank"],
+        ["compare", "--collection", "scores.csv", "--queries"],
+        ["compare", "--collection", "scores.csv", "--permutations", "99"],
+        ["compare", *RUNS, "--pooled"],
+        ["compare", *RUNS, "--queries", "--baseline", "nearest"],
+        ["compare", *RUNS, "--queries", "--test", "randomization"],
+        ["compare", *RUNS, "--margin", "0.1", "--permutations", "99"],
+        ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
+        ["rectify", "scores.csv", "scores.csv", "--empty", "skip"],
+        ["design", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
+        ["agreement", *RUNS, "-m", "AP@5", "--people", "verdicts.csv", "--intervals", "20"],
+        ["tune", *RUNS, "--people", "verdicts.csv", "--columns", "system=x"],
+        ["judge", "items.jsonl", "--db", "x.sqlite", "--top", "3"],
+        ["weights", "clicks.csv", "--features", "length"],
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(rankdev, folder, call):
+    assert rankdev("eval", *RUNS, "-q", "-o", "scores.csv").status == 0
+    (folder / "items.jsonl").write_text('{"query": "q", "item": "a"}\n{"query": "q", "item": "b"}\n')
+    done = rankdev(*call)
+    assert done.status == 2, done.err
+    option = next(word for word in reversed(call) if word.startswith("--") or word == "-m")
+    said = done.err.splitlines()[-1]
+    assert {"-m": "--measure", "--features": "features"}.get(option, option) in said
+    assert "leave" in said or "--collection" in said

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 
 from rankdev.errors import FileFormatError, UsageError, counted, shown
 from rankdev.ordering import TIE_RULES, Order
@@ -50,6 +51,14 @@ seed_option = click.option(
 
 
 name_option = click.option("--name", "names", multiple=True, help="Name a run; once per run, in their order.")
+
+
+def refuse_unused(*names: str, why: str) -> None:
+    """Refuse parameters that were given to the running command and would change nothing: they raise false hopes."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        if parameter.name in names and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"{max(parameter.opts, key=len)} {why}; leave it out")
 
 
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
+from rankdev.cli.options import (
+    empty_option,
+    measure_option,
+    name_option,
+    named_runs,
+    order_options,
+    refuse_unused,
+    seed_option,
+)
 from rankdev.cli.outputs import output_options
 from rankdev.cli.progress_bars import reading_progress
 from rankdev.cli.segments import Judged, by_option, judge_segments
@@ -77,7 +85,6 @@ def load_collections(
     **unused: Any,
 ) -> dict[str, Scores]:
     """Read the scores of several collections, named by their files."""
-    from rankdev.evaluation.score_files import read_scores
     from rankdev.formats.names import system_name
 
     if references is not None or table is not None or by is not None:
@@ -87,8 +94,7 @@ def load_collections(
         name = system_name(path)
         if name in found:
             raise UsageError(f"two collections are called {name!r}; rename one of the files")
-        scores = read_scores(path)
-        found[name] = scores.select(measures=_labels(measures, scores.measures)) if measures else scores
+        found[name] = chosen_scores(path, measures)
     return found
 
 
@@ -128,16 +134,22 @@ def load_scores(
     empty: Empty,
 ) -> Scores:
     """Score runs against references, or read scores that were computed elsewhere."""
-    from rankdev.evaluation.score_files import read_scores
-
     if table is not None:
         if references is not None:
             raise UsageError("give either REFERENCES and RUNs or --scores, not both")
-        scores = read_scores(table)
-        return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
+        return chosen_scores(table, measures)
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
     return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties, empty=empty)
+
+
+def chosen_scores(path: str, measures: Sequence[str]) -> Scores:
+    """Read scores that were computed elsewhere, all or those of some measures."""
+    from rankdev.evaluation.score_files import read_scores
+
+    refuse_unused("names", "order", "ties", "empty", why="is for runs, and scores from a file are taken as they are")
+    scores = read_scores(path)
+    return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
 
 
 def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import read_named_table
+from rankdev.cli.options import read_named_table, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import judging_options, load_scores
 from rankdev.cli.segments import judge_segments
@@ -57,6 +57,7 @@ def command(
     if people is None:
         judge: Callable[[Scores], Result] = partial(agreement, intervals=intervals, seed=seed)
     else:
+        refuse_unused("intervals", why="is for agreement between measures, and that with people has its own")
         verdicts = read_named_table(people, "query, a, b, winner")
 
         def judge(part: Scores) -> Result:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import collection_option, judging_options, load_collections, load_scores
 from rankdev.cli.segments import judge_segments
@@ -74,56 +76,59 @@ def command(
     Give REFERENCES and RUNs, or --scores. The figure shows two systems under one measure query by query, and otherwise
     every pair's interval, or which systems are not told apart where the pairs are too many.
     """
-    from rankdev.meta.query_differences import query_differences
     from rankdev.reporting.door import report_of
     from rankdev.reporting.plots import plot_differences
 
+    _check(bool(collections), pooled, margin, queries, correction)
+    testing = {
+        "baselines": baselines or None,
+        "test": test,
+        "correction": correction,
+        "correction_over": correction_over,
+        "permutations": permutations,
+        "seed": seed,
+    }
     if collections:
         several = load_collections(collections, by=by, **source)
-        if margin is not None or queries or (test != "randomization" and not pooled):
-            raise UsageError(
-                "--collection uses its own test; leave out --margin and --queries, and --test unless with --pooled"
-            )
-        combined: Result = significance(
-            several,
-            baselines=baselines or None,
-            test=test,
-            correction=correction,
-            correction_over=correction_over,
-            permutations=permutations,
-            pooled=pooled,
-            seed=seed,
-        )
+        combined: Result = significance(several, pooled=pooled, **testing)
         deliver(report_of(combined), form, output)
         draw(figure, combined.plot)
         return
     scores = load_scores(**source)
-    if margin is not None and (test != "randomization" or correction not in ("holm", "none") or queries):
-        raise UsageError(
-            "--margin uses its own interval; leave out --test and --queries, and any --correction but none"
-        )
     if queries and len(scores.systems) != 2:
         raise UsageError(f"--queries shows two systems query by query; got {counted(len(scores.systems), 'run')}")
-
-    def judge(part: Scores) -> Result:
-        if queries:
-            return query_differences(part)
-        if margin is not None:
-            chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
-            return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen)
-        return significance(
-            part,
-            baselines=baselines or None,
-            test=test,
-            correction=correction,
-            correction_over=correction_over,
-            permutations=permutations,
-            seed=seed,
-        )
-
-    found, report = judge_segments(scores, by, judge)
+    found, report = judge_segments(scores, by, partial(_judge, queries=queries, margin=margin, testing=testing))
     deliver(report, form, output)
     if margin is None and len(scores.systems) == 2 and len(scores.measures) == 1:
         draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
         return
     draw(figure, found.plot)
+
+
+def _judge(part: Scores, queries: bool, margin: float | None, testing: dict[str, Any]) -> Result:
+    from rankdev.meta.query_differences import query_differences
+
+    if queries:
+        return query_differences(part)
+    if margin is not None:
+        chosen: Literal["bonferroni", "none"] = "none" if testing["correction"] == "none" else "bonferroni"
+        return equivalence(part, margin=margin, baselines=testing["baselines"], correction=chosen)
+    return significance(part, **testing)
+
+
+def _check(several: bool, pooled: bool, margin: float | None, queries: bool, correction: str) -> None:
+    """Refuse options that do not go together."""
+    if pooled and not several:
+        raise UsageError("--pooled is for several collections; give each with --collection")
+    if several:
+        refuse_unused("margin", "queries", why="is for one collection, and --collection uses its own test")
+        if not pooled:
+            own = "is for --pooled, and --collection uses its own test"
+            refuse_unused("test", "correction_over", "permutations", why=own)
+    if queries:
+        tests = ("margin", "baselines", "test", "correction", "correction_over", "permutations")
+        refuse_unused(*tests, why="is for tests, and --queries shows differences as they are")
+    if margin is not None:
+        refuse_unused("test", "correction_over", "permutations", why="is for tests, and --margin uses its own interval")
+        if correction != "none":
+            refuse_unused("correction", why="can only be none with --margin, which uses its own interval")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 from rankdev.cli.score_source import collection_option, judge_source, judging_options
 from rankdev.errors import UsageError
@@ -62,6 +63,8 @@ def command(
     if variance is not None:
         if references is not None or table is not None or collections or by is not None:
             raise UsageError("give either --variance or scores to estimate it from, not both")
+        unused = ("measures", "names", "order", "ties", "empty")
+        refuse_unused(*unused, why="is for scores, and there are none with --variance")
         found = judge(variance)
         report = report_of(found)
     elif references is None and table is None and not collections:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from rankdev.cli.options import named_runs, refuse_unused
 from rankdev.cli.terminal import say
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.judging.collecting import GOALS
@@ -84,12 +85,13 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
-    from rankdev.cli.options import named_runs
     from rankdev.judging.collecting import seeker_for
     from rankdev.judging.seeking import Rule
 
     if goal == "decide" and (len(runs) < 2 or measure is None):
         raise UsageError("--goal decide needs two or more --run and a --measure")
+    if goal != "top":
+        refuse_unused("top", why="belongs to --goal top")
     if goal != "decide" and (runs or measure):
         raise UsageError("--run and --measure belong to --goal decide")
     named = named_runs("", runs, ()) if runs else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -48,7 +49,13 @@ def command(
         raise UsageError(
             f"plan compares two systems; give two runs, or say which with -a and -b: {', '.join(scores.systems)}"
         )
-    pair = (first or scores.systems[0], second or scores.systems[1])
+    pair = _pair(scores.systems, first, second)
     options: dict[str, Any] = {"difference": difference, "power": power, "alpha": alpha, "seed": seed}
     report = judge_segments(scores, by, lambda part: plan(part, *pair, scores.measures[0], **options))[1]
     deliver(report, form, output)
+
+
+def _pair(systems: Sequence[str], first: str | None, second: str | None) -> tuple[str, str]:
+    """Take the systems that were named; beside one of two, the other."""
+    a = first or next(name for name in systems if name != second)
+    return a, second or next(name for name in systems if name != a)

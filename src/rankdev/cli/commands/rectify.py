@@ -9,8 +9,7 @@ import click
 
 from rankdev.cli.options import empty_option, measure_option, name_option, order_options
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
-from rankdev.cli.score_source import score_runs
-from rankdev.errors import UsageError
+from rankdev.cli.score_source import chosen_scores, score_runs
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
@@ -60,11 +59,6 @@ def command(
 def _scores(
     source: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], options: dict[str, Any]
 ) -> Scores:
-    from rankdev.evaluation.score_files import read_scores
-
     if runs:
         return score_runs(source, runs, names, measures or ["RDQ@10"], **options)
-    if names:
-        raise UsageError("--name is for runs; without RUNs the scores name their systems")
-    scores = read_scores(source)
-    return scores.select(measures=list(measures)) if measures else scores
+    return chosen_scores(source, measures)

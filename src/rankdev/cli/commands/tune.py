@@ -15,10 +15,11 @@ from rankdev.cli.options import (
     names_and_values,
     order_options,
     read_named_table,
+    refuse_unused,
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, FileFormatError, UsageError
 
 
 @click.command(
@@ -87,6 +88,8 @@ def command(
 
     if (people is None) == (clicks is None):
         raise UsageError("give people's verdicts with --people, or clicks with --clicks, and not both")
+    if people is not None:
+        refuse_unused("outcome", "columns", why="is for --clicks")
     source = read_named_table(people, "query, a, b, winner") if people else None
     source = source or read_named_table(str(clicks), "query, session, system, clicked")
     systems = named_runs(references, runs, names)
@@ -97,6 +100,8 @@ def command(
             verdicts = verdicts_from_clicks(source.frame, outcome=outcome, columns=named, seed=options["seed"])
         values = each_once(map(grid_values, grid), "--grid") or None
         found = tune(measure, references, systems, verdicts, grid=values, **options)
+    except FileFormatError:
+        raise  # about the references or a run
     except DataError as error:
         source.fail(error)
     deliver(report_of(found), form, output)
