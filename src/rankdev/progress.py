@@ -36,12 +36,13 @@ class Together:
         self._progress = progress
         self._total = sum(sizes.values())
         self._done = dict.fromkeys(sizes, 0.0)
+        self._so_far = 0.0
         self._lock = Lock()
 
     def tell(self, name: str, done: float) -> None:
         """Say how much of one piece is done."""
         with self._lock:
+            self._so_far += done - self._done[name]
             self._done[name] = done
-            so_far = sum(self._done.values())
-            self._total = max(self._total, so_far)
-            self._progress(so_far, self._total, name)
+            self._total = max(self._total, self._so_far)
+            self._progress(self._so_far, self._total, name)

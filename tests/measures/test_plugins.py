@@ -1,5 +1,6 @@
 """Measures that others wrote: classes, files and installed packages, and what is said where they are wrong."""
 
+from importlib import metadata
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -47,7 +48,7 @@ def test_an_installed_package(tmp_path, monkeypatch):
     (tmp_path / "found_measures.py").write_text(FOUND, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     entry = EntryPoint("found", "found_measures", plugins.GROUP)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == plugins.GROUP else [])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [entry] if group == plugins.GROUP else [])
     load_installed.cache_clear()
     assert rd.parse("Found@3").cutoff == 3
     load_installed.cache_clear()

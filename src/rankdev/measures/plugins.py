@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -17,6 +16,8 @@ GROUP = "rankdev.measures"
 @cache
 def load_installed() -> None:
     """Import what installed packages offer under the entry-point group ``rankdev.measures``, once."""
+    from importlib.metadata import entry_points  # takes long to load, and most texts name measures that are known
+
     for entry in entry_points(group=GROUP):
         try:
             entry.load()

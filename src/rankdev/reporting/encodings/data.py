@@ -42,13 +42,19 @@ def as_jsonl(report: Report) -> bytes:
 @report_format("csv", ".csv")
 def as_csv(report: Report) -> bytes:
     """Give comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
-    return report.rows.write_csv().encode()
+    return _delimited(report, ",")
 
 
 @report_format("tsv", ".tsv")
 def as_tsv(report: Report) -> bytes:
     """Give the same with tabs."""
-    return report.rows.write_csv(separator="\t").encode()
+    return _delimited(report, "\t")
+
+
+def _delimited(report: Report, separator: str) -> bytes:
+    buffer = io.BytesIO()
+    report.rows.write_csv(buffer, separator=separator)
+    return buffer.getvalue()
 
 
 @report_format("parquet", ".parquet", binary=True)
