@@ -27,6 +27,7 @@ WITHOUT_POLARS = {
     "results",
     "tabular",
     "references/columns",
+    "references/items",
     "evaluation/scores",
     "meta/power_result",
     "meta/power_resume",

@@ -269,7 +269,7 @@ def _records(references: References) -> Iterator[dict[str, Any]]:
 def _json(references: References) -> bytes:
     if references.grades is not None:
         raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
-    if references.worthless is not None and len(references.worthless.item_ids):
+    if references.worthless is not None and len(references.worthless.grades):
         raise DataError("a .json file holds tiers and no worthless items; write these references as .jsonl")
     return json.dumps({record["query"]: record["tiers"] for record in _records(references)}).encode()
 

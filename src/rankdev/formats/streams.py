@@ -49,6 +49,11 @@ class Source:
             self.close()
             raise
 
+    @property
+    def plain_size(self) -> int | None:
+        """How many bytes there are to read; None where that is not known before they are."""
+        return self._size if self._stream is self._raw and self._size else None
+
     def __enter__(self) -> Self:
         return self
 
@@ -75,12 +80,10 @@ class Source:
             yield piece
 
     def read_into(self, room: memoryview) -> int:
-        """Put what comes next into ``room``; give how many bytes that were, 0 at the end."""
+        """Fill ``room`` with what comes next; give how many bytes that were: fewer only at the end."""
         count = min(len(self._head), len(room))
-        if count:
-            room[:count], self._head = self._head[:count], self._head[count:]
-        else:
-            count = self._guarded(lambda: self._stream.readinto(room))  # type: ignore[attr-defined]
+        room[:count], self._head = self._head[:count], self._head[count:]
+        count += self._guarded(lambda: self._stream.readinto(room[count:]))  # type: ignore[attr-defined]
         self._report(count)
         return count
 

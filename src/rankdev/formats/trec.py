@@ -16,6 +16,7 @@ import polars as pl
 from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.formats.parts import Part
 from rankdev.formats.streams import HEAD_BYTES, Source, kind_of
+from rankdev.references.items import BYTE_ORDER_MARK
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,6 @@ QRELS = Layout(
     "it looks like a run (query Q0 item rank score tag); give it as a run",
 )
 
-BYTE_ORDER_MARK = "\ufeff".encode()
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
 
 

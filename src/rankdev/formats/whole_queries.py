@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from rankdev.arguments import check_path
 from rankdev.errors import RankdevError
-from rankdev.formats.opening import size_of
 from rankdev.formats.streams import PathLike, Source
 from rankdev.native.pieces import Columns, OddError, Piece
 from rankdev.progress import Progress
@@ -38,12 +37,18 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
         with Source(path, progress) as source:
             if source.kind != "trec":
                 raise OddError("another kind of file")
-            small = size_of(path) <= PIECE_BYTES
-            for part in (_one_by_one if small else _side_by_side)(library, source, work):
+            small = source.plain_size is not None and source.plain_size < PIECE_BYTES
+            for part in (_at_once if small else _side_by_side)(library, source, work):
                 columns.add(part)
     except RankdevError as error:
         raise OddError(str(error)) from None
     return columns
+
+
+def _at_once(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
+    """Read a small file without threads, which would cost more than they save."""
+    for piece, size in _filled(library, source, [Piece((source.plain_size or 0) + 1)]):
+        yield work(piece, size)
 
 
 def _side_by_side(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
@@ -60,14 +65,6 @@ def _side_by_side(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[
             yield task.result()
 
 
-def _one_by_one(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
-    """Do the same without threads, which would cost more than they save."""
-    pieces = [Piece(PIECE_BYTES)]
-    for piece, size in _filled(library, source, pieces):
-        yield work(piece, size)
-        pieces.append(piece)
-
-
 def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterator[tuple[Piece, int]]:
     """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
     rest = b""
@@ -76,10 +73,11 @@ def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterat
         if 2 * len(rest) > len(piece.text):
             piece = Piece(4 * len(rest))
         piece.text[: len(rest)] = rest
-        read = source.read_into(piece.text[len(rest) :])
-        if not read:
-            break
-        size = len(rest) + read
+        size = len(rest) + source.read_into(piece.text[len(rest) :])
+        if size < len(piece.text):  # the end
+            piece.text[size] = ord("\n")  # an empty line where the last one has its end
+            yield piece, size + 1
+            return
         whole = library.rankdev_last_query(piece.address, size)
         rest = bytes(piece.text[whole:size])
         if len(rest) > MOST_BYTES:
@@ -88,6 +86,3 @@ def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterat
             yield piece, whole
         else:
             pieces.append(piece)
-    if rest:
-        piece.text[len(rest)] = ord("\n")  # an empty line where the last one has its end
-        yield piece, len(rest) + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 5  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 6  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -64,8 +64,10 @@ class GradedColumns(ctypes.Structure):
     _fields_ = (
         ("groups", ctypes.c_int64),
         ("group_hash", ctypes.c_void_p),
-        ("group_good", ctypes.c_void_p),
-        ("group_worthless", ctypes.c_void_p),
+        ("good_count", ctypes.c_void_p),
+        ("good_bytes", ctypes.c_void_p),
+        ("worthless_count", ctypes.c_void_p),
+        ("worthless_bytes", ctypes.c_void_p),
         ("queries", Written),
         ("good", ctypes.c_int64),
         ("good_grade", ctypes.c_void_p),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankdev.arrays import Ints
 from rankdev.native.library import Names
 
-PADDING = 8  # bytes past the end of a text that may be read
+PADDING = 64  # bytes past the end of a text that may be read
 
 
 class OddError(Exception):
@@ -56,21 +56,22 @@ class Columns:
 
 def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
     """Refuse queries of which one appears twice: its lines are scattered."""
-    if len(np.unique(hashes)) < len(hashes):
+    ordered = np.sort(hashes)
+    if (ordered[1:] == ordered[:-1]).any():
         raise OddError("a query's lines are scattered")
 
 
 @dataclass(frozen=True)
 class PackedNames:
-    """Names in UTF-8, with a newline between them.
+    """Names in UTF-8, with a newline between them; one after the last is not read.
 
     ``bounds`` says for each name where the next one begins; or, where they belong to queries, where the names of each
     query begin and, at last, where another query's would.
     """
 
-    text: bytes
+    text: npt.NDArray[np.uint8]
     bounds: Ints
 
     def pointers(self) -> Names:
         """Give the names as the library takes them."""
-        return Names(ctypes.cast(ctypes.c_char_p(self.text), ctypes.c_void_p), self.bounds.ctypes.data)
+        return Names(self.text.ctypes.data, self.bounds.ctypes.data)

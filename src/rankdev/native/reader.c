@@ -11,8 +11,8 @@
  * never a number, and equal hashes may pass for equal names where that leads to ODD.
  *
  * Functions keep nothing between calls and share nothing that is written, so that threads may call them at once. Text ends
- * with a newline, at which every loop over its characters stops, and is followed by eight bytes that may be read, so that
- * as many characters can be looked at together.
+ * with a newline, at which every loop over its characters stops, and is followed by 64 bytes that may be read, so that as
+ * many characters can be looked at together.
  */
 #include <locale.h>
 #ifdef __APPLE__
@@ -23,8 +23,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-enum { INTERFACE = 5 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 6 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
@@ -81,12 +84,13 @@ typedef struct {
     int64_t size;
 } Written;
 
-/* What is found in a piece of qrels: for each query its name, and how many items are good and how many worthless; for each
- * good item, the best first, name, grade and rank; for each worthless one name and grade, which is 0 or less. */
+/* What is found in a piece of qrels: for each query its name, how many items are good and how many worthless, and how many
+ * bytes their names take; for each good item, the best first, name, grade and rank; for each worthless one name and grade,
+ * which is 0 or less. */
 typedef struct {
     int64_t groups;
     uint64_t *group_hash;
-    int64_t *group_good, *group_worthless;
+    int64_t *good_count, *good_bytes, *worthless_count, *worthless_bytes;
     Written queries;
     int64_t good;
     double *good_grade;
@@ -150,6 +154,45 @@ static inline const char *end_of_field(const char *at)
                 return at + bits / 8;
         }
     }
+}
+
+/* Tells which of the next 64 characters are the blank or come before it, and which are newlines: a bit for each. */
+static inline void find_blanks(const char *text, uint64_t *blanks, uint64_t *newlines)
+{
+    *blanks = *newlines = 0;
+#ifdef __SSE2__
+    for (int i = 0; i < 64; i += 16) {
+        __m128i part = _mm_loadu_si128((const __m128i *)(text + i));
+        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(part, _mm_set1_epi8(' ')), part);
+        __m128i newline = _mm_cmpeq_epi8(part, _mm_set1_epi8('\n'));
+        *blanks |= (uint64_t)(uint32_t)_mm_movemask_epi8(low) << i;
+        *newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << i;
+    }
+#else
+    for (int i = 0; i < 64; i++) {
+        *blanks |= (uint64_t)((unsigned char)text[i] <= ' ') << i;
+        *newlines |= (uint64_t)(text[i] == '\n') << i;
+    }
+#endif
+}
+
+/* Finds where each field of a plain line ends: of at most 64 characters, with one blank between fields, of which there are
+ * `count`; gives where the next line begins, and NULL for every other line. */
+static inline const char *plain_line(const char *line, int count, const char **ends)
+{
+    uint64_t blanks, newlines;
+    find_blanks(line, &blanks, &newlines);
+    if (!newlines || blanks & blanks << 1 & (newlines ^ (newlines - 1)))
+        return NULL;
+    blanks &= newlines ^ (newlines - 1);
+    for (int i = 0; i < count; i++, blanks &= blanks - 1) {
+        if (!blanks)
+            return NULL;
+        ends[i] = line + __builtin_ctzll(blanks);
+        if (!is_blank(*ends[i]) && *ends[i] != '\n')
+            return NULL;
+    }
+    return blanks ? NULL : ends[count - 1] + 1;
 }
 
 static bool is_ascii(const char *text, int64_t size)
@@ -240,21 +283,34 @@ static inline const char *name_at(const Names *names, int64_t i, int64_t *size)
 static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-static uint64_t whole_power(int64_t exponent)
-{
-    uint64_t power = 1;
-    while (exponent-- > 0)
-        power *= 10;
-    return power;
-}
+static const uint64_t WHOLE_POWERS[] = {1u,
+                                        10u,
+                                        100u,
+                                        1000u,
+                                        10000u,
+                                        100000u,
+                                        1000000u,
+                                        10000000u,
+                                        100000000u,
+                                        1000000000u,
+                                        10000000000u,
+                                        100000000000u,
+                                        1000000000000u,
+                                        10000000000000u,
+                                        100000000000000u,
+                                        1000000000000000u,
+                                        10000000000000000u,
+                                        100000000000000000u,
+                                        1000000000000000000u,
+                                        10000000000000000000u};
 
 /* digits * 10^power, rounded once, for 0 < digits and -19 <= power <= 19: whole numbers of 128 bits hold all that counts. */
 static double rounded_exactly(uint64_t digits, int64_t power)
 {
     if (power >= 0)
-        return (double)((Wide)digits * whole_power(power));
+        return (double)((Wide)digits * WHOLE_POWERS[power]);
     int shift = 64 + __builtin_clzll(digits);
-    Wide numerator = (Wide)digits << shift, divisor = whole_power(-power);
+    Wide numerator = (Wide)digits << shift, divisor = WHOLE_POWERS[-power];
     Wide quotient = numerator / divisor; /* of 64 bits or more: the last one only tells whether anything follows */
     return ldexp((double)(quotient | (numerator % divisor != 0)), -shift);
 }
@@ -279,6 +335,21 @@ static inline const char *read_digits(const char *at, uint64_t *digits)
     return at;
 }
 
+/* The same for what follows the point, up to eight digits at once where nothing follows them. */
+static inline const char *read_decimals(const char *at, const char *end, uint64_t *digits)
+{
+    int64_t count = end - at;
+    if (count < 1 || count > 8)
+        return read_digits(at, digits);
+    uint64_t word = (word_at(at, 8) ^ EVERY_BYTE('0')) << (64 - 8 * count); /* zeros come before the first */
+    if ((word | (word + EVERY_BYTE(0x80 - 10))) & EVERY_BYTE(0x80))
+        return read_digits(at, digits);
+    word = word * 10 + (word >> 8); /* pairs of digits, then fours, then all */
+    word = (word & 0x000000FF000000FFu) * 0x000F424000000064u + (word >> 16 & 0x000000FF000000FFu) * 0x0000271000000001u;
+    *digits = *digits * WHOLE_POWERS[count] + (word >> 32);
+    return end;
+}
+
 /* Reads e5, E-05 and the like, where there is one; NULL where it has no digits. */
 static inline const char *read_exponent(const char *at, int64_t *power)
 {
@@ -292,8 +363,9 @@ static inline const char *read_exponent(const char *at, int64_t *power)
     return at == begin || at - begin > 9 ? NULL : at;
 }
 
-/* Reads a decimal number to the bits that Python's float gives; NULL where the field is anything else or not finite. */
-static const char *read_number(const char *at, double *value)
+/* Reads a field that is a decimal number to the bits that Python's float gives; false where it is anything else, or not
+ * finite. */
+static inline bool read_number(const char *at, const char *end, double *value)
 {
     const char *begin = at, *point;
     uint64_t digits = 0;
@@ -302,11 +374,11 @@ static const char *read_number(const char *at, double *value)
     const char *first = at;
     at = point = read_digits(at, &digits);
     if (*at == '.')
-        at = read_digits(at + 1, &digits);
+        at = read_decimals(at + 1, end, &digits);
     int64_t count = at - first - (at > point), power = -(at - point - (at > point));
     at = read_exponent(at, &power);
-    if (!at || count == 0 || at != end_of_field(at) || at - begin > LONGEST_NUMBER)
-        return NULL;
+    if (at != end || count == 0 || end - begin > LONGEST_NUMBER)
+        return false;
     if (count <= 15 && power >= -22 && power <= 22) {
         double exact = (double)digits; /* and so is the power: one operation rounds once */
         *value = power < 0 ? exact / POWERS[-power] : exact * POWERS[power];
@@ -317,7 +389,7 @@ static const char *read_number(const char *at, double *value)
     }
     if (negative)
         *value = -*value;
-    return isfinite(*value) ? at : NULL;
+    return isfinite(*value);
 }
 
 /* ---- the lines of one query ---- */
@@ -335,38 +407,68 @@ static Row *new_row(Group *group)
     return &group->rows[group->count++];
 }
 
-static inline const char *read_item(const char *at, Row *row)
+static inline void set_item(Row *row, const char *item, const char *end)
 {
-    row->item = skip_blanks(at);
-    at = end_of_field(row->item);
-    row->size = at - row->item;
+    row->item = item;
+    row->size = end - item;
     row->place = -1;
-    return at;
 }
 
-/* Reads what follows the query on a line of a run, 5 or 6 columns; NULL where the line is anything else. */
-static inline const char *read_run_row(const char *at, Row *row)
+/* Finds the next field; gives where it ends. */
+static inline const char *next_field(const char *at, const char **begin)
 {
-    at = end_of_field(skip_blanks(at)); /* Q0 */
-    at = read_item(at, row);
-    at = end_of_field(skip_blanks(at)); /* rank */
-    at = read_number(skip_blanks(at), &row->value);
-    if (!at)
+    *begin = skip_blanks(at);
+    return end_of_field(*begin);
+}
+
+/* Reads any line of a run, after its query: 5 or 6 columns; NULL where it is anything else. */
+static const char *read_loose_run_row(const char *at, Row *row)
+{
+    const char *begin, *end;
+    at = next_field(at, &begin); /* Q0 */
+    at = next_field(at, &begin);
+    set_item(row, begin, at);
+    at = next_field(at, &begin); /* rank */
+    end = next_field(at, &begin);
+    if (!read_number(begin, end, &row->value))
+        return NULL;
+    at = skip_blanks(next_field(end, &begin)); /* tag */
+    return *at == '\n' ? at + 1 : NULL;
+}
+
+/* Reads a line of a run whose query has this size. */
+static inline const char *read_run_row(const char *line, int64_t query_size, Row *row)
+{
+    const char *ends[6], *next = plain_line(line, 6, ends);
+    if (!next)
+        next = read_loose_run_row(line + query_size, row);
+    else if (read_number(ends[3] + 1, ends[4], &row->value))
+        set_item(row, ends[1] + 1, ends[2]);
+    else
         return NULL;
     row->value = (float)row->value;
-    at = skip_blanks(end_of_field(skip_blanks(at))); /* tag */
-    return *at == '\n' ? at + 1 : NULL;
+    return next;
 }
 
 /* The same for qrels, 4 columns. */
-static inline const char *read_grade_row(const char *at, Row *row)
+static const char *read_loose_grade_row(const char *at, Row *row)
 {
-    at = end_of_field(skip_blanks(at)); /* 0 */
-    at = read_number(skip_blanks(read_item(at, row)), &row->value);
-    if (!at)
-        return NULL;
-    at = skip_blanks(at);
-    return *at == '\n' ? at + 1 : NULL;
+    const char *begin, *end;
+    at = next_field(at, &begin); /* 0 */
+    at = next_field(at, &begin);
+    set_item(row, begin, at);
+    end = next_field(at, &begin);
+    at = skip_blanks(end);
+    return read_number(begin, end, &row->value) && *at == '\n' ? at + 1 : NULL;
+}
+
+static inline const char *read_grade_row(const char *line, int64_t query_size, Row *row)
+{
+    const char *ends[4], *next = plain_line(line, 4, ends);
+    if (!next)
+        return read_loose_grade_row(line + query_size, row);
+    set_item(row, ends[1] + 1, ends[2]);
+    return read_number(ends[2] + 1, ends[3], &row->value) ? next : NULL;
 }
 
 static const char *skip_empty_lines(const char *at, const char *end)
@@ -400,8 +502,7 @@ static inline const char *read_group(const char *at, const char *end, bool grade
         Row *row = new_row(group);
         if (!row)
             return NULL;
-        at += group->query_size;
-        at = graded ? read_grade_row(at, row) : read_run_row(at, row);
+        at = graded ? read_grade_row(at, group->query_size, row) : read_run_row(at, group->query_size, row);
         if (!at)
             return NULL;
         at = skip_empty_lines(at, end);
@@ -589,7 +690,7 @@ static void write_name(Written *names, const char *name, int64_t size)
 
 static void write_group(const Group *group, Graded *out)
 {
-    int64_t good = 0;
+    int64_t good = 0, good_bytes = out->good_items.size, worthless_bytes = out->worthless_items.size;
     int32_t rank = 0;
     for (; good < group->count && group->rows[good].value > 0; good++) {
         const Row *row = &group->rows[good];
@@ -604,8 +705,10 @@ static void write_group(const Group *group, Graded *out)
     }
     write_name(&out->queries, group->query, group->query_size);
     out->group_hash[out->groups] = hash_of(group->query, group->query_size);
-    out->group_good[out->groups] = good;
-    out->group_worthless[out->groups++] = group->count - good;
+    out->good_count[out->groups] = good;
+    out->good_bytes[out->groups] = out->good_items.size - good_bytes;
+    out->worthless_count[out->groups] = group->count - good;
+    out->worthless_bytes[out->groups++] = out->worthless_items.size - worthless_bytes;
 }
 
 /* ---- what Python calls ---- */
@@ -613,7 +716,10 @@ static void write_group(const Group *group, Graded *out)
 int rankdev_interface(void) { return INTERFACE; }
 
 /* Reads one number from padded text; for the tests, which compare it with Python's. */
-int rankdev_read_number(const char *text, double *value) { return read_number(text, value) ? FINE : ODD; }
+int rankdev_read_number(const char *text, double *value)
+{
+    return read_number(text, end_of_field(text), value) ? FINE : ODD;
+}
 
 /* Fills the table of query names, whose slots are at least twice as many and 0. */
 int rankdev_index_queries(References *known)

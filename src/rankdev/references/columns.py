@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, shown
+from rankdev.references.items import Items
 from rankdev.tabular import Tabular, as_id, text_series
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ class ByQuery(Tabular, Mapping[str, Value]):
 
     queries: pl.Series
     offsets: Ints
-    item_ids: pl.Series
 
     @property
     def sizes(self) -> Ints:
@@ -84,8 +84,13 @@ class Worthless:
     """
 
     offsets: Ints
-    item_ids: pl.Series
+    item_names: Items
     grades: Floats
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """Name of each item."""
+        return self.item_names.column
 
     @property
     def codes(self) -> Ints:
@@ -102,7 +107,7 @@ class Worthless:
         sizes = np.diff(self.offsets)
         rows = np.flatnonzero(np.isin(self.codes, places))
         offsets = np.concatenate([[0], np.cumsum(sizes[places])])
-        return Worthless(offsets, self.item_ids.gather(rows), self.grades[rows])
+        return Worthless(offsets, Items(self.item_ids.gather(rows)), self.grades[rows])
 
 
 def last_of_each(offsets: Ints, values: Ints) -> Ints:

@@ -23,6 +23,7 @@ from rankdev.references.columns import (
     last_of_each,
     tier_ranks,
 )
+from rankdev.references.items import Items
 from rankdev.references.reference import Reference
 from rankdev.references.shapes import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.tabular import (
@@ -57,7 +58,7 @@ class References(ByQuery[Reference]):
 
     queries: pl.Series
     offsets: Ints
-    item_ids: pl.Series
+    item_names: Items
     ranks: Ints
     grades: Floats | None = None
     worthless: Worthless | None = None
@@ -192,9 +193,14 @@ class References(ByQuery[Reference]):
     ) -> References:
         worthless = None
         if poor is not None and poor_grades is not None:
-            worthless = Worthless(groups.take(poor).offsets, item.gather(poor).alias("item"), poor_grades)
-        names, items = groups.names.alias("query"), item.gather(good).alias("item")
+            worthless = Worthless(groups.take(poor).offsets, Items(item.gather(poor).alias("item")), poor_grades)
+        names, items = groups.names.alias("query"), Items(item.gather(good).alias("item"))
         return cls(names, groups.take(good).offsets, items, ranks.astype(np.int64), grades, worthless)
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """Name of each item."""
+        return self.item_names.column
 
     @property
     def tier_counts(self) -> Ints:
@@ -217,7 +223,7 @@ class References(ByQuery[Reference]):
             self,
             queries=self.queries.gather(places),
             offsets=np.concatenate([[0], np.cumsum(self.sizes[places])]),
-            item_ids=self.item_ids.gather(rows),
+            item_names=Items(self.item_ids.gather(rows)),
             ranks=self.ranks[rows],
             grades=None if self.grades is None else self.grades[rows],
             worthless=None if self.worthless is None else self.worthless.of_queries(places),
@@ -271,7 +277,7 @@ class References(ByQuery[Reference]):
 
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
-        return f"References({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')}{graded})"
+        return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
 
 
 def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:

@@ -16,6 +16,7 @@ import polars as pl
 from rankdev.arguments import check_choice, check_number, check_seed, check_whole
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import UsageError
+from rankdev.references.items import Items
 from rankdev.references.references import References
 from rankdev.runs import Run
 from rankdev.tabular import Tabular
@@ -182,7 +183,7 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
     tiers = np.cumsum(new_tier)
     offsets = np.concatenate([[0], np.cumsum(pool.sizes)])
     ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
-    return References(pool.names, offsets, pool.items.gather(relevant), ranks)
+    return References(pool.names, offsets, Items(pool.items.gather(relevant)), ranks)
 
 
 def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:

@@ -41,4 +41,4 @@ def write(references: References, output: str, tables: Mapping[str, Any] = Mappi
     empty = references.empty
     remark = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
     queries = counted(len(references), "query")
-    say(f"{queries}, {counted(len(references.item_ids), 'item')} in {counted(tiers, 'tier')}{remark}")
+    say(f"{queries}, {counted(len(references.ranks), 'item')} in {counted(tiers, 'tier')}{remark}")
