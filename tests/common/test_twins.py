@@ -1,5 +1,7 @@
 """evaluate() against the plain twins: many queries, systems and measures at once, in blocks, with colliding hashes."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import matching
+from rankdev.evaluation import matched, matching, scoring
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 
@@ -55,12 +57,33 @@ def test_a_measure_alone_equals_its_twin(world, text):
 
 @pytest.mark.parametrize("cells", [1, 40])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(matched, "BLOCK_CELLS", cells)
 
     @settings(draws.quick, max_examples=40)
     @given(worlds())
     def equal(world):
         check(*world, EVERY)
+
+    equal()
+
+
+@pytest.mark.parametrize("most", [1, 5, 1_000])
+def test_runs_scored_together_have_the_values_of_each_alone(monkeypatch, most):
+    monkeypatch.setattr(scoring, "THREADS", 1)
+    monkeypatch.setattr(scoring, "QUERIES_TOGETHER", most)
+
+    @settings(draws.quick, max_examples=20)
+    @given(worlds())
+    def equal(world):
+        references, runs = world
+        many = {f"{name}{copy}": run for copy in range(12) for name, run in runs.items()}
+        with draws.repeats_allowed():
+            together = rd.evaluate(references, many, EVERY)
+            alone = [rd.evaluate(references, {name: run}, EVERY) for name, run in runs.items()] * 12
+        np.testing.assert_array_equal(together.values, np.concatenate([scores.values for scores in alone]))
+        assert [replace(met, system="") for met in together.coverage] == [
+            replace(scores.coverage[0], system="") for scores in alone
+        ]
 
     equal()
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation import matching
+from rankdev.evaluation import matched
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.one_ranking import match_one
-from rankdev.evaluation.scoring import score_run
+from rankdev.evaluation.run_scoring import score_run
 from tests.common import draws
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
@@ -242,8 +242,8 @@ def test_measures_see_which_returned_items_are_worthless(query):
     graded = {**query.grades, **worthless}
     match = match_one(rd.Reference.from_grades(graded), query.run)
     with draws.repeats_allowed():
-        matched = Matcher(rd.References.from_grades({"q": graded})).match(rd.Run.from_lists({"q": query.run}), None)
-    (_, block), *_ = matched.blocks()
+        matched, _ = Matcher(rd.References.from_grades({"q": graded})).match(rd.Run.from_lists({"q": query.run}), None)
+    (block,) = map(matched.block, matched.blocks())
     first = {item: position for position, item in reversed(list(enumerate(query.run)))}
     expected = sorted((first[item], grade) for item, grade in worthless.items() if item in first)
     for found in (match, block):
@@ -317,13 +317,12 @@ def test_score_run_is_a_pure_function_of_things_that_pickle():
 
 @given(st.lists(st.integers(0, 60), max_size=300))
 def test_blocks_hold_no_more_than_they_may(widths):
-    bounds = list(matching._block_bounds(np.array(widths, np.int64)))
-    assert [begin for begin, _ in bounds] == [0, *(end for _, end in bounds[:-1])][: len(bounds)]
-    assert sum(end - begin for begin, end in bounds) == len(widths)
+    blocks = list(matched._blocks(np.array(widths, np.int64)))
+    assert [row for block in blocks for row in range(len(widths))[block]] == list(range(len(widths)))
 
 
 def test_one_long_reference_among_many_short_ones_stays_alone():
     widths = np.ones(200_000, np.int64)
     widths[70_000] = 5_000
-    for begin, end in matching._block_bounds(widths):
-        assert (end - begin) * widths[begin:end].max() <= matching.BLOCK_CELLS
+    for block in matched._blocks(widths):
+        assert len(widths[block]) * widths[block].max() <= matched.BLOCK_CELLS

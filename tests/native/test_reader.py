@@ -30,10 +30,10 @@ def files():
 
 def test_plain_runs_are_matched(files, tmp_path):
     (tmp_path / "run").write_text(RUN)
-    matched = files.match(tmp_path / "run", TREC_EVAL, 5)
+    matched, met = files.match(tmp_path / "run", TREC_EVAL, 5)
     assert matched.hits.position.tolist() == [0, 1]
     assert matched.hits.place.tolist() == [0, 1]
-    assert (matched.lengths.tolist(), matched.missing, matched.unreferenced, matched.tied) == ([2], 0, 0, 0)
+    assert (matched.lengths.tolist(), met.missing, met.unreferenced, met.tied) == ([2], 0, 0, 0)
 
 
 @pytest.mark.parametrize("ending", ["q Q0 d1 3 0 t\n", "q Q0 d3 3 x t\n", "q Q0 d3 3\n", "p Q0 d 1 1\nq Q0 d3 3 0 t\n"])
@@ -58,7 +58,7 @@ def test_names_that_no_trec_file_can_hold_are_not_found(tmp_path):
         files = FileMatcher(
             Matcher.of(rd.References.from_lists({"p": ["d1"], "q": ["d\n1", "d1", "d 2", "d1 \n", "d2"]}))
         )
-    matched = files.match(tmp_path / "run", TREC_EVAL, 5)
+    matched, _ = files.match(tmp_path / "run", TREC_EVAL, 5)
     assert (matched.hits.query.tolist(), matched.hits.place.tolist()) == ([1, 1], [2, 5])
 
 

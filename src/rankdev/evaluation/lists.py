@@ -82,7 +82,7 @@ def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
     ranks = np.zeros((len(references), depth), np.int64)
     if not run.queries.is_in(references.queries.implode()).any():
         return ranks, ranks > 0
-    hits = Matcher.of(references).match(run, depth).hits
+    hits = Matcher.of(references).match(run, depth)[0].hits
     ranks[hits.query, hits.position] = references.ranks[hits.place]
     scored = ranks > 0
     if run.repeats is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
@@ -12,114 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.arrays import Bools, Floats, Ints
+from rankdev.arrays import Bools, Ints
 from rankdev.errors import DataError, RankdevWarning, shown
-from rankdev.measures.match import Ideals, Match
-from rankdev.measures.tied import Shared, TiedMatch
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.matched import Hits, MatchedRuns
+from rankdev.measures.match import Ideals
+from rankdev.measures.tied import Shared
+from rankdev.ordering import Ties
 from rankdev.references.references import References
 from rankdev.runs import LONGEST_TIE, Run
 
-BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 Keys = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True, eq=False)
-class Hits:
-    """Returned items that the references know, sorted by query and position; ``place`` is where they are there."""
-
-    query: Ints
-    position: Ints
-    place: Ints
-    tied: Shared | None = None  # where ties are left open
-
-    def take(self, rows: Ints | Bools) -> Hits:
-        """Keep some, by index or mask, of hits whose ties are not open."""
-        return Hits(self.query[rows], self.position[rows], self.place[rows])
-
-    def between(self, begin: int, end: int) -> Hits:
-        """Those of some queries, counted from the first."""
-        rows = slice(*np.searchsorted(self.query, [begin, end]))
-        tied = None if self.tied is None else self.tied.between(rows, begin)
-        return Hits(self.query[rows] - begin, self.position[rows], self.place[rows], tied)
-
-
-@dataclass(frozen=True, eq=False)
-class MatchedRun:
-    """A run joined with the references, one entry a retrieved reference item, sorted by query and position.
-
-    Items that were judged worthless are listed apart.
-    """
-
-    references: References
-    hits: Hits
-    worthless: Hits
-    lengths: Ints
-    width: Ints
-    missing: int
-    unreferenced: int
-    tied: int
-
-    def blocks(self) -> Iterator[tuple[slice, Match]]:
-        """Cut into blocks of queries whose dense tables stay small."""
-        offsets = self.references.offsets
-        for begin, end in _block_bounds(self.width):
-            hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
-            columns = (
-                self._ideals(begin, end),
-                hits.query,
-                hits.position,
-                hits.place - offsets[begin],
-                self.lengths[begin:end],
-                poor.query,
-                poor.position,
-                self._worthless_grades[poor.place],
-            )
-            if hits.tied is None or poor.tied is None:
-                yield slice(begin, end), Match(*columns)
-            else:
-                yield slice(begin, end), TiedMatch(*columns, tied=hits.tied, worthless_tied=poor.tied)
-
-    def _ideals(self, begin: int, end: int) -> Ideals:
-        references = self.references
-        offsets, rows = _part(references.offsets, begin, end)
-        grades = None if references.grades is None else references.grades[rows]
-        if references.worthless is None:
-            return Ideals(offsets, references.ranks[rows], grades, highest_grade=self._highest_grade)
-        poor_offsets, poor = _part(references.worthless.offsets, begin, end)
-        poor_grades = references.worthless.grades[poor]
-        return Ideals(offsets, references.ranks[rows], grades, poor_offsets, poor_grades, self._highest_grade)
-
-    @cached_property
-    def _highest_grade(self) -> float:
-        return 0.0 if self.references.grades is None else float(self.references.grades.max(initial=0.0))
-
-    @property
-    def _worthless_grades(self) -> Floats:
-        return np.zeros(0) if self.references.worthless is None else self.references.worthless.grades
-
-
-def row_widths(references: References, lengths: Ints, depth: int | None) -> Ints:
-    """Give the width of each query's row in a dense table: what was returned, or what could have been."""
-    return np.maximum(lengths, np.minimum(references.sizes, depth or np.inf)).astype(np.int64)
-
-
-def _block_bounds(width: Ints) -> Iterator[tuple[int, int]]:
-    """Cut a sequence of rows so that no block is larger than BLOCK_CELLS, number of rows times the widest of them."""
-    begin, total = 0, len(width)
-    while begin < total:
-        window, end = 64, begin
-        while end == begin or (end - begin == window // 2 and end < total):  # look further while all of it fits
-            widest = np.maximum.accumulate(width[begin : begin + window])
-            cells = np.maximum(widest, 1) * np.arange(1, len(widest) + 1)
-            end = begin + max(1, int(np.searchsorted(cells, BLOCK_CELLS, side="right")))
-            window *= 2
-        yield begin, end
-        begin = end
-
-
-def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
-    """Offsets of some queries, from 0, and the rows they own."""
-    return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +40,25 @@ class Matcher:
             raise DataError("no query has a reference item; nothing is left once empty queries are skipped")
         return cls(references.without_empty(), references.queries.gather(np.flatnonzero(references.sizes == 0)))
 
-    def match(self, run: Run, depth: int | None) -> MatchedRun:
+    @cached_property
+    def ideals(self) -> Ideals:
+        """What the references say, without names."""
+        known, worthless = self.references, self.references.worthless
+        return Ideals(
+            known.offsets,
+            known.ranks,
+            known.grades,
+            None if worthless is None else worthless.offsets,
+            None if worthless is None else worthless.grades,
+            0.0 if known.grades is None else float(known.grades.max(initial=0.0)),
+        )
+
+    def coverage(self, ties: Ties, *, missing: int, unreferenced: int, tied: int) -> Coverage:
+        """Say how a run, whose name comes later, and the references met."""
+        empty = len(self.skipped) or self.references.empty
+        return Coverage("", len(self.references), missing, unreferenced, tied, ties, empty)
+
+    def match(self, run: Run, depth: int | None) -> tuple[MatchedRuns, Coverage]:
         """Join on (query, item): first occurrences in the first ``depth`` positions, and what is tied with them."""
         known = self._known_queries(run)
         top = run.top(depth)
@@ -153,18 +73,16 @@ class Matcher:
         ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
         found = np.flatnonzero((place >= 0) & (top.within[mine] | (ties is not None)))
         found = found[np.argsort(query[found], kind="stable")]
-        items = len(self.references.item_ids)
+        items = len(self.references.ranks)
 
         def hits(rows: Ints, first: int) -> Hits:
             tied = None if ties is None else Shared(query[rows], *(column[rows] for column in ties))
             return Hits(query[rows], position[rows], place[rows] - first, tied)
 
-        return MatchedRun(
-            self.references,
-            hits(found[place[found] < items], 0),
-            hits(found[place[found] >= items], items),
-            lengths,
-            row_widths(self.references, lengths, depth),
+        good = place[found] < items
+        matched = MatchedRuns.of(self.ideals, hits(found[good], 0), hits(found[~good], items), lengths, depth)
+        return matched, self.coverage(
+            run.ordering.ties,
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=int(((known < 0) & ~run.queries.is_in(self.skipped.implode()).to_numpy()).sum()),
             tied=self._tied_queries(query, place, tie),

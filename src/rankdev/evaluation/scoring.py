@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -18,14 +17,15 @@ from rankdev.arrays import Floats
 from rankdev.errors import DataError, MeasureError, UsageError, shown
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.file_matching import FileMatcher, joins
-from rankdev.evaluation.matching import MatchedRun, Matcher
+from rankdev.evaluation.matched import MatchedRuns
+from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.run_scoring import THREADS, Scorer, check_averages, deepest, match_run, score_matched
 from rankdev.evaluation.scores import Scores
 from rankdev.forks import refuse_lost_threads
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of
-from rankdev.measures import REGISTRY, parse_all
+from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.match import Match
 from rankdev.ordering import Order, Ordering, Ties, leaves_open
 from rankdev.progress import Progress, Together
 from rankdev.references.references import References, ReferencesLike
@@ -33,7 +33,7 @@ from rankdev.runs import Run, RunLike
 
 Result = TypeVar("Result")
 Empty = Literal["zero", "skip"]
-THREADS = min(4, os.cpu_count() or 1)  # runs read at once; each holds its own part of memory
+SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored together, until there are so many
 
 
 def evaluate(
@@ -65,17 +65,6 @@ def evaluate(
     return evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
 
 
-class Scorer(Protocol):
-    """What can be scored: a measure, or what looks like one."""
-
-    @property
-    def reach(self) -> int | None:
-        """How many positions of a run it looks at; None for all."""
-
-    def score(self, match: Match) -> Floats:
-        """Score every query."""
-
-
 def evaluate_all(
     references: ReferencesLike,
     runs: Mapping[str, RunLike],
@@ -89,61 +78,119 @@ def evaluate_all(
     """Score systems as :func:`evaluate` does, by measures that are no text any more."""
     refuse_lost_threads()
     systems = named_systems(runs)
-    depth = deepest(wanted)
     if leaves_open(ties):
-        _check_averages(wanted)
+        check_averages(wanted)
     check_choice("empty", empty, get_args(Empty))
+    return _Evaluation(references, systems, wanted, order, ties, empty, progress).scores()
 
-    def watch_stop(*told: float | str) -> None:
-        if stopped.is_set():
-            raise _StoppedError
 
-    def prepare() -> tuple[Matcher, FileMatcher, Floats]:
-        matcher = Matcher.of(_references(references, watch_stop), skip_empty=empty == "skip")
-        return matcher, FileMatcher(matcher), np.zeros((len(systems), len(matcher.references), len(wanted)))
+@dataclass(frozen=True)
+class _Prepared:
+    """References ready to be matched, and room for the values."""
 
-    def score_system(s: int, system: str, source: RunLike) -> Coverage:
+    matcher: Matcher
+    files: FileMatcher
+    values: Floats
+
+
+class _Evaluation:
+    """Systems that are read, matched and scored in threads, one of which prepares the references first."""
+
+    def __init__(
+        self,
+        references: ReferencesLike,
+        systems: Mapping[str, RunLike],
+        wanted: Sequence[Scorer],
+        order: Order | None,
+        ties: Ties | None,
+        empty: Empty,
+        progress: Progress | None,
+    ) -> None:
+        self._references, self._systems, self._wanted = references, systems, wanted
+        self._order, self._ties, self._empty = order, ties, empty
+        sizes = {name: size_of(run) for name, run in systems.items()}
+        self._together = None if progress is None else Together(progress, sizes)
+        self._stopped = Event()
+        self._prepared: Future[_Prepared] = Future()
+
+    def scores(self) -> Scores:
+        """Do it all."""
+        with ThreadPoolExecutor(min(len(self._systems) + 1, THREADS)) as pool:
+            try:
+                self._prepared = pool.submit(self._prepare)
+                tasks = [pool.submit(self._score, *part) for part in _parts(list(self._systems.items()))]
+                prepared = _awaited(self._prepared)
+                coverage = tuple(met for task in tasks for met in _awaited(task))
+            except BaseException:
+                self._stopped.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        known = prepared.matcher.references
+        return Scores(
+            tuple(self._systems),
+            tuple(known.queries.to_list()),
+            tuple(str(measure) for measure in self._wanted),
+            prepared.values,
+            known.sizes,
+            coverage,
+            self._order,
+            self._ties,
+            self._empty,
+        )
+
+    def _prepare(self) -> _Prepared:
+        source, stopped = self._references, self._stopped
+
         def watch(done: float, total: float, note: str) -> None:
-            if stopped.is_set() or (prepared.done() and prepared.exception() is not None):
+            if stopped.is_set():
+                raise _StoppedError
+
+        known = read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
+        matcher = Matcher.of(known, skip_empty=self._empty == "skip")
+        shape = (len(self._systems), len(matcher.references), len(self._wanted))
+        return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape))
+
+    def _score(self, first: int, entries: Sequence[tuple[str, RunLike]]) -> list[Coverage]:
+        """Score some systems, of which the first has this place."""
+        waiting: list[MatchedRuns] = []
+        coverage = []
+        for end, (system, source) in enumerate(entries, first + 1):
+            matched, met = self._match(system, source)
+            waiting.append(matched)
+            coverage.append(replace(met, system=system))
+            if len(waiting) * len(matched.lengths) > QUERIES_TOGETHER or len(coverage) == len(entries):
+                self._prepared.result().values[end - len(waiting) : end] = score_matched(waiting, self._wanted)
+                waiting.clear()
+        return coverage
+
+    def _match(self, system: str, source: RunLike) -> tuple[MatchedRuns, Coverage]:
+        def watch(done: float, total: float, note: str) -> None:
+            if self._stopped.is_set() or (self._prepared.done() and self._prepared.exception() is not None):
                 raise _StoppedError  # something else went wrong: what this run says does not matter any more
-            if together is not None:
-                together.tell(system, done)
+            if self._together is not None:
+                self._together.tell(system, done)
 
         if isinstance(source, str | Path):
-            where, ordering = str(source), Ordering(order or "score", ties or "trec_eval")
+            where, depth = str(source), deepest(self._wanted)
+            ordering = Ordering(self._order or "score", self._ties or "trec_eval")
             if joins(ordering):  # which takes the references first
-                matcher, files, values = prepared.result()
-                matched = files.match(source, ordering, depth, watch)
+                matched = self._prepared.result().files.match(source, ordering, depth, watch)
                 if matched is not None:
-                    values[s], coverage = score_match(matcher, matched, ordering, wanted)
-                    return replace(coverage, system=system)
+                    return matched
             run = read_run(source, order=ordering.order, ties=ordering.ties, depth=depth, progress=watch)
         else:
             where = f"system {shown(system)}"
             with blamed(where):
-                run = Run.of(source, order=order, ties=ties)
-        matcher, _, values = prepared.result()
+                run = Run.of(source, order=self._order, ties=self._ties)
         with blamed(where):
-            values[s], coverage = score_run(matcher, run, wanted)
-        return replace(coverage, system=system)
+            return match_run(self._prepared.result().matcher, run, self._wanted)
 
-    stopped = Event()
-    together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
-    with ThreadPoolExecutor(min(len(systems) + 1, THREADS)) as pool:
-        try:
-            prepared = pool.submit(prepare)
-            tasks = [pool.submit(score_system, s, *entry) for s, entry in enumerate(systems.items())]
-            matcher, _, values = _awaited(prepared)
-            coverage = tuple(_awaited(task) for task in tasks)
-        except BaseException:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    known = matcher.references
-    labels = tuple(str(measure) for measure in wanted)
-    return Scores(
-        tuple(systems), tuple(known.queries.to_list()), labels, values, known.sizes, coverage, order, ties, empty
-    )
+
+def _parts(entries: list[tuple[str, RunLike]]) -> Iterator[tuple[int, list[tuple[str, RunLike]]]]:
+    """Cut systems into parts that are worked on one by one, each with the place of its first."""
+    size = max(1, min(SYSTEMS_TOGETHER, len(entries) // (4 * THREADS)))
+    for first in range(0, len(entries), size):
+        yield first, entries[first : first + size]
 
 
 def _awaited(task: Future[Result]) -> Result:
@@ -157,51 +204,6 @@ class _StoppedError(Exception):
     """Raised in a thread whose result is not wanted any more."""
 
 
-def deepest(measures: Iterable[Scorer]) -> int | None:
-    """Find how many positions of a run can matter; None for all."""
-    reaches = [measure.reach for measure in measures]
-    return None if None in reaches else max(reach for reach in reaches if reach is not None)
-
-
-def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[Floats, Coverage]:
-    """Score one run: ``values[query, measure]`` and how the run and the references met.
-
-    A pure function of what it is given, which can be pickled: threads share it, and so can other engines.
-    """
-    for measure in measures:
-        if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
-            raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
-    if run.ordering.leaves_ties_open:
-        _check_averages(measures)
-    return score_match(matcher, matcher.match(run, deepest(measures)), run.ordering, measures)
-
-
-def score_match(
-    matcher: Matcher, matched: MatchedRun, ordering: Ordering, measures: Sequence[Scorer]
-) -> tuple[Floats, Coverage]:
-    """Score a run that is matched already, as :func:`score_run` does."""
-    values = np.zeros((len(matcher.references), len(measures)))
-    for rows, block in matched.blocks():
-        for m, measure in enumerate(measures):
-            values[rows, m] = _score(measure, block)
-    return values, Coverage(
-        system="",
-        queries=len(matcher.references),
-        missing=matched.missing,
-        unreferenced=matched.unreferenced,
-        tied=matched.tied,
-        ties=ordering.ties,
-        empty=len(matcher.skipped) or matcher.references.empty,
-    )
-
-
-def _check_averages(measures: Iterable[Scorer]) -> None:
-    for measure in measures:
-        if not getattr(measure, "averages_ties", False):
-            known = ", ".join(name for name, kind in REGISTRY.items() if kind.averages_ties)
-            raise MeasureError(f"{measure} has no mean over all orders of ties here; ties='expected' is for {known}")
-
-
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
     """Say which run an error is about."""
@@ -211,17 +213,6 @@ def blamed(where: str) -> Iterator[None]:
         raise
     except (DataError, UsageError) as error:
         raise type(error)(f"{where}: {error}") from None
-
-
-def _score(measure: Scorer, block: Match) -> Any:
-    try:
-        return measure.score(block)
-    except MeasureError as error:
-        raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
-
-
-def _references(source: ReferencesLike, watch: Progress) -> References:
-    return read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
 
 
 def named_systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:

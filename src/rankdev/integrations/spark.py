@@ -16,7 +16,7 @@ from rankdev.arrays import Floats
 from rankdev.errors import DataError, MissingExtraError, RankdevWarning, UsageError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scoring import score_run
+from rankdev.evaluation.run_scoring import score_run
 from rankdev.measures import Measure, parse_all
 from rankdev.references.references import References
 from rankdev.runs import Run

@@ -49,6 +49,32 @@ class Ideals:
         assert self.worthless_offsets is not None
         return np.diff(self.worthless_offsets)
 
+    @property
+    def worthless_count(self) -> int:
+        """Number of all items judged worthless, as far as they are known."""
+        return 0 if self.worthless_grades is None else len(self.worthless_grades)
+
+    def between(self, begin: int, end: int) -> Ideals:
+        """Those of some queries."""
+        offsets, rows = _part(self.offsets, begin, end)
+        grades = None if self.grades is None else self.grades[rows]
+        if self.worthless_offsets is None or self.worthless_grades is None:
+            return Ideals(offsets, self.ranks[rows], grades, highest_grade=self.highest_grade)
+        poor_offsets, poor = _part(self.worthless_offsets, begin, end)
+        poor_grades = self.worthless_grades[poor]
+        return Ideals(offsets, self.ranks[rows], grades, poor_offsets, poor_grades, self.highest_grade)
+
+    def repeated(self, times: int) -> Ideals:
+        """All of them, again and again."""
+        return Ideals(
+            _repeated(self.offsets, times),
+            np.tile(self.ranks, times),
+            None if self.grades is None else np.tile(self.grades, times),
+            None if self.worthless_offsets is None else _repeated(self.worthless_offsets, times),
+            None if self.worthless_grades is None else np.tile(self.worthless_grades, times),
+            self.highest_grade,
+        )
+
     def check_judged(self) -> None:
         """Refuse references that do not say which items were judged worthless."""
         if self.worthless_offsets is None:
@@ -69,6 +95,17 @@ class Ideals:
         position = np.arange(depth)
         beyond = self.tiers[:, None] + (position + 1 - self.sizes[:, None])
         return np.where(position < self.sizes[:, None], self.spread(self.ranks, depth), beyond)
+
+
+def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
+    """Offsets of some queries, from 0, and the rows they own."""
+    return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
+
+
+def _repeated(offsets: Ints, times: int) -> Ints:
+    """Offsets of queries that appear again and again."""
+    begins = offsets[-1] * np.arange(times)[:, None] + offsets[:-1]
+    return np.append(begins, offsets[-1] * times)
 
 
 @dataclass(frozen=True, eq=False)

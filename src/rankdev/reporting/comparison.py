@@ -15,8 +15,9 @@ from rankdev.arrays import Floats, Ints
 from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.lists import Lists, first_positions
 from rankdev.evaluation.losses import Losses, losses
+from rankdev.evaluation.run_scoring import deepest
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import Empty, blamed, deepest, evaluate, named_systems
+from rankdev.evaluation.scoring import Empty, blamed, evaluate, named_systems
 from rankdev.formats import read_references, read_run
 from rankdev.formats.opening import size_of
 from rankdev.measures import parse_all
