@@ -65,6 +65,13 @@ def test_a_share_is_of_all_judgments_and_a_larger_one_holds_the_smaller():
     assert table["tau"][1] <= table["tau"][0] + 0.2
 
 
+def test_shares_that_are_nearly_equal_are_kept_apart():
+    judged, runs = track()
+    options = {"shares": [0.241, 0.244], "draws": 2, "resamples": 20}
+    found = rd.leave_out(rd.References.from_grades(judged), runs, "nDCG@5", **options)
+    assert [len(cases) for name, cases in found.groups().items() if name != "a team"] == [2, 2]
+
+
 def test_ranks_close_up_where_a_tier_is_gone_and_a_query_may_lose_everything():
     references = rd.References.from_lists({"q": ["a", "b", "c"], "r": ["z"]})
     runs = {"x": {"q": ["a", "b"], "r": ["z"]}, "y": {"q": ["b", "c"], "r": ["w"]}}

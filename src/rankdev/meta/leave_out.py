@@ -256,4 +256,4 @@ def _of_shares(work: _Work, shares: Sequence[float], draws: int, seed: int) -> I
     orders = [np.random.default_rng([seed, draw]).permutation(work.judged.height) for draw in range(draws)]
     for share in shares:
         for order in orders:
-            yield "share", f"{share:.0%} of judgments", order[: round(share * len(order))]
+            yield "share", f"{100 * share:g}% of judgments", order[: round(share * len(order))]
