@@ -1,8 +1,14 @@
 """No traceback, and nothing from outside that reaches the terminal as anything but text."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
+
+import rankdev
+from rankdev.cli.terminal import _PLAIN
+from rankdev.reporting.encodings.latex import _LATEX
 
 EVIL = "e\x1b[31m\x9b2J\x07\u202e\u200b[bold]x[/bold]\ufeff"
 ASCII_STREAMS = {"PYTHONIOENCODING": "ascii"}
@@ -152,3 +158,24 @@ def test_whatever_else_happens_is_a_line(rankdev, monkeypatch, error, line):
     assert done.err.startswith(f"rankdev: {line}")
     assert done.err.count("\n") == 1
     assert done.out == ""
+
+
+def own_signs(*folders):
+    """Give the letters and signs beyond ASCII in the texts of some folders, docstrings aside."""
+    root = Path(rankdev.__file__).parent
+    for path in (path for folder in folders for path in (root / folder).rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+                yield from (char for char in node.value if not char.isascii())
+
+
+def test_every_sign_of_our_own_can_be_written_in_plain_letters():
+    outside = {"ä", "\ufeff", "\u2028", "\u2029"}  # of a name, and of files and pages
+    assert set(own_signs("")) - outside <= _PLAIN.keys()
+
+
+def test_every_sign_of_our_own_tables_can_be_set_by_latex():
+    known = set("…±·×²→÷─")  # LaTeX reads these from UTF-8 by itself; the last is a rule of tables in a terminal
+    assert set(own_signs("reporting", "studies", "meta", "evaluation")) - known - {"\u2028", "\u2029"} <= _LATEX.keys()

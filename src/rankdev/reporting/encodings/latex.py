@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _LATEX = {
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", NOT_AVAILABLE: "--"},
     **{"∞": r"$\infty$", "≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "τ": r"$\tau$", "α": r"$\alpha$"},
+    **{"ρ": r"$\rho$", "λ": r"$\lambda$", "Φ": r"$\Phi$", "≠": r"$\neq$", "√": r"$\surd$", "₂": "$_2$"},
+    **{"▇": r"\rule{.4em}{1.2ex}", "░": r"\rule{.4em}{.2ex}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
 }
 
