@@ -9,7 +9,7 @@ import polars as pl
 
 from rankdev.errors import printable
 from rankdev.meta.across_collections import AcrossCollections
-from rankdev.reporting.cells import number, p_value
+from rankdev.reporting.cells import number, p_value, percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.reporting.report import Report, Table, intervals
@@ -26,7 +26,7 @@ def across_collections_report(found: AcrossCollections) -> Report:
     """Show each pair's difference over all collections, that of a new one, and how far collections differ."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
-    spread = f"{found.confidence:.0%} interval"
+    spread = f"{percent(found.confidence)} interval"
     frame = rows.select(
         "measure",
         "a",

@@ -36,10 +36,8 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
     unjudged = f"{counted(len(found.items), 'returned item', 'is')} unjudged"
-    closing = (
-        f"{unjudged}; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe",
-        *([OWN] if pairs.height else []),
-    )
+    safe_ones = f"{unjudged}; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe"
+    closing = (safe_ones, OWN) if pairs.height else (unjudged,)
     return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
 
 

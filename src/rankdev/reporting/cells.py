@@ -61,6 +61,15 @@ def p_value(value: float | None) -> str:
     return "<0.0001" if value is not None and value < 0.0001 else number(value)
 
 
+def percent(level: float) -> str:
+    """Write a level, such as that of an interval, as it was asked for.
+
+    >>> percent(0.95), percent(0.995), percent(1 - 2 * 0.005)
+    ('95%', '99.5%', '99%')
+    """
+    return f"{100 * level:g}%"
+
+
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     """Write an interval.
 

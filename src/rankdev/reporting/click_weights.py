@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankdev.learning.weights_from_clicks import ClickWeights
 from rankdev.measures.weights import PRESETS
+from rankdev.reporting.cells import percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, styled, titled
 from rankdev.reporting.report import Report, Table
@@ -19,7 +20,7 @@ def click_weights_report(found: ClickWeights) -> Report:
     """Show the weight of each position, and the measure that has these weights."""
     fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
     use = () if found.grid is not None else (f"use as: {found.measure()}",)
-    title = f"How much each position is examined, by {found.method}; {found.confidence:.0%} intervals"
+    title = f"How much each position is examined, by {found.method}; {percent(found.confidence)} intervals"
     rows = found.to_polars()
     return Report(rows, [Table(rows, title, digits=3)], closing=(*use, *fit), remarks=found.remarks)
 

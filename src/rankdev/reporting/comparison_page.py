@@ -29,6 +29,7 @@ from rankdev.meta.power_result import Power
 from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike
+from rankdev.reporting.cells import percent
 from rankdev.reporting.comparison import REFERENCE_ITEMS, Comparison, compare
 from rankdev.reporting.comparison_words import facts, next_steps, remarks, title, verdict
 from rankdev.reporting.packing import packed
@@ -170,7 +171,7 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"Student's t over queries, {found.confidence:.0%}"),
+        ("Intervals of means", f"Student's t over queries, {percent(found.confidence)}"),
         *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),

@@ -29,7 +29,8 @@ def verdict(found: Comparison) -> str:
         return one_pair(found.significance, found.significance.to_polars().row(0, named=True))
     best, count = found.best, len(scores.systems)
     if len(found.groups[0][0]) == count:
-        return f"{_queries(found)} do not tell the {count} systems apart in {measure}; {best} has the highest mean."
+        queries = counted(len(scores.queries), "query", "does")
+        return f"{queries} not tell the {count} systems apart in {measure}; {best} has the highest mean."
     if not found.rivals:
         return f"{best} is the best of {count} systems in {measure}: it is told apart from every other."
     rivals = named(found.rivals)

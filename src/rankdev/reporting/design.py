@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.meta.design import Design
-from rankdev.reporting.cells import count
+from rankdev.reporting.cells import count, percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, MARKERS, PAGE, figure, looks, styled, titled
 from rankdev.reporting.report import Report, Table, count_intervals
@@ -38,7 +38,7 @@ def design_report(found: Design) -> Report:
 
 
 def _title(found: Design) -> str:
-    powered = f"power {found.power:.0%}, " if found.difference else ""
+    powered = f"power {percent(found.power)}, " if found.difference else ""
     return f"Queries needed ({powered}level {found.alpha:g})"
 
 
@@ -90,8 +90,8 @@ def plot_design(found: Design) -> Figure:
 
 def _along(found: Design) -> str:
     if not found.difference:
-        return f"width of the {1 - found.alpha:.0%} interval"
-    return f"difference to detect with {found.power:.0%} power"
+        return f"width of the {percent(1 - found.alpha)} interval"
+    return f"difference to detect with {percent(found.power)} power"
 
 
 def _curves(found: Design) -> list[tuple[str, Any, str, int, dict[str, Any]]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankdev.errors import counted
 from rankdev.meta.equivalence import VERDICTS, Equivalence
+from rankdev.reporting.cells import percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
@@ -47,17 +49,18 @@ def equivalence_report(found: Equivalence) -> Report:
     table = Table(frame, title, right=("interval",))
     together = " (for all pairs together)" if found.correction != "none" and found.summary()["pairs"][0] > 1 else ""
     closing = (
-        f"same: the {1 - 2 * found.alpha:.0%} interval is inside the margin; better, worse: the {1 - found.alpha:.0%}"
-        f" interval excludes 0; no worse: by less than the margin, at level {found.alpha:g}{together}",
+        f"same: the {percent(1 - 2 * found.alpha)} interval is inside the margin; better, worse: the"
+        f" {percent(1 - found.alpha)} interval excludes 0; no worse: by less than the margin, at level"
+        f" {found.alpha:g}{together}",
         made_with(found),
     )
     more = {"noninferiority": beside}
     return verdict(found, "compare", [table], list(_in_words(found)), closing, more=more)
 
 
-def _in_words(found: Equivalence) -> Any:
+def _in_words(found: Equivalence) -> Iterator[str]:
     for row in found.summary().iter_rows(named=True):
-        counts = ", ".join(f"{row[word]} {word}" for word in ("same", "better", "worse", "undecided") if row[word])
+        counts = ", ".join(f"{row[word]} {word}" for word in VERDICTS if row[word])
         yield f"{row['measure']}: of {counted(row['pairs'], 'pair')}, {counts}."
 
 

@@ -10,6 +10,7 @@ from rankdev.preferences.selection import NextPairs
 from rankdev.preferences.strengths import Strengths
 from rankdev.preferences.summary import LIKELY, Summary, summarise
 from rankdev.preferences.tiers import Tiers
+from rankdev.reporting.cells import percent
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table, intervals
 
@@ -18,7 +19,7 @@ from rankdev.reporting.report import Report, Table, intervals
 def strengths_report(found: Strengths) -> Report:
     """Show each item's strength with its interval, best first."""
     rows = found.to_polars()
-    title = f"Strengths ({found.method}), {found.confidence:.0%} intervals"
+    title = f"Strengths ({found.method}), {percent(found.confidence)} intervals"
     return Report(rows, [Table(_with_interval(rows), title, right=("interval",), digits=3)], remarks=found.remarks)
 
 
@@ -48,7 +49,7 @@ def next_pairs_report(found: NextPairs) -> Report:
 def doubt_report(found: Doubt) -> Report:
     """Show means with intervals for queries and judgments, for judgments alone, and how often one beats another."""
     rows = found.to_polars()
-    level = f"{found.confidence:.0%}"
+    level = f"{percent(found.confidence)}"
     means = rows.select(
         "measure",
         "system",

@@ -8,6 +8,7 @@ import polars as pl
 
 from rankdev.errors import counted, printable
 from rankdev.meta.rectify import Rectified
+from rankdev.reporting.cells import percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.reporting.report import Report, Table, intervals
@@ -28,7 +29,7 @@ def rectified_report(found: Rectified) -> Report:
         "measure",
         what.alias("system or pair"),
         "estimate",
-        intervals("low", "high", 3).alias(f"{found.confidence:.0%} interval"),
+        intervals("low", "high", 3).alias(f"{percent(found.confidence)} interval"),
         intervals("people_low", "people_high", 3).alias("people alone"),
         pl.col("model").alias("model alone"),
         "trust",
@@ -65,7 +66,7 @@ def plot_rectified(found: Rectified) -> Figure:
         name = row["a"] if row["b"] is None else f"{row['a']} − {row['b']}"
         names.append(f"{row['measure']}: {name}" if several else name)
     axis.set_yticks(range(len(rows)), [shortened(printable(name)) for name in names])
-    axis.set(xlabel=f"mean or difference, {found.confidence:.0%} interval", ylim=(len(rows) - 0.4, -0.6))
+    axis.set(xlabel=f"mean or difference, {percent(found.confidence)} interval", ylim=(len(rows) - 0.4, -0.6))
     axis.grid(visible=False, axis="y")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     return titled(drawn, "What people and model say together, beside each alone")

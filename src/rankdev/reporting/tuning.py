@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankdev.meta.tuning import Tuning
+from rankdev.reporting.cells import percent
 from rankdev.reporting.door import draws, reports
 from rankdev.reporting.plots.intervals import draw_intervals
 from rankdev.reporting.plots.style import styled, titled
@@ -23,7 +24,7 @@ SHOWN = 8
 def tuning_report(found: Tuning) -> Report:
     """Show whether choosing pays on held-out queries, and the best cells beside those that are not clearly worse."""
     ends = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
-    spread = f"{found.confidence:.0%} interval"
+    spread = f"{percent(found.confidence)} interval"
     pays = found.summary().select("what", "loss", "agreement", "gain", ends.alias(spread))
     cells = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("loss", maintain_order=True)
     told = pl.when("plausible").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("clearly worse")
@@ -41,7 +42,7 @@ def tuning_report(found: Tuning) -> Report:
 def plot_tuning(found: Tuning) -> Figure:
     """Draw how far each cell is behind the best one; a line that reaches 0 is not clearly worse."""
     rows = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("behind", maintain_order=True)
-    label = f"held-out loss behind the best cell, {found.confidence:.0%} interval; filled: not clearly worse"
+    label = f"held-out loss behind the best cell, {percent(found.confidence)} interval; filled: not clearly worse"
     names = [("", name) for name in rows["cell"]]
     drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
     kept = int(rows["plausible"].sum())

@@ -16,7 +16,7 @@ from rankdev.meta.query_differences import QueryDifferences
 from rankdev.meta.sensitivity import Sensitivity
 from rankdev.meta.significance import Significance
 from rankdev.meta.stability import Stability
-from rankdev.reporting.cells import count, number, p_value
+from rankdev.reporting.cells import count, number, p_value, percent
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table, count_intervals, intervals
 from rankdev.results import Result
@@ -31,7 +31,7 @@ def significance_report(found: Significance) -> Report:
     """Say which systems are better, with a row per pair and measure; differences that can be believed are marked."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
-    spread = f"{found.confidence:.0%} interval"
+    spread = f"{percent(found.confidence)} interval"
     frame = rows.select(
         "measure",
         "a",
@@ -198,7 +198,7 @@ def plan_in_words(found: Plan) -> str:
     beside = "" if found.resampled is None else f" Resampling the pilot says {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-        f" with {found.power:.0%} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
+        f" with {percent(found.power)} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
         f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)});"
         f" with {_queries(found.assured)} that power is reached with 90% certainty."
         f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"

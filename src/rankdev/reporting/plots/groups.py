@@ -10,6 +10,7 @@ import polars as pl
 from rankdev.errors import UsageError, printable
 from rankdev.meta.groups import grouped
 from rankdev.meta.significance import Significance
+from rankdev.reporting.cells import percent
 from rankdev.reporting.plots.style import COLOURS, PAGE, figure, shortened, styled, titled
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def plot_groups(found: Significance, measure: str) -> Figure:
         left.plot(difference, i, "o", color=COLOURS[0], markerfacecolor=COLOURS[0] if told else "white", markersize=4)
     left.set_yticks(range(len(order)), [shortened(printable(name)) for name in order])
     best = shortened(printable(order[0]), 30)
-    label = f"{measure} less that of {best}, {found.confidence:.0%} interval; filled: adjusted p ≤ {found.level:g}"
+    label = f"{measure} less that of {best}, {percent(found.confidence)} interval; filled: adjusted p ≤ {found.level:g}"
     left.set(xlabel=label, ylim=(len(order) - 0.5, -0.5))
     left.grid(visible=False, axis="y")
     for lane, (first, last) in zip(lanes, joined, strict=True):

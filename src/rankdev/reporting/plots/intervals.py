@@ -15,7 +15,7 @@ from rankdev.meta.judgment_uncertainty import Doubt
 from rankdev.meta.planning import Plan
 from rankdev.meta.significance import Significance
 from rankdev.preferences import NextPairs, Strengths, Tiers, WorkerQuality
-from rankdev.reporting.cells import count
+from rankdev.reporting.cells import count, percent
 from rankdev.reporting.door import draws
 from rankdev.reporting.plots.groups import every_pair, plot_groups
 from rankdev.reporting.plots.style import (
@@ -57,7 +57,7 @@ def plot_pairs(found: Significance, rows: pl.DataFrame) -> Figure:
     """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
     names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
     believed = (rows["p_adjusted"] <= found.level).fill_null(False).to_list()
-    label = f"difference, {found.confidence:.0%} interval; filled: adjusted p ≤ {found.level:g}"
+    label = f"difference, {percent(found.confidence)} interval; filled: adjusted p ≤ {found.level:g}"
     drawn = draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
     measures = rows["measure"].unique(maintain_order=True)
     under = f" in {measures[0]}" if len(measures) == 1 else f" in {len(measures)} measures"
@@ -70,7 +70,7 @@ def plot_doubt(found: Doubt) -> Figure:
     """Draw each system's mean with the interval that queries and judgments leave."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
-    drawn = draw_intervals(rows, "mean", names, f"mean, {found.confidence:.0%} interval")
+    drawn = draw_intervals(rows, "mean", names, f"mean, {percent(found.confidence)} interval")
     return titled(drawn, "Means, with what both queries and judgments leave open")
 
 
@@ -80,7 +80,7 @@ def plot_strengths(found: Strengths) -> Figure:
     """Draw each item's strength with its interval, query by query."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    drawn = draw_intervals(rows, "strength", names, f"strength, {found.confidence:.0%} interval", zero=True)
+    drawn = draw_intervals(rows, "strength", names, f"strength, {percent(found.confidence)} interval", zero=True)
     return titled(drawn, f"How much {counted(rows.height, 'item', 'is')} preferred, by {found.method}")
 
 
@@ -90,7 +90,7 @@ def plot_tiers(found: Tiers) -> Figure:
     """Draw strengths as :func:`plot_strengths` does, tier by tier with another sign."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    label = f"strength, {found.strengths.confidence:.0%} interval; one colour and sign per tier"
+    label = f"strength, {percent(found.strengths.confidence)} interval; one colour and sign per tier"
     drawn = draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
     tiers = rows.select("query", "rank").unique().height
     return titled(drawn, f"{counted(rows.height, 'item')} in {counted(tiers, 'tier')}")
@@ -102,7 +102,7 @@ def plot_workers(found: WorkerQuality) -> Figure:
     """Draw each worker's quality with its interval."""
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
-    drawn = draw_intervals(rows, "quality", names, f"quality, {found.confidence:.0%} interval")
+    drawn = draw_intervals(rows, "quality", names, f"quality, {percent(found.confidence)} interval")
     return titled(drawn, "How often each worker answers as the common order says")
 
 
@@ -135,8 +135,8 @@ def plot_plan(found: Plan) -> Figure:
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
-    enough = f"{count(found.queries)} queries give" if np.isfinite(found.queries) else "No number of queries gives"
-    return titled(drawn, f"{enough} {found.power:.0%} power to tell {pair} apart in {found.measure}")
+    enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
+    return titled(drawn, f"{enough} queries give {percent(found.power)} power to tell {pair} apart in {found.measure}")
 
 
 @draws(Explanation)
