@@ -10,18 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from rankdev import __version__
 from rankdev.arguments import check_flag, check_kind, check_seed
-from rankdev.arrays import Ints
 from rankdev.errors import RankdevWarning, printable
-from rankdev.evaluation.lists import WHY, Lists
+from rankdev.evaluation.lists import WHY
 from rankdev.evaluation.scoring import Empty
 from rankdev.formats.writing import writing
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.match import Ideals
 from rankdev.meta.equivalence import VERDICTS
 from rankdev.meta.power import power as simulate_power
 from rankdev.meta.power_map import PowerMap
@@ -30,7 +25,8 @@ from rankdev.ordering import Order, Ties
 from rankdev.progress import Progress
 from rankdev.references.references import ReferencesLike
 from rankdev.reporting.cells import percent
-from rankdev.reporting.comparison import REFERENCE_ITEMS, Comparison, compare
+from rankdev.reporting.comparison import Comparison, compare
+from rankdev.reporting.comparison_arrays import arrays_of, pools_of
 from rankdev.reporting.comparison_words import facts, next_steps, remarks, title, verdict
 from rankdev.reporting.packing import packed
 from rankdev.reporting.pages import self_contained
@@ -39,9 +35,6 @@ from rankdev.tabular import check_mapping
 
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
 SCRIPTS = ("page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js")
-Arrays = dict[str, tuple[npt.ArrayLike, int]]
-SHOWN = 4  # decimals that a page shows
-SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 TEXT = 300  # characters of a text that a page holds
 
 
@@ -112,7 +105,7 @@ def report(
         progress=progress,
     )
     curves = _simulated(found) if power is True else power or None
-    pools, local = _pools(found)
+    pools, places = pools_of(found)
     known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
     header = {
         **_words(found),
@@ -131,23 +124,9 @@ def report(
         "map": None if power_map is None else _map_header(power_map),
         "made": _made(found, command),
     }
-    arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, local)
-    if curves is not None:
-        medians = [curves.summary(size)["p50"].to_numpy() for size in curves.sizes]
-        arrays["power"] = (np.stack(medians, axis=1), 3)
-    if power_map is not None:
-        arrays["map"], arrays["map_best"] = (power_map.power.mean(axis=0), SCORES), (power_map.best, 0)
-    return ReportPage(
-        header["title"],
-        header["verdict"],
-        self_contained(
-            header["title"],
-            "report.html",
-            styles=["page.css", "report.css"],
-            scripts=SCRIPTS,
-            data=packed(header, arrays),
-        ),
-    )
+    data = packed(header, arrays_of(found, places, curves, power_map))
+    html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
+    return ReportPage(header["title"], header["verdict"], html)
 
 
 def _words(found: Comparison) -> dict[str, Any]:
@@ -219,90 +198,3 @@ def _segments(found: Comparison) -> list[dict[str, Any]]:
         }
         for name, queries in found.segments.items()
     ]
-
-
-def _score_arrays(found: Comparison) -> Arrays:
-    lost = found.losses.to_polars()
-    low, high = found.mean_intervals
-    arrays: Arrays = {
-        "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
-        "means": (found.scores.averages, SHOWN),
-        "lows": (low, SHOWN),
-        "highs": (high, SHOWN),
-        "losses": (lost.select("score", "lost_by_retrieval", "lost_by_order").to_numpy(), SHOWN),
-    }
-    if found.segments:
-        parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]
-        arrays["segment_means"] = (np.stack(parts), SHOWN)
-    if found.agreement is not None:
-        arrays["tau"] = (found.agreement.tau[0], 3)
-        arrays["r"] = (found.agreement.r[0], 3)
-    return arrays
-
-
-def _pair_arrays(found: Comparison) -> Arrays:
-    """Verdicts of [measure, pair], pairs in the order (0, 1), (0, 2) …; rounding does not decide who is told apart."""
-    if found.significance is None:
-        return {}
-    columns = found.significance.columns
-    shape = (len(found.scores.measures), -1)
-    digits = {"difference": SHOWN, "low": SHOWN, "high": SHOWN, "wins": 0, "ties": 0, "losses": 0}
-    arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
-    p = np.reshape(columns["p_adjusted"], shape)
-    arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 stands for less than can be shown
-    arrays["pair_told"] = ((p <= found.significance.level).astype(np.int64), 0)
-    if found.equivalence is not None:
-        verdicts = [VERDICTS.index(word) for word in found.equivalence.columns["verdict"]]
-        arrays["pair_verdict"] = (np.reshape(verdicts, shape), 0)
-    return arrays
-
-
-def _pools(found: Comparison) -> tuple[list[list[str]], Ints]:
-    """Ids of each query's items, those of the reference first, and the lists as places among them."""
-    lists, references = found.lists, found.references
-    local = np.full(lists.items.shape, -1)
-    pools = []
-    for q, query in enumerate(references.queries):
-        rows = references.rows(query)
-        first = references.item_ids[rows][:REFERENCE_ITEMS].to_list()
-        codes, inverse = np.unique(lists.items[:, q], return_inverse=True)
-        names = [lists.names[int(code)] if code >= 0 else None for code in codes]
-        place = {item: i for i, item in enumerate(first)}
-        places = [-1 if item is None else place.setdefault(item, len(place)) for item in names]
-        local[:, q] = np.array(places)[inverse.reshape(lists.items[:, q].shape)]
-        pools.append(list(place))
-    return pools, local
-
-
-def _reference_arrays(found: Comparison) -> Arrays:
-    """How many items of each reference are shown and how many there are, and the ranks of the first."""
-    references = found.references
-    sizes = references.sizes
-    ranks = Ideals(references.offsets, references.ranks).spread(references.ranks, REFERENCE_ITEMS)
-    return {
-        "reference_sizes": (np.stack([np.minimum(sizes, REFERENCE_ITEMS), sizes], axis=1), 0),
-        "reference_ranks": (np.where(np.arange(REFERENCE_ITEMS) < sizes[:, None], ranks, 0), 0),
-    }
-
-
-def _list_arrays(lists: Lists, local: Ints) -> Arrays:
-    """What is at each position, and the few things that can be said about a position, each once."""
-    ideal = np.broadcast_to(lists.ideal_ranks, lists.items.shape)
-    columns = [
-        lists.ranks,
-        ideal,
-        lists.why,
-        *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.earned, lists.lost)),
-    ]
-    code = np.zeros(lists.items.size, np.int64)
-    for part in columns:  # much faster than whole columns at once
-        values, place = np.unique(part, return_inverse=True)
-        code = np.unique(code * len(values) + place.ravel(), return_inverse=True)[1]
-    _, first = np.unique(code, return_index=True)
-    outcomes = np.stack([part.ravel()[first] for part in columns])
-    return {
-        "items": (local, 0),
-        "outcome": (code.reshape(lists.items.shape), 0),
-        "outcomes": (outcomes, 0),
-        "weights": (lists.weights, SCORES),
-    }
