@@ -96,6 +96,20 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
     return lambda command: option(import_option(command))
 
 
+def one_measure_option(default: str | None, help: str) -> Callable[..., Any]:
+    """Add -m for a single measure, and --import."""
+    option = click.option(
+        "-m",
+        "--measure",
+        default=default,
+        show_default=True,
+        metavar="TEXT",
+        shell_complete=_complete_measure,
+        help=help,
+    )
+    return lambda command: option(import_option(command))
+
+
 def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from rankdev.measures import PAPER, REGISTRY
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.options import name_option, named_runs, order_options
+from rankdev.cli.options import name_option, named_runs, one_measure_option, order_options
 from rankdev.cli.outputs import deliver, output_options
 from rankdev.errors import DataError, UsageError, suggestion
 from rankdev.ordering import check_one_order
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="A [B]", type=click.Path())
 @click.option("--query", required=True, help="The query to explain.")
-@click.option(
-    "-m", "--measure", default="RDQ@10", show_default=True, help="RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff."
-)
+@one_measure_option("RDQ@10", "RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff.")
 @name_option
 @order_options
 @output_options

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import named_runs, refuse_unused
+from rankdev.cli.options import named_runs, one_measure_option, refuse_unused
 from rankdev.cli.terminal import say
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.judging.collecting import GOALS
@@ -30,7 +30,7 @@ from rankdev.judging.collecting import GOALS
 )
 @click.option("--top", default=5, show_default=True, help="Places that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; give two or more.")
-@click.option("-m", "--measure", help="With --goal decide: the measure.")
+@one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="How many judges are asked about the same pair at most.")
 @click.option("--list-size", default=6, show_default=True, help="Items to put in order at a time on the list page.")
 @click.option(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import each_once, name_option, named_runs, order_options, seed_option
+from rankdev.cli.options import each_once, name_option, named_runs, one_measure_option, order_options, seed_option
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.cli.progress_bars import working_progress
 from rankdev.cli.score_source import simulation_options
@@ -22,7 +22,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 )
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters vary.")
+@one_measure_option("RDQ@5", "The measure whose parameters vary.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
 @click.option("-n", default=100, show_default=True, help="Number of queries.")
 @name_option

@@ -9,10 +9,10 @@ import click
 from rankdev.cli.commands.sensitivity import grid_values
 from rankdev.cli.options import (
     each_once,
-    import_option,
     name_option,
     named_runs,
     names_and_values,
+    one_measure_option,
     order_options,
     read_named_table,
     refuse_unused,
@@ -49,8 +49,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError
     help="Of two lists the better one has more clicks, any, or the first one higher up.",
 )
 @click.option("--columns", metavar="NAME=COLUMN,...", help="What the log of clicks calls its columns.")
-@click.option("-m", "--measure", default="RDQ@5", show_default=True, help="The measure whose parameters are chosen.")
-@import_option
+@one_measure_option("RDQ@5", "The measure whose parameters are chosen.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat for more.")
 @click.option(
     "--folds",
