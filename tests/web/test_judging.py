@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from rankdev.judging.system_scores import SystemScores
 from rankdev.preferences import tiers_from_preferences
 from rankdev.web.desk import Desk
 from rankdev.web.items import read_items
-from rankdev.web.server import EXPORTS
+from rankdev.web.server import EXPORTS, JudgeServer
 from rankdev.web.store import Said, Store
 from tests.web.serving import Client, serving, written
 
@@ -48,6 +49,13 @@ def test_all_pairs_are_asked_once_and_then_no_more(server):
         seen.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
         ann.answer(question)
     assert len(seen) == 6 + 3 == len(server.desk.store.answers())
+
+
+def test_links_can_be_opened_where_the_whole_network_is_served(server):
+    with JudgeServer(server.desk, "0.0.0.0", 0, server.tokens) as everywhere:
+        port = everywhere.server_address[1]
+        assert everywhere.link(server.tokens.owner) == f"http://127.0.0.1:{port}/#{server.tokens.owner}"
+        assert everywhere.link(server.tokens.judge) == f"http://{socket.gethostname()}:{port}/#{server.tokens.judge}"
 
 
 def test_two_judges_have_different_questions(server):

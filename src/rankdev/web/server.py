@@ -75,8 +75,13 @@ class JudgeServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def link(self, token: str) -> str:
-        """Give the address of the page; what follows # is never sent over a network."""
+        """Give the address of the page; what follows # is never sent over a network.
+
+        Where the whole network is served, judges call this machine by its name, and the owner, who is here, by number.
+        """
         host, port = self.server_address[:2]
+        if host == "0.0.0.0":
+            host = "127.0.0.1" if token == self.tokens.owner else socket.gethostname()
         return f"http://{host!s}:{port}/#{token}"
 
 
