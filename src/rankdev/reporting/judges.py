@@ -42,8 +42,9 @@ def collected_report(found: Collected) -> Report:
     lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
     if found.verdict is not None:
         better = found.verdict
+        chance = "more than 0.999" if better.probability >= 0.9995 else f"{better.probability:.3f}"
         lines.append(
-            f"{better.system} is better than {better.other} with probability {better.probability:.3f};"
+            f"{better.system} is better than {better.other} with probability {chance};"
             f" {better.measure} differs by {better.difference:.4f}."
         )
     return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)
