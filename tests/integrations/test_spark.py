@@ -2,16 +2,16 @@
 
 import os
 import random
+import re
 import shutil
+import signal
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import rankdev as rd
-from tests.common import draws
 
 pyspark = pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
@@ -97,6 +97,7 @@ def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
     got = table(scores.collect(), *scores.columns)
     assert sorted_rows(got).equals(sorted_rows(expected.to_polars()))
     means = rankdev_spark.means(scores)
+    assert means["system"].to_list() == ["a", "b"]
     for name in expected.measures:
         ours, theirs = means[name].fill_null(-1), expected.mean()[name].fill_null(-1)
         assert ours.to_list() == pytest.approx(theirs.to_list(), abs=1e-14)
@@ -108,20 +109,31 @@ def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
 
 def test_verdicts_are_drawn_from_what_comes_back(session):
     references, runs = simulated()
-    scores = rankdev_spark.evaluate(made(session, references), made(session, runs), "RDQ@5")
-    got = rd.significance(
-        rd.Scores.from_table(table(scores.collect(), *scores.columns).sort("query", "system")), seed=1
-    )
+    collected = rankdev_spark.collect(rankdev_spark.evaluate(made(session, references), made(session, runs), "RDQ@5"))
     expected = here(references.sort("query"), runs, "RDQ@5")
-    assert got.to_polars().equals(rd.significance(expected, seed=1).to_polars())
+    assert collected.queries == expected.queries
+    assert rd.significance(collected, seed=1).to_polars().equals(rd.significance(expected, seed=1).to_polars())
 
 
 def test_grades_and_worthless_items_travel(session):
-    grades = table([("q", "a", 2), ("q", "b", 0), ("empty", "c", 0)], "query", "item", "grade")
-    runs = of_runs([("s", "q", "b", 2.0), ("s", "q", "a", 1.0)])
-    scores = rankdev_spark.evaluate(made(session, grades), made(session, runs), ["nDCG@5", "RDQ@5"])
-    expected = here(grades, runs, ["nDCG@5", "RDQ@5"]).to_polars()
-    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
+    """One measure depends on the highest grade of all queries, which no worker sees."""
+    grades = table(
+        [("q", "a", 2), ("q", "b", 0), *((f"q{i}", "a", i % 5 + 1) for i in range(30)), ("empty", "c", 0)],
+        *("query", "item", "grade"),
+    )
+    runs = of_runs([("s", "q", "b", 2.0), ("s", "q", "a", 1.0), *(("s", f"q{i}", "a", 1.0) for i in range(30))])
+    measures = ["nDCG@5", "RDQ@5", "RBP(p=0.8,gains=graded)@5", "NumRet"]
+    scores = rankdev_spark.evaluate(made(session, grades), made(session, runs), measures)
+    expected = here(grades, runs, measures)
+    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected.to_polars()))
+    counted = rankdev_spark.means(scores)["NumRet"].to_list()  # a count is added up
+    assert counted == expected.mean()["NumRet"].to_list() == [32]
+
+
+def test_a_system_that_scores_nothing_is_noticed(session):
+    inside = made(session, of_ranks([("q", "a", 1)])), made(session, of_runs([("s", "Q", "a", 1.0)]))
+    with pytest.warns(rd.RankdevWarning, match="s scores 0 everywhere; check with coverage"):
+        assert rankdev_spark.means(rankdev_spark.evaluate(*inside, "RDQ@5"))["RDQ@5"].to_list() == [0.0]
 
 
 def test_a_query_may_have_far_more_rows_than_a_batch(session):
@@ -178,46 +190,110 @@ def test_what_is_no_spark_frame_is_refused(session):
         rankdev_spark.evaluate(of_ranks([("q", "a", 1)]), runs, "RDQ@5")
 
 
+def test_a_measure_that_needs_more_than_ranks_is_refused_before_any_work(session):
+    inside = made(session, of_ranks([("q", "a", 1)])), made(session, of_runs([("s", "q", "a", 1.0)]))
+    with pytest.raises(rd.MeasureError, match="grades"):
+        rankdev_spark.evaluate(*inside, "nDCG@5", systems=["s"])
+
+
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        ([("s", "q", "a", 1.0), ("s", "q", "a", 2.0)], "item 'a' has two scores"),
-        ([("s", "q", "a", float("nan"))], "expected a finite number"),
-        ([("s", "q", None, 1.0), ("s", "q", "a", 2.0)], "has no item"),
-        ([("t", "q", "a", 1.0)], "system 't' is not among the systems that were named"),
+        ([("s", "q", "a", 1.0), ("s", "q", "a", 2.0)], "system 's': query 'q': item 'a' has two scores"),
+        ([("s", "q", "a", float("nan"))], "system 's': query 'q', item 'a': the score is nan; expected a finite"),
+        ([("s", "q", "a", None), ("s", "q", "b", 1.0)], "system 's': query 'q', item 'a': the score is None"),
+        ([("s", "q", None, 1.0), ("s", "q", "a", 2.0)], "runs: a row (system 's', query 'q') has no item; every"),
+        ([("s", None, "a", 1.0), ("s", "q", "a", 2.0)], "runs: a row (system 's', item 'a') has no query; every"),
+        ([(None, "q", "a", 1.0), ("s", "q", "a", 2.0)], "runs: a row (query 'q', item 'a') has no system; every"),
+        ([("t", "q", "a", 1.0)], "runs: system 't' is not among the systems that were named"),
     ],
 )
-def test_wrong_rows_are_named_by_the_job(session, runs, message):
+def test_wrong_rows_are_named_in_one_line(session, runs, message):
     inside = made(session, of_ranks([("q", "a", 1)])), made(session, of_runs(runs))
-    with pytest.raises(Exception, match=message):
-        rankdev_spark.evaluate(*inside, "RDQ@5", systems=["s"]).collect()
+    scores = rankdev_spark.evaluate(*inside, "RDQ@5", systems=["s"])
+    for action in (rankdev_spark.collect, rankdev_spark.means):
+        with pytest.raises(rd.DataError, match="^" + re.escape(message)) as caught:
+            action(scores)
+        assert "\n" not in str(caught.value)
 
 
-def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, request):
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ([("q", "a", 1), ("q", None, 2)], "references: a row (query 'q') has no item; every row needs one"),
+        ([("q", "a", None), ("q", "b", 2)], "query 'q', item 'a': the rank is None; expected a finite number"),
+        ([("q", "a", 1), ("q", "a", 2)], "query 'q': item 'a' has two ranks"),
+    ],
+)
+def test_wrong_references_are_named_in_one_line(session, references, message):
+    inside = made(session, of_ranks(references)), made(session, of_runs([("s", "q", "a", 1.0)]))
+    with pytest.raises(rd.DataError, match="^" + re.escape(message)):
+        rankdev_spark.collect(rankdev_spark.evaluate(*inside, "RDQ@5"))
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("org.apache.spark.api.python.PythonException: …\nrankdev.errors.UsageError: no\n\tat java.x", "no"),
+        (
+            "…\nModuleNotFoundError: No module named 'rankdev.integrations'\n",
+            "Spark's workers have no rankdev; install",
+        ),
+        (
+            "An error occurred\n: org.apache.spark.SparkException: Job aborted: Task 0 failed 4 times:"
+            " ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137\nDriver stacktrace:\n\tat",
+            "Spark lost a worker too often (ExecutorLostFailure (execut",
+        ),
+        (
+            ": org.apache.spark.SparkException: Job\nCaused by: x.PythonException: T\nKeyError: 'a'\n\tat",
+            "Spark could not do the work: KeyError: 'a'",
+        ),
+        ("[TABLE_OR_VIEW_NOT_FOUND] no such table\n\nJVM stacktrace:", "Spark could not do the work: [TABLE_OR_VIEW"),
+        ("", "Spark could not do the work: no reason given"),
+    ],
+)
+def test_what_spark_says_becomes_one_line(said, message):
+    error = rankdev_spark._in_one_line(said)
+    assert isinstance(error, rd.RankdevError)
+    assert str(error).startswith(message)
+    assert "\n" not in str(error)
+
+
+def dying(batches, flag, executor):
+    """Kill this process of Python, or Spark's executor that started it: once, or always where there is no flag."""
+    if flag is None or not os.path.exists(flag):
+        if flag:
+            open(flag, "w").close()
+        if executor:  # started the daemon that forked this process
+            os.kill(int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]), signal.SIGKILL)
+        os._exit(1)
+    yield from batches
+
+
+@pytest.mark.parametrize("executor", [False, True], ids=["Python", "executor"])
+@pytest.mark.parametrize("after", [False, True], ids=["before the shuffle", "after it"])
+def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, request, executor, after):
     if "sail" in request.node.name:
         pytest.skip("Sail runs Python in its own process")
     references, runs = simulated()
-    flag = str(tmp_path / "died")
-
-    def die_once(batches):
-        if not os.path.exists(flag):
-            open(flag, "w").close()
-            os._exit(1)
-        yield from batches
-
-    frail = made(session, runs).mapInArrow(die_once, "system string, query string, item string, score double")
-    scores = rankdev_spark.evaluate(made(session, references), frail, MEASURES, systems=["a", "b"])
-    got = table(scores.collect(), *scores.columns)
-    assert os.path.exists(flag)
+    frail = partial(dying, flag=str(tmp_path / "died"), executor=executor)
+    returned, columns = made(session, runs), "system string, query string, item string, score double"
+    returned = returned if after else returned.mapInArrow(frail, columns)
+    scores = rankdev_spark.evaluate(made(session, references), returned, MEASURES, systems=["a", "b"])
+    scores = scores.mapInArrow(frail, "system string, query string, measure string, value double") if after else scores
+    got = rankdev_spark.collect(scores).to_polars()
+    assert (tmp_path / "died").exists()
     assert sorted_rows(got).equals(sorted_rows(here(references, runs, MEASURES).to_polars()))
 
 
-@draws.quick
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 10))
-def test_pieces_hold_whole_queries_and_every_row(codes, size, enough):
-    queries = pl.DataFrame({"query": [f"q{code}" for code in sorted(codes)]}).with_row_index()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rankdev_spark, "ROWS", enough)
-        pieces = list(rankdev_spark._whole_queries(queries.iter_slices(size)))
-    assert pl.concat(pieces).equals(queries)
-    assert sum(piece["query"].n_unique() for piece in pieces) == queries["query"].n_unique()
+def test_workers_that_always_die_are_an_error_in_one_line(session, request):
+    if "sail" in request.node.name:
+        pytest.skip("Sail runs Python in its own process")
+    references, runs = (made(session, frame) for frame in simulated())
+    scores = rankdev_spark.evaluate(references, runs, MEASURES)
+    frail = scores.mapInArrow(partial(dying, flag=None, executor=False), "value double")
+    with pytest.raises(
+        rd.RankdevError, match=r"^Spark lost a worker too often .*; where it ran out of memory"
+    ) as caught:
+        rankdev_spark._here(frail)
+    assert "\n" not in str(caught.value)

@@ -26,10 +26,14 @@ Keys = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """Joins runs with one set of references; ``skipped`` queries are left out on purpose."""
+    """Joins runs with one set of references; ``skipped`` queries are left out on purpose.
+
+    Where the references are a part of more, ``highest_grade`` is that of all: a measure may depend on it.
+    """
 
     references: References
     skipped: pl.Series = field(default_factory=lambda: pl.Series("query", [], pl.String))
+    highest_grade: float = 0.0
 
     @classmethod
     def of(cls, references: References, *, skip_empty: bool = False) -> Matcher:
@@ -50,7 +54,7 @@ class Matcher:
             known.grades,
             None if worthless is None else worthless.offsets,
             None if worthless is None else worthless.grades,
-            0.0 if known.grades is None else float(known.grades.max(initial=0.0)),
+            0.0 if known.grades is None else float(known.grades.max(initial=self.highest_grade)),
         )
 
     def coverage(self, ties: Ties, *, missing: int, unreferenced: int, tied: int) -> Coverage:

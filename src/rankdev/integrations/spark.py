@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_choice
-from rankdev.arrays import Floats
-from rankdev.errors import DataError, MissingExtraError, RankdevWarning, UsageError
-from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.run_scoring import score_run
+from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError, shown
+from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
-from rankdev.references.references import References
-from rankdev.runs import Run
 from rankdev.tabular import listed
 
 try:
-    import pyarrow as pa
     from pyspark.sql import functions
+
+    from rankdev.integrations.spark_tasks import COUNTS, Task, add_up, apply
 except ImportError as error:
     raise MissingExtraError(error.name or "pyspark", "spark", "scoring on Spark") from None
 
-ROWS = 200_000  # scored at once; a query is never cut, however long it is
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*WHOLE, "float", "double", "decimal")
 KINDS = {  # what Spark may call the type of each column, and what it is sent as
@@ -36,8 +32,7 @@ KINDS = {  # what Spark may call the type of each column, and what it is sent as
     **dict.fromkeys(("rank", "grade", "score"), (NUMBERS, "double")),
     "worthless": (("boolean",), "boolean"),
 }
-COUNTS = ("queries", "missing", "unreferenced", "tied", "empty")
-StableTies = Literal["trec_eval", "descending", "ascending"]
+StableTies = Literal["trec_eval", "descending", "ascending", "expected"]
 
 
 def evaluate(
@@ -53,10 +48,11 @@ def evaluate(
     ``references`` has the columns query, item and rank or grade (a column ``worthless`` may mark items without a rank);
     ``runs`` has system, query, item and score. Each value is bit for bit what :func:`rankdev.evaluate` gives, null
     where a measure is not available. A query that a system did not answer scores 0, for which the names of all systems
-    must be known: they are looked up in ``runs``, unless ``systems`` gives them. All else waits until it is asked for.
+    must be known: they are looked up in ``runs``, unless ``systems`` gives them. The highest grade is looked up too.
+    All else waits until it is asked for: by :func:`collect`, by :func:`means`, or by what you do with the DataFrame.
     """
-    work = partial(_score, measures=parse_all(measures), ties=ties, systems=_named(runs, systems))
-    return _by_query(references, runs, work, "system string, query string, measure string, value double", ties)
+    rows, task = _prepared(references, runs, measures, systems, ties)
+    return rows.mapInArrow(partial(apply, work=task.score), "system string, query string, measure string, value double")
 
 
 def coverage(
@@ -72,53 +68,50 @@ def coverage(
     They mean what they mean in :class:`rankdev.Coverage`. Ask for it once before the scores are believed: where
     ``missing`` equals ``queries``, a run and the references have no query in common.
     """
-    work = partial(_count, measures=parse_all(measures), ties=ties, systems=_named(runs, systems))
+    rows, task = _prepared(references, runs, measures, systems, ties)
     schema = ", ".join(["system string", *(f"{name} bigint" for name in COUNTS)])
-    counts = _by_query(references, runs, work, schema, ties)
+    counts = rows.mapInArrow(partial(apply, work=task.count), schema)
     return counts.groupBy("system").agg(*(functions.sum(name).alias(name) for name in COUNTS))
 
 
+def collect(scores: Any) -> Scores:
+    """Bring the scores to this machine, for :func:`rankdev.significance`, :func:`rankdev.power` and all other verdicts.
+
+    Systems, queries and measures are sorted by name, so that one seed gives one result however Spark cut the data.
+    """
+    table = _here(scores.select("system", "query", "measure", "value"))
+    if table.is_empty():
+        raise DataError("there are no scores to collect; see coverage(…)")
+    return Scores.from_table(table.sort("system", "query", "measure"))
+
+
 def means(scores: Any) -> pl.DataFrame:
-    """Bring the means to this machine: a row per system, a column per measure; null where not available.
+    """Bring the means (sums of counts) to this machine: a row per system, a column per measure; null if not available.
 
     Sums are rounded once, so that no order of the rows changes a digit.
     """
     together = scores.select("system", "measure", "value").repartition("system", "measure")
-    rows = together.mapInArrow(_mean, "system string, measure string, mean double").collect()
-    if not rows:
+    sums = _here(together.mapInArrow(add_up, "system string, measure string, total double, known bigint"))
+    if sums.is_empty():
         raise DataError("there are no scores to take the mean of; see coverage(…)")
-    frame = pl.DataFrame([row.asDict() for row in rows], schema_overrides={"mean": pl.Float64})
-    return frame.sort("measure", "system").pivot("measure", index="system", values="mean", maintain_order=True)
+    names = tuple(sums["measure"].unique())
+    added = pl.col("measure").is_in(Scores(("",), ("",), names, np.zeros((1, 1, len(names)))).sums)
+    mean = pl.when(added).then("total").otherwise(pl.col("total") / pl.col("known"))
+    table = sums.sort("measure", "system").with_columns(mean=pl.when(pl.col("known") > 0).then(mean))
+    for system, highest in table.group_by("system").agg(pl.col("mean").abs().max()).sort("system").rows():
+        if not highest:
+            message = f"{system} scores 0 everywhere; check with coverage(…) that queries and items have the same ids"
+            warnings.warn(message, RankdevWarning, stacklevel=2)
+    return table.pivot("measure", index="system", values="mean", maintain_order=True)
 
 
-def _mean(batches: Iterable[Any]) -> Iterator[Any]:
-    values: dict[tuple[str, str], list[Floats]] = {}
-    for batch in batches:
-        for (system, measure), part in pl.DataFrame(batch).partition_by("system", "measure", as_dict=True).items():
-            values.setdefault((system, measure), []).append(part["value"].drop_nulls().to_numpy())
-    for (system, measure), parts in values.items():
-        known = np.concatenate(parts)
-        mean = math.fsum(known) / len(known) if len(known) else None
-        row = {"system": [system], "measure": [measure], "mean": [mean]}
-        yield from _batches(pl.DataFrame(row, schema_overrides={"mean": pl.Float64}))
+def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] | None, ties: Any) -> tuple[Any, Task]:
+    """Put the rows of each query into one partition, and say what is to be done with them.
 
-
-def _named(runs: Any, systems: Sequence[str] | None) -> list[str]:
-    """Names of all systems, in order: those given, or those that ``runs`` holds."""
-    if systems is not None:
-        if isinstance(systems, str) or not all(isinstance(name, str) for name in systems) or not systems:
-            raise UsageError("systems must be a list of names, such as ['bm25', 'dense']")
-        return sorted(set(systems))
-    rows = _columns(runs, "runs", ("system", "query", "item", "score")).select("system").distinct().collect()
-    names = [row["system"] for row in rows]
-    if not names or None in names:
-        raise DataError("runs: a row has no system; every row needs one" if names else "runs: there are no rows")
-    return sorted(names)
-
-
-def _by_query(references: Any, runs: Any, work: Callable[[pl.DataFrame], pl.DataFrame], schema: str, ties: str) -> Any:
-    """Put the rows of each query together, in one shuffle, and do the work on many queries at once."""
-    check_choice("ties", ties, ("trec_eval", "descending", "ascending"))
+    What is wrong with columns, measures and parameters is refused here, before the rows are touched.
+    """
+    check_choice("ties", ties, get_args(StableTies))
+    wanted = parse_all(measures)
     known = _fields(references, "references")
     given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("worthless",)))
     if not given:
@@ -128,7 +121,27 @@ def _by_query(references: Any, runs: Any, work: Callable[[pl.DataFrame], pl.Data
     together = right.withColumn("is_run", functions.lit(False)).unionByName(
         returned.withColumn("is_run", functions.lit(True)), allowMissingColumns=True
     )
-    return together.repartition("query").mapInArrow(partial(_apply, work=work), schema)
+    task = Task(_named(returned, systems), wanted, ties, _highest(right) if "grade" in given else 0.0)
+    task.rehearse([*given, *marked])
+    return together.repartition("query"), task
+
+
+def _named(runs: Any, systems: Sequence[str] | None) -> list[str]:
+    """Names of all systems, in order: those given, or those that ``runs`` holds."""
+    if systems is not None:
+        if isinstance(systems, str) or not all(isinstance(name, str) for name in systems) or not systems:
+            raise UsageError("systems must be a list of names, such as ['bm25', 'dense']")
+        return sorted(set(systems))
+    names = _here(runs.select("system").distinct())["system"].to_list()
+    if not all(names) or not names:
+        raise DataError("runs: a row has no system; every row needs one" if names else "runs: there are no rows")
+    return sorted(names)
+
+
+def _highest(references: Any) -> float:
+    """Look up the highest grade; a grade that is no number is refused where its row is read."""
+    (grade,) = _here(references.agg(functions.max("grade").alias("grade")))["grade"]
+    return grade if grade is not None and math.isfinite(grade) else 0.0
 
 
 def _fields(frame: Any, what: str) -> dict[str, str]:
@@ -144,98 +157,44 @@ def _columns(frame: Any, what: str, names: Iterable[str]) -> Any:
     for name in names:
         if name not in found:
             raise DataError(f"{what}: column {name!r} is missing; found {listed(list(found))}")
+        if frame.columns.count(name) > 1:
+            raise DataError(f"{what}: column {name!r} appears twice; keep one")
         allowed, sent = KINDS[name]
-        if found[name].partition("(")[0] not in allowed:
+        if re.split(r"[( ]", found[name])[0] not in allowed:  # decimal(10,2), string collate UTF8_LCASE
             expected = {"string": "text or whole numbers", "double": "numbers", "boolean": "true or false"}[sent]
             raise DataError(f"{what}: column {name!r} holds {found[name]}; expected {expected}")
         chosen.append(functions.col(name).cast(sent).alias(name))
     return frame.select(*chosen)
 
 
-def _apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], pl.DataFrame]) -> Iterator[Any]:
-    """Run on a worker: the rows of a partition in, rows of the result out.
-
-    Sorted here, not by Spark: an engine may leave out a sort that nothing after it asks for, and Sail does.
-    """
-    frames = [pl.DataFrame(batch) for batch in batches]
-    if frames:
-        rows = pl.concat(frames).sort("query", maintain_order=True)
-        for frame in _whole_queries(rows.iter_slices(ROWS // 4)):
-            yield from _batches(work(frame))
-
-
-def _batches(frame: pl.DataFrame) -> list[Any]:
-    """Give a frame as Spark reads it, which takes text of the plain kind only."""
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    kinds = [pa.string() if pa.types.is_large_string(field.type) else field.type for field in table.schema]
-    return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))).to_batches()
+def _here(frame: Any) -> pl.DataFrame:
+    """Do the work and bring its rows to this machine."""
+    try:
+        if hasattr(frame, "toArrow"):  # since Spark 4
+            return pl.DataFrame(frame.toArrow())
+        kinds = {"string": pl.String, "double": pl.Float64, "bigint": pl.Int64}
+        schema = {name: kinds[kind] for name, kind in frame.dtypes}
+        return pl.DataFrame([tuple(row) for row in frame.collect()], schema, orient="row")
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("pyspark", "py4j", "grpc"):
+            raise _in_one_line(str(error)) from None
+        raise
 
 
-def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Cut frames that are sorted by query into pieces of about ROWS rows, between queries only."""
-    waiting: list[pl.DataFrame] = []
-    for frame in frames:
-        if frame.is_empty():
-            continue
-        query = frame["query"]
-        begin = int(query.eq_missing(query[-1]).arg_max() or 0)  # of the last query, which may go on in the next frame
-        goes_on = bool(waiting) and begin == 0 and waiting[-1]["query"][-1] == query[-1]
-        if waiting and not goes_on and sum(map(len, waiting)) + begin >= ROWS:
-            yield pl.concat([*waiting, frame[:begin]], rechunk=True)
-            waiting, frame = [], frame[begin:]  # noqa: PLW2901
-        waiting.append(frame)
-    if waiting:
-        yield pl.concat(waiting, rechunk=True)
-
-
-def _score(frame: pl.DataFrame, measures: list[Measure], systems: list[str], ties: StableTies) -> pl.DataFrame:
-    references, runs = _split(frame, systems, ties)
-    if references is None:
-        return pl.DataFrame(schema=dict.fromkeys(("system", "query", "measure"), pl.String) | {"value": pl.Float64})
-    values = np.stack([_scored(Matcher(references), run, measures)[0] for run in runs.values()])
-    names: dict[str, Any] = {
-        "system": systems,
-        "query": references.queries,
-        "measure": [str(measure) for measure in measures],
-    }
-    rows = np.indices(values.shape).reshape(3, -1)
-    columns = {name: pl.Series(name, known).gather(at) for (name, known), at in zip(names.items(), rows, strict=True)}
-    return pl.DataFrame({**columns, "value": pl.Series(values.ravel()).fill_nan(None)})
-
-
-def _count(frame: pl.DataFrame, measures: list[Measure], systems: list[str], ties: StableTies) -> pl.DataFrame:
-    references, runs = _split(frame, systems, ties)
-    rows = []
-    for system, run in runs.items():
-        if references is None:
-            met = Coverage(system, 0, unreferenced=len(run))
-        else:
-            met = _scored(Matcher(references), run, measures)[1]
-        rows.append({"system": system, **{name: getattr(met, name) for name in COUNTS}})
-    return pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
-
-
-def _split(frame: pl.DataFrame, systems: list[str], ties: StableTies) -> tuple[References | None, dict[str, Run]]:
-    """Make references and each system's run of the rows of some queries."""
-    right, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
-    known = ["query", "item", *(name for name in ("rank", "grade", "worthless") if name in frame.columns)]
-    parts = {str(name): part for (name,), part in returned.partition_by("system", as_dict=True).items()}
-    unknown = sorted(set(parts) - set(systems))
-    if unknown:
-        raise DataError(f"runs: system {unknown[0]!r} is not among the systems that were named; name all of them")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankdevWarning)  # nobody reads what a worker prints
-        runs = {name: Run.from_table(parts.get(name, returned.clear()), ties=ties) for name in systems}
-        return (References.from_table(right.select(known)) if len(right) else None), runs
-
-
-def _scored(matcher: Matcher, run: Run, measures: list[Measure]) -> tuple[Floats, Coverage]:
-    """Score some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
-    if run.queries.is_in(matcher.references.queries.implode()).any():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankdevWarning)  # the same: few queries may well miss all that is right
-            return score_run(matcher, run, measures)
-    silent = Run.from_lists({matcher.references.queries[0]: []})
-    values, met = score_run(matcher, silent, measures)
-    total = len(matcher.references)
-    return values, Coverage("", total, missing=total, unreferenced=len(run), ties=run.ordering.ties, empty=met.empty)
+def _in_one_line(said: str) -> RankdevError:
+    """Find in what Spark says, Java's and Python's tracebacks in one, why a job failed."""
+    if ours := re.findall(r"(?:rankdev\.errors\.|External error: )(Data|Usage|Measure)Error: (.+)", said):
+        kind, message = ours[-1]
+        return {"Data": DataError, "Usage": UsageError, "Measure": MeasureError}[kind](message.strip())
+    if missing := re.search(r"No module named '(rankdev|polars|pyarrow|pandas|numpy)\b", said):
+        return RankdevError(f"Spark's workers have no {missing[1]}; install rankdev[spark] where they run Python")
+    if lost := re.search(
+        r"ExecutorLostFailure.*|Python worker exited unexpectedly.*|.*(OutOfMemory|MemoryError).*", said
+    ):
+        return RankdevError(
+            f"Spark lost a worker too often ({shown(lost[0].strip())[1:-1]}); where it ran out of memory, use more"
+            " partitions (spark.sql.shuffle.partitions) or larger workers"
+        )
+    causes = re.findall(r"^(?:: |Caused by: )?([\w.$]+(?:Error|Exception): .+)", said, re.MULTILINE)
+    reasons = causes[-1:] or [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
+    return RankdevError(f"Spark could not do the work: {reasons[0]}")
