@@ -1,109 +1,154 @@
-"""Time Spark (Sail, on this machine) beside one process: python -m benchmarks.spark [--rows N] [--parts P].
+"""Time Spark beside one process: python -m benchmarks.spark [--rows MILLIONS …] [--engines NAME …] [--keep].
 
-Sail keeps a shuffle in memory, so that many rows are scored in parts, one after another; each part has its own queries.
-Seconds of CPU are what counts where other work shares the machine; memory is the most that a process ever held.
+Engines that are not installed are left out: Sail needs pysail, Spark needs pyspark with its jars, and Java. Each works
+in processes of its own, which are watched: the most memory that they held at any time, and the CPU time that all of
+them used. A worker of Spark is an executor with 1 GB of heap and one core, and its Python processes.
 """
 
 import argparse
-import json
-import resource
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.history import Row, report
+from benchmarks.spark.watching import watch
+
 MEASURES = ["RDQ@10", "nDCG(gains=linear)@10"]
-DEPTH, SYSTEMS = 1000, 2
+DEPTH, SYSTEMS, FILE_ROWS = 1000, ("a", "b"), 5_000_000
+ENGINES = {"one process": 0, "Sail": 0, "Spark, 1 worker": 1, "Spark, 2 workers": 2}
 
 
-def write(folder: Path, rows: int, parts: int) -> None:
-    """Write references of 20 items a query, and runs of 1,000 items a query, one file for each part of the queries."""
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m benchmarks.spark")
+    options.add_argument("--rows", type=float, nargs="+", default=[1, 10], help="millions of rows")
+    options.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
+    options.add_argument("--keep", action="store_true", help="add the table to the history")
+    options.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.inside:
+        engine, folder = chosen.inside
+        np.save(Path(folder) / "values", score(engine, Path(folder)))
+        return
+    rows = [row for million in chosen.rows for row in compared(int(million * 1e6), chosen.engines)]
+    report("Spark", rows, keep=chosen.keep)
+
+
+def compared(rows: int, engines: list[str]) -> Iterator[Row]:
+    """Score as many rows on each engine; all must give the same values, bit for bit."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, rows)
+        expected = None
+        for engine in engines:
+            if not is_here(engine):
+                continue
+            begin = time.perf_counter()
+            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--inside", engine, name]
+            process = subprocess.Popen(command, env={**os.environ, "SPARK_LOCAL_DIRS": name})
+            used = watch(process)
+            seconds = time.perf_counter() - begin
+            if process.returncode:
+                sys.exit(f"{engine} failed with {rows:,} rows")
+            values = np.load(folder / "values.npy")
+            assert expected is None or np.array_equal(values, expected), engine
+            expected = values
+            row = {
+                "rows": rows,
+                "engine": engine,
+                "seconds": seconds,
+                "CPU seconds": used.seconds,
+                "CPU per million rows": used.seconds / rows * 1e6,
+                "MB of a worker": used.worker,
+                "of them Python": used.python or None,
+                "MB of the driver": used.driver or None,
+            }
+            print(row, flush=True)
+            yield row
+
+
+def write(folder: Path, rows: int) -> None:
+    """Write Parquet: references of 20 items per query, and for each system 1,000 items per query."""
     rng = np.random.default_rng(0)
-    for name in ("references", *(f"s{system}" for system in range(SYSTEMS))):
+    for name in ("references", *SYSTEMS):
         (folder / name).mkdir()
-    for part, queries in enumerate(np.array_split(np.arange(rows // DEPTH // SYSTEMS), parts)):
+    files = -(-rows // FILE_ROWS)
+    for part, queries in enumerate(np.array_split(np.arange(rows // DEPTH // len(SYSTEMS)), files)):
         ranks = {
             "query": np.repeat(queries, 20),
             "item": np.tile(np.arange(20) * 50, len(queries)),
             "rank": np.tile(np.arange(20) // 2 + 1, len(queries)),
         }
         _save(pl.DataFrame(ranks), folder / "references" / f"{part}.parquet")
-        for system in range(SYSTEMS):
-            query = np.repeat(queries, DEPTH)
-            found = {"query": query, "item": np.tile(np.arange(DEPTH), len(queries)), "score": rng.random(len(query))}
-            frame = pl.DataFrame(found).with_columns(system=pl.lit(f"s{system}"))
-            _save(frame, folder / f"s{system}" / f"{part}.parquet")
+        query, item = np.repeat(queries, DEPTH), np.tile(np.arange(DEPTH), len(queries))
+        for system in SYSTEMS:
+            found = {"query": query, "item": item, "score": rng.random(len(query))}
+            _save(pl.DataFrame(found).with_columns(system=pl.lit(system)), folder / system / f"{part}.parquet")
 
 
 def _save(frame: pl.DataFrame, path: Path) -> None:
     frame.with_columns(pl.col("query", "item").cast(pl.String)).write_parquet(path)
 
 
-def alone(folder: Path) -> list[list[float]]:
-    """Score everything in this process."""
-    import rankdev as rd
+def is_here(engine: str) -> bool:
+    """Tell whether an engine can be used."""
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        return engine == "one process"
+    jars = (Path(pyspark.origin).parent / "jars").exists() and shutil.which("java")
+    return {"one process": True, "Sail": bool(find_spec("pysail"))}.get(engine, bool(jars))
 
-    references = pl.read_parquet(folder / "references" / "*.parquet")
-    runs = {f"s{system}": str(folder / f"s{system}") for system in range(SYSTEMS)}
-    return rd.evaluate(references, runs, MEASURES).means.tolist()
 
+def score(engine: str, folder: Path) -> np.ndarray:
+    """Give the values of every system, query and measure, all in the order of their names."""
+    if engine == "one process":
+        import rankdev as rd
 
-def on_sail(folder: Path) -> list[list[float]]:
-    """Score part by part on Sail, whose server and workers are threads of this process."""
-    from pysail.spark import SparkConnectServer
-    from pyspark.sql import SparkSession
+        runs = {system: str(folder / system) for system in SYSTEMS}
+        scores = rd.evaluate(pl.read_parquet(folder / "references" / "*.parquet"), runs, MEASURES)
+        return scores.values[:, np.argsort(scores.queries)]
 
     from rankdev.integrations import spark
+
+    with_session = on_sail() if engine == "Sail" else on_spark(ENGINES[engine])
+    session = next(with_session)
+    runs = session.read.parquet(*(str(folder / system) for system in SYSTEMS))
+    scores = spark.evaluate(session.read.parquet(str(folder / "references")), runs, MEASURES, systems=SYSTEMS)
+    values = spark.collect(scores).values
+    next(with_session, None)
+    return values
+
+
+def on_sail() -> Iterator:
+    """Start Sail, whose server and workers are threads of this process."""
+    from pysail.spark import SparkConnectServer
+    from pyspark.sql import SparkSession
 
     server = SparkConnectServer(port=0)
     server.start(background=True)
     session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").create()
-    systems, means, queries = [f"s{system}" for system in range(SYSTEMS)], [], []
-    for part in sorted((folder / "references").iterdir()):
-        references = session.read.parquet(str(part))
-        found = session.read.parquet(*(str(folder / system / part.name) for system in systems))
-        table = spark.means(spark.evaluate(references, found, MEASURES, systems=systems)).sort("system")
-        means.append(table.select(MEASURES).to_numpy())
-        queries.append(pl.read_parquet(part)["query"].n_unique())
+    yield session
     session.stop()
     server.stop()
-    return np.average(means, axis=0, weights=queries).tolist()
 
 
-def measured(way: str, folder: Path) -> list[list[float]]:
-    """Score in a process of its own, and print what it took."""
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.spark", "--inside", way, str(folder)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
-    print(f"  {way}: {found['cpu']:.1f} s of CPU, {found['wall']:.1f} s, {found['memory']} MB at most", flush=True)
-    return found["means"]
+def on_spark(workers: int) -> Iterator:
+    """Start Spark with executors of their own, which keep what does not fit into their heap on disk."""
+    from pyspark.sql import SparkSession
 
-
-def inside(way: str, folder: Path) -> None:
-    """Do the work of such a process."""
-    begin = time.perf_counter()
-    means = {"alone": alone, "on Sail": on_sail}[way](folder)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    took = {"cpu": used.ru_utime + used.ru_stime, "wall": time.perf_counter() - begin, "memory": used.ru_maxrss >> 10}
-    print(json.dumps({"means": means, **took}))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--parts", type=int, default=1)
-    parser.add_argument("--inside", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.inside:
-        inside(given.inside[0], Path(given.inside[1]))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        write(Path(name), given.rows, given.parts)
-        print(f"{given.rows / 1e6:g} million rows, {given.parts} part{'s' * (given.parts > 1)}", flush=True)
-        np.testing.assert_allclose(*(measured(way, Path(name)) for way in ("alone", "on Sail")), atol=1e-12)
+    builder = SparkSession.builder.master(f"local-cluster[{workers},1,1024]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executor.memory", "1g").config("spark.ui.showConsoleProgress", "false")
+    session = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path)).getOrCreate()
+    yield session
+    session.stop()
 
 
 if __name__ == "__main__":
