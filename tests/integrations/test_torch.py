@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 
 torch = pytest.importorskip("torch")
-from rankdev.integrations.torch import padded, rdq, soft_rdq  # noqa: E402
+from rankdev.integrations.torch import padded, rdq, soft_rdq, swap_gains  # noqa: E402
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
 
@@ -90,6 +90,56 @@ def test_optimising_the_soft_measure_raises_rdq():
     assert after > 0.75
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int32])
+def test_any_type_of_score_orders_the_same(dtype):
+    scores = torch.tensor([[3, 1, 2, 2], [7, 9, 9, 0]])
+    ranks, mask = torch.tensor([[2, 1, 0, 3], [1, 2, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    assert rdq(scores.to(dtype), ranks, mask=mask).equal(rdq(scores.double(), ranks, mask=mask.bool()))
+
+
+def test_padding_stands_behind_every_item_wherever_it_is():
+    """Also where a model gives an item the lowest score there is; and what is in the padding does not matter."""
+    ranks, mask = torch.tensor([[0, 1]]), torch.tensor([[False, True]])
+    for filling in (9.0, torch.nan, torch.inf, -torch.inf):
+        scores = torch.tensor([[filling, -torch.inf]])
+        assert rdq(scores, ranks, mask=mask).tolist() == [1.0]
+        scores = torch.tensor([[filling, 0.5]], requires_grad=True)
+        value = soft_rdq(scores, ranks, mask=mask)
+        value.sum().backward()
+        assert value.tolist() == [1.0]
+        assert scores.grad.tolist() == [[0, 0]]
+
+
+def test_half_precision_counts_positions_of_long_lists():
+    """Sums of sigmoids past 2,048 are not exact in half precision."""
+    scores = torch.linspace(3, -3, 3000, dtype=torch.float16)[None]
+    ranks = torch.zeros(1, 3000, dtype=torch.long)
+    ranks[0, 2900] = 1
+    wanted = soft_rdq(scores.double(), ranks, "RDQ(weights=uniform)@3000", temperature=0.01)
+    assert soft_rdq(scores, ranks, "RDQ(weights=uniform)@3000", temperature=0.01) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_lists_may_be_empty():
+    nothing = torch.zeros(2, 0)
+    assert rdq(nothing, nothing).tolist() == soft_rdq(nothing, nothing).tolist() == [0, 0]
+    assert rdq(nothing, nothing, reference=torch.tensor([[1], [0]])).tolist() == [0, 0]
+    assert rdq(torch.ones(1, 2), torch.zeros(1, 2), reference=torch.zeros(1, 0)).tolist() == [0]
+    assert rdq(torch.zeros(0, 3), torch.zeros(0, 3)).tolist() == []
+    assert swap_gains(nothing).shape == (2, 0, 0)
+
+
+def test_names_may_be_numbers():
+    assert padded({"1": ["7", "8"]}, {1: [8, 9]})[0].tolist() == [[2, 0]]
+
+
+def test_compiled_functions_give_the_same():
+    ranks, mask = torch.tensor([[1, 2, 0, 2]]), torch.tensor([[True, True, True, False]])
+    scores = torch.randn(1, 4)
+    for function in (rdq, soft_rdq):
+        compiled = torch.compile(lambda s, f=function: f(s, ranks, mask=mask), backend="eager")
+        assert compiled(scores).equal(function(scores, ranks, mask=mask))
+
+
 def test_a_query_without_reference_items_scores_0_and_pulls_nowhere():
     scores = torch.randn(1, 3, requires_grad=True)
     nothing = torch.zeros(1, 3, dtype=torch.long)
@@ -108,6 +158,40 @@ def test_a_query_without_reference_items_scores_0_and_pulls_nowhere():
         (lambda: rdq(torch.zeros(3), torch.zeros(3)), r"must have one shape, \[query, item\]; got \(3,\), \(3,\)"),
         (lambda: rdq(torch.full((1, 1), torch.nan), torch.ones(1, 1)), "a score is not a number"),
         (lambda: rdq(torch.zeros(1, 1), torch.ones(1, 1), reference=torch.ones(2, 1)), "reference must be"),
+        (lambda: rdq([[1.0]], torch.ones(1, 1)), "scores must be a tensor; got list"),
+        (
+            lambda: rdq(torch.zeros(1, 1, device="meta"), torch.ones(1, 1)),
+            "scores are on meta, ranks on cpu",
+        ),
+        (lambda: rdq(torch.zeros(1, 1), torch.ones(1, 1), mask=torch.zeros(1, 1)), "mask must be True where there is"),
+        (lambda: rdq(torch.zeros(1, 2), torch.tensor([[1.0, 1.5]])), "ranks must be whole numbers, 1 for the best"),
+        (
+            lambda: rdq(torch.zeros(2, 2), torch.tensor([[1, 2], [1, 3]])),
+            r"query 1 \(from 0\): ranks must be 1, 2",
+        ),
+        (lambda: rdq(torch.zeros(1, 2), torch.tensor([[0, 2]])), "give reference=… where some are not among the items"),
+        (lambda: rdq(torch.zeros(1, 1), torch.ones(1, 1), reference=torch.tensor([[1, 3]])), "are these grades"),
+        (
+            lambda: rdq(torch.zeros(1, 2), torch.tensor([[1, 2]]), reference=torch.ones(1, 2)),
+            "more items have",
+        ),
+        (
+            lambda: soft_rdq(torch.zeros(1, 1, dtype=torch.long), torch.ones(1, 1)),
+            "floating-point numbers",
+        ),
+        (
+            lambda: soft_rdq(torch.full((1, 2), torch.nan), torch.ones(1, 2)),
+            "a score is not a finite number",
+        ),
+        (
+            lambda: soft_rdq(torch.full((1, 2), torch.inf), torch.ones(1, 2)),
+            "a score is not a finite number",
+        ),
+        (lambda: swap_gains(torch.zeros(3)), r"labels must be a tensor \[query, item\]"),
+        (lambda: swap_gains(torch.full((1, 2), torch.nan)), "a label is not a number"),
+        (lambda: padded({"q": ["a"]}, {"q": ["a", "a"]}), "query 'q': an item appears twice"),
+        (lambda: padded({"q": ["a"]}, {"q": "abc"}), "query 'q': expected a list of items; got 'abc'"),
+        (lambda: padded({"q": ["a"]}, {}), "there is no query"),
         (lambda: soft_rdq(torch.zeros(1, 1), torch.ones(1, 1), temperature=0), "temperature must be a number above 0"),
         (lambda: soft_rdq(torch.zeros(1, 1), torch.ones(1, 1), "AP@5"), "training is for RDQ"),
         (lambda: padded(rd.References.from_lists({"q": ["a"]}), {"p": ["a"]}), "query 'p' has no reference"),

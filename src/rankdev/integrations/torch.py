@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankdev.arguments import check_number
-from rankdev.errors import DataError, MissingExtraError, UsageError
+from rankdev.arguments import check_number, is_list
+from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.learning.earnings import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ
-from rankdev.references.references import References
+from rankdev.references.references import References, ReferencesLike
+from rankdev.tabular import as_id
 
 try:
     import torch
@@ -27,15 +28,18 @@ def rdq(
     ``scores`` and ``ranks`` are [query, item]: what the model says, and the item's rank in the reference, 0 for items
     outside it. ``mask`` is False where there is no item. ``reference`` has the ranks of all items of each reference
     [query, m], 0 where there is none; it is needed where some are not among the items. Of equal scores the first counts
-    as higher (``ties="given"``).
+    as higher (``ties="given"``). Values are computed in double precision whatever the scores are.
 
     >>> rdq(torch.tensor([[0.9, 0.5, 0.7]]), torch.tensor([[2, 1, 0]]), "RDQ@5").round(decimals=4)
     tensor([0.3943], dtype=torch.float64)
     """
-    chosen, scores, ranks, ideal = _checked(measure, scores, ranks, mask, reference)
-    if scores.isnan().any():
+    chosen, ranks, real, ideal = _checked(measure, scores, ranks, mask, reference)
+    if (scores.isnan() & real).any():
         raise DataError("a score is not a number")
-    order = scores.argsort(dim=1, descending=True, stable=True)[:, : chosen.cutoff]
+    order = scores.argsort(dim=1, descending=True, stable=True)
+    if mask is not None:  # behind all items, also those of the lowest score there is
+        order = order.gather(1, real.gather(1, order).byte().argsort(dim=1, descending=True, stable=True))
+    order = order[:, : chosen.cutoff]
     found = ranks.gather(1, order)
     places = torch.arange(found.shape[1], device=found.device).expand_as(found)
     return _earned(chosen, places, found, ideal).sum(dim=1).clamp(max=1.0)
@@ -53,13 +57,19 @@ def soft_rdq(
     """Score every query in a way that has a gradient: ``loss = 1 - soft_rdq(…).mean()``.
 
     The position of an item is 1 + Σ σ((s_other − s_item) ÷ temperature) over the others of its query, and what it earns
-    is interpolated between whole positions. The lower the temperature, the nearer to RDQ, and the steeper.
+    is interpolated between whole positions. The lower the temperature, the nearer to RDQ, and the steeper. Scores of
+    half precision, which cannot count positions, are computed with in single precision.
     """
-    chosen, scores, ranks, ideal = _checked(measure, scores, ranks, mask, reference)
+    chosen, ranks, real, ideal = _checked(measure, scores, ranks, mask, reference)
     check_number("temperature", temperature, 0)
+    if not scores.is_floating_point():
+        raise UsageError(f"scores must be floating-point numbers to have a gradient; got {scores.dtype}")
+    if (real & ~scores.isfinite()).any():
+        raise DataError("a score is not a finite number; say by mask=… where there is no item")
+    scores = scores.masked_fill(~real, 0.0).to(torch.promote_types(scores.dtype, torch.float32))
     beats = torch.sigmoid((scores[:, None, :] - scores[:, :, None]) / temperature)
-    present = torch.isfinite(scores)[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
-    position = torch.where(present, beats, 0.0).sum(dim=2)  # from 0
+    others = real[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
+    position = torch.where(others, beats, 0.0).sum(dim=2)  # from 0
     above = position.detach().floor().clamp(max=chosen.cutoff)
     share = position - above
     whole = above.long()
@@ -74,7 +84,13 @@ def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
     RDQ gains if the higher of their two positions is its own and not the other's, and 0 where that loses.
     """
     chosen = trainable(measure)
+    if not isinstance(labels, Tensor) or labels.dim() != 2:
+        raise UsageError("labels must be a tensor [query, item], in the order in which the model ranks them")
+    if labels.isnan().any():
+        raise DataError("a label is not a number")
     cutoff, length = chosen.cutoff or 0, labels.shape[1]
+    if not length:
+        return torch.zeros(len(labels), 0, 0, dtype=torch.double, device=labels.device)
     ranks = _tiers(labels)
     ideal = _Ideal(ranks)
     positions = range(min(cutoff, length))
@@ -87,26 +103,35 @@ def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
     return torch.where(labels[:, :, None] > labels[:, None, :], weight, 0.0)
 
 
-def padded(references: References, items: Mapping[str, Iterable[str]]) -> tuple[Tensor, Tensor, Tensor]:
+def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tuple[Tensor, Tensor, Tensor]:
     """Lay out the items of some queries for :func:`rdq`: their ranks, the mask, and the ranks of the whole references.
 
     >>> ranks, mask, reference = padded(References.from_lists({"q": ["a", "b"]}), {"q": ["x", "b"]})
     >>> ranks.tolist(), mask.tolist(), reference.tolist()
     ([[0, 2]], [[True, True]], [[1, 2]])
     """
-    found = {query: list(entries) for query, entries in items.items()}
-    for query in found:
-        if query not in references:
-            raise DataError(f"query {query!r} has no reference; leave it out")
-    chosen = [references[query] for query in found]
-    ranks = [
-        torch.tensor([reference.get(item, 0) for item in entries], dtype=torch.long)
-        for reference, entries in zip(chosen, found.values(), strict=True)
-    ]
-    mask = [torch.ones(len(entries), dtype=torch.bool) for entries in found.values()]
-    whole = [torch.tensor(list(reference.values()), dtype=torch.long) for reference in chosen]
-    pad = torch.nn.utils.rnn.pad_sequence
-    return pad(ranks, batch_first=True), pad(mask, batch_first=True), pad(whole, batch_first=True)
+    known = References.of(references)
+    if not items:
+        raise DataError("there is no query; give {query: [item, …]}")
+    ranks, whole = [], []
+    for query, entries in items.items():
+        name = as_id(query)
+        if name not in known:
+            raise DataError(f"query {shown(query)} has no reference; leave it out")
+        if not is_list(entries):
+            raise DataError(f"query {shown(query)}: expected a list of items; got {shown(entries)}")
+        names = [as_id(item) for item in entries]
+        if len(set(names)) < len(names):
+            raise DataError(f"query {shown(query)}: an item appears twice; keep one")
+        reference = known[name]
+        ranks.append(torch.tensor([reference.get(item, 0) for item in names], dtype=torch.long))
+        whole.append(torch.tensor(list(reference.values()), dtype=torch.long))
+    mask = [torch.ones(len(row), dtype=torch.bool) for row in ranks]
+    return _stacked(ranks), _stacked(mask), _stacked(whole)
+
+
+def _stacked(rows: list[Tensor]) -> Tensor:
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
 class _Ideal:
@@ -114,6 +139,7 @@ class _Ideal:
 
     def __init__(self, ranks: Tensor) -> None:
         last = torch.iinfo(torch.long).max
+        ranks = torch.nn.functional.pad(ranks, (0, int(not ranks.shape[1])))  # never without a column
         self.sizes = (ranks > 0).sum(dim=1, keepdim=True)
         self.tiers = ranks.amax(dim=1, keepdim=True)
         self._sorted = torch.where(ranks > 0, ranks, last).sort(dim=1).values
@@ -122,6 +148,12 @@ class _Ideal:
         """Ideal ranks at positions from 0; past the reference they go on by one per position."""
         inside = self._sorted.gather(1, places.clamp(max=self._sorted.shape[1] - 1))
         return torch.where(places < self.sizes, inside, self.tiers + places + 1 - self.sizes)
+
+    def has_gaps(self) -> Tensor:
+        """Tell the queries whose ranks do not begin at 1 or leave one out."""
+        inside = torch.arange(self._sorted.shape[1], device=self._sorted.device) < self.sizes
+        steps = self._sorted.diff(dim=1, prepend=torch.zeros_like(self.sizes))
+        return (inside & (steps > 1)).any(dim=1)
 
 
 def _tiers(labels: Tensor) -> Tensor:
@@ -136,7 +168,7 @@ def _earned(measure: RDQ, places: Tensor, ranks: Tensor, ideal: _Ideal) -> Tenso
     """What items of some ranks add to RDQ at some positions from 0; past the cutoff nothing."""
     cutoff = measure.cutoff
     assert cutoff is not None
-    weights = torch.tensor(measure.position_weights.relative(cutoff), device=ranks.device)
+    weights = torch.as_tensor(measure.position_weights.relative(cutoff), device=ranks.device)
     best = weights.cumsum(0)[ideal.sizes.clamp(1, cutoff) - 1]
     counted = (ranks > 0) & (places < cutoff)
     rank, should = ranks.clamp(min=1).double(), ideal.at(places).double()
@@ -149,16 +181,57 @@ def _earned(measure: RDQ, places: Tensor, ranks: Tensor, ideal: _Ideal) -> Tenso
 
 
 def _checked(
-    measure: str | Measure, scores: Tensor, ranks: Tensor, mask: Any, reference: Any
+    measure: str | Measure, scores: Any, ranks: Any, mask: Any, reference: Any
 ) -> tuple[RDQ, Tensor, Tensor, _Ideal]:
+    """Give the measure, whole ranks with 0 where there is no item, where there is one, and what is ideal."""
     chosen = trainable(measure)
-    shapes = [tuple(tensor.shape) for tensor in (scores, ranks, *([] if mask is None else [mask]))]
+    given = {"scores": scores, "ranks": ranks, "mask": mask, "reference": reference}
+    tensors = {name: value for name, value in given.items() if value is not None}
+    for name, value in tensors.items():
+        if not isinstance(value, Tensor):
+            raise UsageError(f"{name} must be a tensor; got {type(value).__name__}")
+        if value.device != scores.device:
+            raise UsageError(f"scores are on {scores.device}, {name} on {value.device}; move them to one device")
+    shapes = [tuple(value.shape) for name, value in tensors.items() if name != "reference"]
     if len(set(shapes)) > 1 or scores.dim() != 2:
         raise UsageError(
             f"scores, ranks and mask must have one shape, [query, item]; got {', '.join(map(str, shapes))}"
         )
     if reference is not None and (reference.dim() != 2 or len(reference) != len(scores)):
         raise UsageError(f"reference must be [query, m] for {len(scores)} queries; got {tuple(reference.shape)}")
-    if mask is not None:
-        scores, ranks = scores.masked_fill(~mask, -torch.inf), ranks.masked_fill(~mask, 0)
-    return chosen, scores, ranks.long(), _Ideal((ranks if reference is None else reference).long())
+    if mask is not None and mask.is_floating_point():
+        raise UsageError(f"mask must be True where there is an item; got {mask.dtype}, which could mean the opposite")
+    real = torch.ones_like(ranks, dtype=torch.bool) if mask is None else mask.bool()
+    placed = _whole("ranks", torch.where(real, ranks, 0))
+    if reference is None:
+        ideal = _Ideal(placed)
+        _refuse(ideal.has_gaps(), "ranks must be 1, 2, 3 …; give reference=… where some are not among the items")
+        return chosen, placed, real, ideal
+    listed = _whole("reference", reference)
+    ideal = _Ideal(listed)
+    _refuse(ideal.has_gaps(), "the ranks of a reference must be 1, 2, 3 … without a gap; are these grades?")
+    _refuse(_strangers(placed, listed), "more items have some rank than the reference has; is an item there twice?")
+    return chosen, placed, real, ideal
+
+
+def _whole(name: str, values: Tensor) -> Tensor:
+    if values.is_floating_point() and (values != values.round()).any():
+        raise DataError(f"{name} must be whole numbers, 1 for the best; are these scores?")
+    return values.long().clamp(min=0)
+
+
+def _strangers(ranks: Tensor, reference: Tensor) -> Tensor:
+    """Tell the queries with more items of some rank than their reference has."""
+    wide = 1 + max([int(values.max()) for values in (ranks, reference) if values.numel()], default=0)
+    counts = [
+        torch.zeros(len(values), wide, dtype=torch.long, device=values.device).scatter_add_(
+            1, values, torch.ones_like(values)
+        )
+        for values in (ranks, reference)
+    ]
+    return (counts[0] > counts[1])[:, 1:].any(dim=1)
+
+
+def _refuse(wrong: Tensor, problem: str) -> None:
+    if wrong.any():
+        raise DataError(f"query {int(wrong.nonzero()[0])} (from 0): {problem}")
