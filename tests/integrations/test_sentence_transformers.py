@@ -1,6 +1,7 @@
 """sentence-transformers with tiny models made here: evaluator, trainer, and weights of LambdaLoss."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankdev as rd
@@ -60,6 +61,74 @@ def test_candidates_are_reranked(kind, request):
     assert evaluator(model) == {"RDQ@10": pytest.approx(rd.evaluate(TIERS, {"run": run}, "RDQ@10").means[0, 0])}
 
 
+def test_only_queries_that_are_asked_count(bi):
+    """References often know more queries than an evaluator is given; they counted as 0."""
+    one = {"q0": QUERIES["q0"]}
+    evaluator = RankingEvaluator(one, ITEMS, TIERS)
+    wanted = rd.evaluate({"q0": TIERS["q0"]}, {"run": evaluator.run(bi)}, "RDQ@10").means[0, 0]
+    assert wanted > 0
+    assert evaluator(bi) == {"RDQ@10": wanted}
+
+
+def test_values_are_appended_to_a_file_as_theirs_are(bi, tmp_path):
+    measures = ["RDQ@5", "RDQ(alpha=4,lam=0)@5"]  # a name with a comma
+    evaluator = RankingEvaluator(QUERIES, ITEMS, TIERS, measures, name="dev")
+    found = list(evaluator(bi, str(tmp_path / "eval"), 1.0, 20).values())
+    evaluator(bi, str(tmp_path / "eval"), 2.0, 40)
+    other = RankingEvaluator(QUERIES, ITEMS, TIERS, "AP@5", name="dev")
+    other(bi, str(tmp_path / "eval"))
+    RankingEvaluator(QUERIES, ITEMS, TIERS, name="quiet", write_csv=False)(bi, str(tmp_path / "eval"))
+    rows = pd.read_csv(tmp_path / "eval/RankingEvaluator_dev_results.csv")
+    assert list(rows.columns) == ["epoch", "steps", *measures]
+    assert rows.to_numpy().tolist() == [[1.0, 20.0, *found], [2.0, 40.0, *found]]
+    assert list(pd.read_csv(tmp_path / "eval/RankingEvaluator_dev_results_2.csv").columns) == ["epoch", "steps", "AP@5"]
+    assert len(list((tmp_path / "eval").iterdir())) == 2
+
+
+def test_names_may_be_numbers_and_references_a_file(bi, tmp_path):
+    (tmp_path / "qrels").write_text("1 0 7 1\n")
+    evaluator = RankingEvaluator({1: "kelp"}, {7: "kelp", 8: "amber"}, tmp_path / "qrels", candidates={1: [7, 8]})
+    assert evaluator.run(bi)["1"] == ["7", "8"]
+
+
+class NotANumber:
+    """Finds one item beyond comparison."""
+
+    def encode_query(self, texts, **_):
+        return torch.zeros(len(texts), 1)
+
+    encode_document = encode_query
+
+    def similarity(self, queries, items):
+        similar = torch.zeros(len(queries), len(items))
+        similar[:, 1] = torch.nan
+        return similar
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RankingEvaluator(list(QUERIES), ITEMS, TIERS), r"queries must be \{id: text\}; got list"),
+        (lambda: RankingEvaluator(QUERIES, {}, TIERS), "there are no items"),
+        (lambda: RankingEvaluator({1: "a", "1": "b"}, ITEMS, {"1": ["d1"]}), "an id of the queries appears twice"),
+        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, batch_size=0), "batch_size must be a whole number"),
+        (
+            lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": "d1"}),
+            "candidates must be a list",
+        ),
+        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"p": ["d1"]}), "no query has a candidate"),
+        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS)("a-model"), "a model of sentence-transformers is needed"),
+        (
+            lambda: RankingEvaluator(QUERIES, ITEMS, TIERS).run(NotANumber()),
+            "the similarity is not a number",
+        ),
+    ],
+)
+def test_wrong_evaluators_and_models_are_refused(call, message):
+    with pytest.raises(rd.RankdevError, match=message):
+        call()
+
+
 class WithEqualScores:
     """Finds the first of seven items better than the next three, which it finds alike."""
 
@@ -103,6 +172,9 @@ def test_a_trainer_chooses_by_the_evaluator(cross, tmp_path):
     loss = LambdaLoss(cross, weighting_scheme=RDQScheme("RDQ@10"))
     trainer = CrossEncoderTrainer(model=cross, args=settings, train_dataset=data, loss=loss, evaluator=evaluator)
     trainer.train()
+    rows = pd.read_csv(tmp_path / "eval/RankingEvaluator_dev_results.csv")
+    assert rows["steps"].tolist() == [20, 40, 60]
+    assert trainer.state.best_metric == rows["RDQ@10"].max()
     assert trainer.state.best_metric == pytest.approx(evaluator(trainer.model)["dev_RDQ@10"], abs=1e-6)
     assert trainer.state.best_metric > before + 0.1
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rankdev.evaluation.scoring import named_systems
-from rankdev.formats import read_references, read_run
+from rankdev.formats import read_run, references_of
 from rankdev.ordering import Order, Ties
 from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run, RunLike
@@ -16,7 +16,7 @@ def load_inputs(
     references: ReferencesLike, runs: Mapping[str, RunLike], order: Order | None = None, ties: Ties | None = None
 ) -> tuple[References, dict[str, Run]]:
     """Give references and named runs in memory, whatever :func:`evaluate` takes for them."""
-    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
+    known = references_of(references)
     return known, {name: _loaded(run, order, ties) for name, run in named_systems(runs).items()}
 
 

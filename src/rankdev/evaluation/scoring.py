@@ -22,13 +22,13 @@ from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.run_scoring import THREADS, Scorer, check_averages, deepest, match_run, score_matched
 from rankdev.evaluation.scores import Scores
 from rankdev.forks import refuse_lost_threads
-from rankdev.formats import read_references, read_run
+from rankdev.formats import read_run, references_of
 from rankdev.formats.opening import size_of
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.ordering import Order, Ordering, Ties, leaves_open
 from rankdev.progress import Progress, Together
-from rankdev.references.references import References, ReferencesLike
+from rankdev.references.references import ReferencesLike
 from rankdev.runs import Run, RunLike
 
 Result = TypeVar("Result")
@@ -139,13 +139,13 @@ class _Evaluation:
         )
 
     def _prepare(self) -> _Prepared:
-        source, stopped = self._references, self._stopped
+        stopped = self._stopped
 
         def watch(done: float, total: float, note: str) -> None:
             if stopped.is_set():
                 raise _StoppedError
 
-        known = read_references(source, progress=watch) if isinstance(source, str | Path) else References.of(source)
+        known = references_of(self._references, progress=watch)
         matcher = Matcher.of(known, skip_empty=self._empty == "skip")
         shape = (len(self._systems), len(matcher.references), len(self._wanted))
         return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape))

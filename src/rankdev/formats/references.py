@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from rankdev.formats.trec import QRELS, read_trec, write_trec
 from rankdev.formats.writing import writing
 from rankdev.progress import Progress
 from rankdev.references.columns import check_once
-from rankdev.references.references import References
+from rankdev.references.references import References, ReferencesLike
 from rankdev.runs import Run
 from rankdev.tabular import listed, text_column
 
@@ -40,6 +41,11 @@ def read_references(path: PathLike, *, progress: Progress | None = None) -> Refe
         return references
     with Source(path, progress) as source:
         return _read(source)
+
+
+def references_of(source: ReferencesLike, *, progress: Progress | None = None) -> References:
+    """Read references from their file, or take them as :meth:`References.of` does."""
+    return read_references(source, progress=progress) if isinstance(source, str | Path) else References.of(source)
 
 
 def read_grades(path: PathLike) -> References:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from rankdev.arguments import is_list
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import evaluate
-from rankdev.formats import read_references
+from rankdev.formats import references_of
 from rankdev.measures import Measure
 from rankdev.references.references import References
 from rankdev.tabular import as_frame, is_table, text_column
@@ -42,7 +41,7 @@ def scores(
     [[0.5255]]
     """
     named = _named(systems, names)
-    known = References.of(references) if not isinstance(references, str | Path) else read_references(references)
+    known = references_of(references)
     if topics is not None and filter_by_topics:
         known = _among(known, topics)
     return evaluate(known, {name: _results(name, system, topics) for name, system in named.items()}, measures)

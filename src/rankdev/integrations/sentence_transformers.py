@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
-from rankdev.errors import DataError, MissingExtraError, UsageError
+import numpy as np
+
+from rankdev.arguments import check_flag, check_whole, is_list
+from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.scoring import evaluate
+from rankdev.formats import references_of
 from rankdev.learning.earnings import trainable
 from rankdev.measures import Measure, parse_all
-from rankdev.references.references import References
+from rankdev.references.references import ReferencesLike
 from rankdev.runs import Run
+from rankdev.tabular import as_id, check_mapping
 
 try:
     import torch
@@ -30,53 +37,84 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
     """Scores a bi-encoder or a cross-encoder while it is trained; the first measure is the ``primary_metric``.
 
     ``queries`` and ``items`` map ids to texts. A bi-encoder ranks all items, or the ``candidates`` of each query
-    ({query: [item, …]}); a cross-encoder needs candidates. Queries without a reference are left out.
+    ({query: [item, …]}); a cross-encoder needs candidates. Queries without a reference, or without a text, are left
+    out; one without candidates scores 0. ``write_csv``: where a trainer says where to, values become a row of a file.
     """
 
     def __init__(
         self,
-        queries: Mapping[str, str],
-        items: Mapping[str, str],
-        references: Any,
+        queries: Mapping[Any, str],
+        items: Mapping[Any, str],
+        references: ReferencesLike,
         measures: str | Measure | Iterable[str | Measure] = "RDQ@10",
         *,
-        candidates: Mapping[str, Iterable[str]] | None = None,
+        candidates: Mapping[Any, Iterable[Any]] | None = None,
         name: str = "",
         batch_size: int = 32,
+        write_csv: bool = True,
     ) -> None:
         super().__init__()
-        self.references = References.of(references)
-        self.measures = parse_all(measures)
-        self.queries = {query: text for query, text in queries.items() if query in self.references}
-        if not self.queries:
+        known = references_of(references)
+        texts = _texts("queries", queries)
+        asked = np.flatnonzero(known.queries.is_in(list(texts)).to_numpy())
+        if not len(asked):
             raise DataError("no query has a reference; do queries and references use the same ids?")
-        self.items = dict(items)
+        self.references = known.of_queries(asked)
+        self.queries = {query: text for query, text in texts.items() if query in self.references}
+        self.measures = parse_all(measures)
+        self.items = _texts("items", items)
         self.candidates = None if candidates is None else self._known(candidates)
-        self.name, self.batch_size = name, batch_size
+        self.name, self.batch_size = name, check_whole("batch_size", batch_size, 1)
+        self.write_csv = check_flag("write_csv", write_csv)
         self.primary_metric = str(self.measures[0])
 
-    def _known(self, candidates: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-        known = {query: list(candidates.get(query, ())) for query in self.queries}
-        for query, found in known.items():
-            for item in found:
+    def _known(self, candidates: Mapping[Any, Iterable[Any]]) -> dict[str, list[str]]:
+        given = check_mapping(candidates, "candidates", "{query: [item, …]}")
+        found = {as_id(query): entries for query, entries in given.items()}
+        known: dict[str, list[str]] = {}
+        for query in self.queries:
+            entries = found.get(query, ())
+            if not is_list(entries):
+                raise DataError(f"query {shown(query)}: candidates must be a list of items; got {shown(entries)}")
+            known[query] = list(dict.fromkeys(as_id(item) for item in entries))
+            for item in known[query]:
                 if item not in self.items:
-                    raise DataError(f"query {query!r}: the candidate {item!r} has no text among the items")
+                    raise DataError(f"query {shown(query)}: the candidate {shown(item)} has no text among the items")
+        if not any(known.values()):
+            raise DataError("no query has a candidate; do queries and candidates use the same ids?")
         return known
 
     def __call__(
-        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
+        self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1
     ) -> dict[str, float]:
         """Give the mean of every measure; what a trainer and ``model.evaluate`` call."""
         scores = evaluate(self.references, {"model": self.run(model)}, self.measures)
         means = dict(zip(scores.measures, scores.means[0].tolist(), strict=True))
         metrics: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        if output_path is not None and self.write_csv:
+            self._write(Path(output_path), {"epoch": epoch, "steps": steps, **means})
         return metrics
+
+    def _write(self, folder: Path, row: Mapping[str, float]) -> None:
+        """Add a row to the file of these measures; where the name is taken by others, to one with a number."""
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = "_".join(filter(None, (type(self).__name__, self.name, "results")))
+        for number in count(1):
+            path = folder / f"{stem}{'' if number == 1 else f'_{number}'}.csv"
+            with path.open("a+", newline="", encoding="utf-8") as file:
+                file.seek(0)
+                header = next(csv.reader(file), None)
+                if header in (None, list(row)):
+                    csv.writer(file).writerows([row.values()] if header else [row, row.values()])
+                    return
 
     def run(self, model: Any) -> Run:
         """Rank with a model: what :func:`rankdev.evaluate` takes, to compare models query by query."""
         if isinstance(model, CrossEncoder):
             return Run.from_scores(self._reranked(model))
+        if not hasattr(model, "encode_document"):
+            raise UsageError(f"a model of sentence-transformers is needed; got {type(model).__name__}")
         return Run.from_scores(self._retrieved(model))
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -89,19 +127,20 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         if model.num_labels != 1:
             raise UsageError(f"the cross-encoder gives {model.num_labels} numbers for a pair; one is needed to rank")
         pairs = [(self.queries[query], self.items[item]) for query, found in self.candidates.items() for item in found]
-        predicted = iter(model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False) if pairs else ())
+        predicted = iter(model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False))
         return {query: {item: float(next(predicted)) for item in found} for query, found in self.candidates.items()}
 
     def _retrieved(self, model: Any) -> dict[str, dict[str, float]]:
         names = list(self.items if self.candidates is None else dict.fromkeys(chain(*self.candidates.values())))
-        options = {"batch_size": self.batch_size, "convert_to_tensor": True, "show_progress_bar": False}
+        options = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_tensor": True}
         texts = model.encode_document([self.items[name] for name in names], **options)
-        asked = model.encode_query(list(self.queries.values()), **options)
+        queries = list(self.queries.items())
         found: dict[str, dict[str, float]] = {}
         size = max(1, CELLS // len(names))
-        for begin in range(0, len(asked), size):
-            similar = model.similarity(asked[begin : begin + size], texts)
-            for query, row in zip(list(self.queries)[begin : begin + size], similar, strict=True):
+        for begin in range(0, len(queries), size):
+            block = dict(queries[begin : begin + size])
+            similar = model.similarity(model.encode_query(list(block.values()), **options), texts)
+            for query, row in zip(block, similar, strict=True):
                 found[query] = self._best(query, names, row)
         return found
 
@@ -110,10 +149,23 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         if self.candidates is not None:
             scores = dict(zip(names, row.tolist(), strict=True))
             return {item: scores[item] for item in self.candidates[query]}
+        if row.isnan().any():
+            item = names[int(row.isnan().nonzero()[0])]
+            raise DataError(f"query {shown(query)}, item {shown(item)}: the similarity is not a number")
         reaches = [measure.reach for measure in self.measures]
         depth = len(names) if None in reaches else min(len(names), max(reach or 0 for reach in reaches))
         kept = torch.nonzero(row >= torch.topk(row, depth).values[-1]).flatten()
         return dict(zip((names[place] for place in kept.tolist()), row[kept].tolist(), strict=True))
+
+
+def _texts(what: str, texts: Any) -> dict[str, str]:
+    given = check_mapping(texts, what, "{id: text}")
+    if not given:
+        raise DataError(f"there are no {what}; give {{id: text}}")
+    texts = {as_id(name): text for name, text in given.items()}
+    if len(texts) < len(given):
+        raise DataError(f"an id of the {what} appears twice, as a number and as text; keep one")
+    return texts
 
 
 class RDQScheme(torch.nn.Module):  # type: ignore[misc]

@@ -18,7 +18,7 @@ from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.run_scoring import deepest
 from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import Empty, blamed, evaluate, named_systems
-from rankdev.formats import read_references, read_run
+from rankdev.formats import read_run, references_of
 from rankdev.formats.opening import size_of
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
@@ -146,7 +146,7 @@ def compare(
     check_one_order(ties, "a page of lists")
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
-    known = read_references(references) if isinstance(references, str | Path) else References.of(references)
+    known = references_of(references)
     systems = named_systems(runs)
     if len(systems) > MOST_SYSTEMS:
         raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); take fewer")
