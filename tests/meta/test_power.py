@@ -398,3 +398,10 @@ def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
     assert np.array_equal(found.rejected, same.rejected)
     with pytest.raises(UsageError, match="expected one of same, new"):
         power(scores, sizes=[30], pool="old")
+
+
+def test_intervals_of_one_measure_have_nothing_to_be_compared_with(make_scores, rng):
+    found = power(make_scores(rng.normal(0.5, 0.1, (2, 20, 1))), sizes=[10], subsamples=5, intervals=20)
+    assert found.differences().is_empty()
+    assert found.clearly_best() is None
+    assert "p50, 95%" in str(found)

@@ -143,7 +143,8 @@ class Power(Result):
         low, high = np.minimum(low, apart), np.maximum(high, apart)
         names = {"a": [self.measures[i] for i in a], "b": [self.measures[i] for i in b]}
         columns = {"difference": apart, "low": low, "high": high, "clear": (low > 0) | (high < 0)}
-        return pl.DataFrame({**names, **columns}).fill_nan(None)
+        texts = dict.fromkeys(names, pl.String)  # also where there is one measure, and no pair
+        return pl.DataFrame({**names, **columns}, schema_overrides=texts).fill_nan(None)
 
     def clearly_best(self, n: int | None = None) -> str | None:
         """Name the measure whose median power at n is clearly above that of every other; none where none is."""
