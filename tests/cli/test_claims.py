@@ -86,3 +86,17 @@ def test_tune_blames_the_file_that_is_wrong(rankdev, folder):
     done = rankdev("tune", "places.jsonl", "nearest.run", "bad.run", "--people", "verdicts.csv")
     assert done.status == 1
     assert done.err.startswith("rankdev: bad.run:1: ")
+
+
+def test_bounds_of_one_run_and_of_two(rankdev, folder):
+    runs = ("bounds", "judged.jsonl", "nearest.run", "-m", "RDQ@5")
+    assert rankdev(*runs).out.endswith("\n2 returned items are unjudged\n")
+    assert "1 of 1 verdict safe" in rankdev(*runs, "popular.run").out
+
+
+def test_no_value_is_best_alone(rankdev, folder):
+    out = rankdev("eval", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5,NumRet,Tau@5").out
+    assert [line.split() for line in out.splitlines()[4:6]] == [
+        ["nearest", "0.4393", "39", "–"],
+        ["blended", "0.8322*", "40", "0.7333"],
+    ]

@@ -29,15 +29,15 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
     rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
     shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
     tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
+    closing = [f"{counted(len(found.items), 'returned item', 'is')} unjudged"]
     if pairs.height:
         safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
         apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
         tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
+        closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe"
+        closing.append(OWN)
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
-    unjudged = f"{counted(len(found.items), 'returned item', 'is')} unjudged"
-    safe_ones = f"{unjudged}; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe"
-    closing = (safe_ones, OWN) if pairs.height else (unjudged,)
     return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
 
 

@@ -161,12 +161,12 @@ def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Exp
 
 
 def best_cells(frame: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:
-    """Mark the highest value of each column, as far as the shown decimals tell them apart."""
-    if frame.height < 2:
-        return frozenset()
+    """Mark the highest value of each column with several, as far as the shown decimals tell them apart."""
     cells = set()
     for name in columns:
         shown = frame[name].round(digits)
+        if len(shown) - shown.null_count() < 2:
+            continue
         top = shown.max()
         cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
     return frozenset(cells)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from rankdev.errors import counted
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.scores import Scores
+from rankdev.reporting.cells import count
 from rankdev.reporting.door import reports
 from rankdev.reporting.report import Report, Table, best_cells
 
@@ -21,7 +24,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
         over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query')}"
         title = f"{over}{'; * best' if best else ''}"
-        table = Table(means, title, best=best, notes=_sums(scores), bars=scores.measures)
+        table = Table(means, title, best=best, **_look(scores))
         return Report(rows, [table], remarks=scores.remarks)
     values = scores.to_polars()
 
@@ -29,7 +32,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         table = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
         return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
-    table = Table(wide, notes=_sums(scores), bars=scores.measures)
+    table = Table(wide, **_look(scores))
     return Report(pl.concat([values, rows]), [table], remarks=scores.remarks)
 
 
@@ -37,9 +40,10 @@ def _over(scores: Scores) -> str:
     return "sum" if scores.sums == scores.measures else "mean"
 
 
-def _sums(scores: Scores) -> list[str]:
-    """Name the counts among measures that are averaged."""
-    return [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and _over(scores) == "mean" else []
+def _look(scores: Scores) -> dict[str, Any]:
+    """Name the counts among measures that are averaged, and write them without decimals."""
+    notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and _over(scores) == "mean" else []
+    return {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
 
 
 @reports(Losses)
