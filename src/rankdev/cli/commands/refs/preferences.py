@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rankdev.cli.commands.refs.judgments import read_judgments, reading_options
-from rankdev.cli.commands.refs.writing import output_option, write
+from rankdev.cli.commands.refs.writing import output_option, write_files
 from rankdev.cli.options import seed_option
 from rankdev.cli.outputs import safe_csv_option, table_option
 from rankdev.errors import UsageError
@@ -92,5 +92,5 @@ def command(
         tables[strengths_file] = found.to_polars()
     if workers_file is not None and found.strengths.workers is not None:
         tables[workers_file] = found.strengths.workers.to_polars()
-    write(References.from_tiers(found.tiers), output, tables)
+    write_files(References.from_tiers(found.tiers), output, tables)
     click.echo(summarise(found), err=True)

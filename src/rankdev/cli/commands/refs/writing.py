@@ -26,7 +26,16 @@ output_option = file_option(
 )
 
 
-def write(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
+def write(references: References, output: str) -> None:
+    """Write references, and say how many there are."""
+    write_files(references, output)
+    tiers = counted(int(references.tier_counts.sum()), "tier")
+    empty = references.empty
+    remark = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
+    say(f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}{remark}")
+
+
+def write_files(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write references, and tables by file name beside them; no file appears unless all can be written."""
     from rankdev.formats.references import encode_references
     from rankdev.formats.writing import writing
@@ -37,8 +46,3 @@ def write(references: References, output: str, tables: Mapping[str, Any] = Mappi
         streams = [stack.enter_context(writing(path)) for path, _ in contents]
         for stream, (_, content) in zip(streams, contents, strict=True):
             stream.write(content)
-    tiers = int(references.tier_counts.sum())
-    empty = references.empty
-    remark = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
-    queries = counted(len(references), "query")
-    say(f"{queries}, {counted(len(references.ranks), 'item')} in {counted(tiers, 'tier')}{remark}")
