@@ -29,7 +29,7 @@ def design_report(found: Design) -> Report:
     frame = rows.select("measure", *_asked(), "same", *_ends(found, "same"), "different", *_ends(found, "different"))
     if len(found.spreads) == 1:
         frame, summary = frame.drop("measure"), summary.drop("measure")
-    notes = [f"{way}: {words}{', queries of each' if way == 'different' else ''}" for way, words in SHARED.items()]
+    notes = [f"{way}: {words}{' (queries per system)' if way == 'different' else ''}" for way, words in SHARED.items()]
     ends = [name for name in frame.columns if "95%" in name]
     table = Table(frame, _title(found), notes=notes, formats=dict.fromkeys(SHARED, count), right=ends)
     known = summary.select(name for name in summary.columns if summary[name].null_count() < summary.height)

@@ -71,6 +71,7 @@ def plot_leave_out(found: LeaveOut) -> Figure:
         height = at + (len(groups) / 2 - 0.5 - place) * step
         _dots(axes[0, 0], part, "tau", height, color=shade, marker="os^Dv<>"[place % 7], label=f"without {name}")
     axes[0, 0].set_yticks(at, [shortened(name) for name in found.measures])
+    axes[0, 0].set_ylim(-0.6, len(at) - 0.4)
     axes[0, 0].set(xlabel="Kendall τ with the order by all judgments")
     if with_teams:
         part = rows.filter(left_out=TEAM)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankdev.errors import counted
 from rankdev.meta.tuning import Tuning
 from rankdev.reporting.cells import percent
 from rankdev.reporting.door import draws, reports
@@ -46,4 +47,5 @@ def plot_tuning(found: Tuning) -> Figure:
     names = [("", name) for name in rows["cell"]]
     drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
     kept = int(rows["plausible"].sum())
-    return titled(drawn, f"{kept} of {rows.height} settings of {found.measure} are not clearly worse than the best")
+    left = f"{counted(kept, 'setting', of=rows.height)} of {found.measure}"
+    return titled(drawn, f"Not clearly worse than the best: {left}")
