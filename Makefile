@@ -28,11 +28,12 @@ test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
 	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py tests/integrations docs/integrations.md
 
-# the Spark integration on real Spark, 3.5 and 4, which need Java 17; make test uses Sail, which needs none
+# the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
+SPARK ?= 3.5 4
 test-spark: setup
-	for release in 3.5 4; do \
+	for release in $(SPARK); do \
 	  $(PYTHON) -m venv build/spark-$$release && \
-	  build/spark-$$release/bin/python -m pip install --quiet --disable-pip-version-check "pyspark~=$$release.0" pandas pyarrow pytest sybil -e . && \
+	  build/spark-$$release/bin/python -m pip install --quiet --disable-pip-version-check "pyspark~=$$release.0" pandas pyarrow pytest hypothesis sybil -e . && \
 	  PYSPARK_PYTHON=$(CURDIR)/build/spark-$$release/bin/python build/spark-$$release/bin/python -m pytest tests/integrations/test_spark.py || exit 1; \
 	done
 

@@ -1,6 +1,7 @@
 """What a worker of Spark does, without Spark: whatever queries come together, the values are those of one machine."""
 
 import random
+import warnings
 
 import polars as pl
 import pytest
@@ -24,10 +25,10 @@ def simulated(seed, queries=12):
     """Grades that differ from query to query; system b answers half of the queries, and some that nobody asked for."""
     rng = random.Random(seed)
     grades = [
-        (f"q{q}", f"d{d}", rng.randrange(q % 4 + 2) - 1) for q in range(queries) for d in range(rng.randint(1, 9))
+        (f"q {q}", f"d{d}", rng.randrange(q % 4 + 2) - 1) for q in range(queries) for d in range(rng.randint(1, 9))
     ]
     runs = [
-        (system, f"q{q}", f"d{d}", rng.randrange(5) / 4)
+        (system, f"q {q}", f"d{d}", rng.randrange(5) / 4)
         for system in "ab"
         for q in range(0, queries + 2, 1 if system == "a" else 2)
         for d in rng.sample(range(12), rng.randint(1, 12))
@@ -54,8 +55,11 @@ def done(rows, work, monkeypatch, at_once=20):
 @pytest.mark.parametrize("seed", range(5))
 def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, monkeypatch):
     references, runs = simulated(seed)
+    if ties != "expected":  # which refuses items that are returned twice
+        runs = pl.concat([runs, runs.filter(pl.col("system") == "a").head(3)])
     by_name = {name: runs.filter(pl.col("system") == name) for name in "ab"}
-    expected = rd.evaluate(references, by_name, measures, ties=ties)
+    with draws.repeats_allowed():
+        expected = rd.evaluate(references, by_name, measures, ties=ties)
     task = Task(["a", "b"], [rd.parse(text) for text in measures], ties, references["grade"].max())
     got = done(sent(references, runs, seed), task.score, monkeypatch)
     order = ["system", "query", "measure"]
@@ -70,6 +74,25 @@ def test_a_system_that_was_not_named_is_refused(monkeypatch):
     references, runs = simulated(0)
     with pytest.raises(rd.DataError, match=r"^runs: system 'b' is not among the systems that were named; name all$"):
         done(sent(references, runs), Task(["a"], [rd.parse("RDQ@5")], "trec_eval").score, monkeypatch)
+
+
+def test_the_system_that_is_wrong_is_named(monkeypatch):
+    references, runs = simulated(0)
+    contradicting = runs.filter(pl.col("system") == "b").head(1).with_columns(score=pl.col("score") + 1)
+    task = Task(["a", "b"], [rd.parse("RDQ@5")], "trec_eval")
+    with pytest.raises(rd.DataError, match=r"^system 'b': query 'q 0': item 'd\d+' has two scores"):
+        done(sent(references, pl.concat([runs, contradicting])), task.score, monkeypatch)
+
+
+def test_tasks_that_share_a_process_leave_its_warnings_as_they_were():
+    before = list(warnings.filters)
+    first, second = spark_tasks.QUIET, spark_tasks.QUIET
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    warnings.warn("nobody reads this", rd.RankdevWarning, stacklevel=1)
+    second.__exit__()
+    assert warnings.filters == before
 
 
 @draws.quick

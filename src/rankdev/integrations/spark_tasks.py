@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ import pyarrow as pa
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.matched import MatchedRuns
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.run_scoring import score_run
+from rankdev.evaluation.run_scoring import match_run, score_matched, score_run
 from rankdev.evaluation.scoring import blamed
 from rankdev.measures import Measure
 from rankdev.ordering import Ties
@@ -28,6 +30,35 @@ ROWS = 200_000  # scored at once; a query is never cut, however long it is
 PILES = 256  # into which a partition is sorted; 50 million rows make piles of about ROWS
 COUNTS = ("queries", "missing", "unreferenced", "tied", "empty")
 Frames = Iterator[pl.DataFrame]
+
+
+class Quiet:
+    """Ignores our warnings: nobody reads what a worker prints, and few queries may well miss all that is right.
+
+    Filters belong to the process, and tasks may be its threads: the first changes them, the last puts them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._filters = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.simplefilter("ignore", RankdevWarning)
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(None, None, None)
+
+
+QUIET = Quiet()
 
 
 @dataclass(frozen=True)
@@ -44,29 +75,26 @@ class Task:
         known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "worthless": False}
         reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
-        self._scored(Matcher(References.from_table(reference)), run)
+        score_run(Matcher(References.from_table(reference)), run, self.measures)
 
     def score(self, frame: pl.DataFrame) -> Frames:
-        """Score some queries, one system after another."""
+        """Score some queries, for many systems at once where they are small."""
         references, runs = self._split(frame)
         if references is None:
             return
         matcher = Matcher(references, highest_grade=self.highest_grade)
-        labels = pl.Series([str(measure) for measure in self.measures])
-        queries, measures = np.indices((len(references), len(labels))).reshape(2, -1)
-        query, measure = references.queries.gather(queries), labels.gather(measures)
-        for system, run in runs:
-            values, _ = self._scored(matcher, run)
-            value = pl.Series(values.ravel()).fill_nan(None)
-            yield pl.select(system=pl.repeat(system, len(value)), query=query, measure=measure, value=value)
+        labels = [str(measure) for measure in self.measures]
+        while systems := dict(islice(runs, max(1, ROWS // len(references) // len(labels)))):
+            values = score_matched([self._matched(matcher, run)[0] for run in systems.values()], self.measures)
+            yield _as_rows(values, list(systems), references.queries, labels)
 
     def count(self, frame: pl.DataFrame) -> Frames:
         """Count how the runs and the references of some queries met."""
         references, runs = self._split(frame)
-        matcher = None if references is None else Matcher(references, highest_grade=self.highest_grade)
+        matcher = None if references is None else Matcher(references)
         rows = []
         for system, run in runs:
-            met = self._scored(matcher, run)[1] if matcher else Coverage(system, 0, unreferenced=len(run))
+            met = self._matched(matcher, run)[1] if matcher else Coverage(system, 0, unreferenced=len(run))
             rows.append({"system": system, **{name: getattr(met, name) for name in COUNTS}})
         yield pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
 
@@ -79,31 +107,57 @@ class Task:
         return (References.from_table(right.select(given)) if len(right) else None), self._runs(returned)
 
     def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:
-        columns = rows.select("system", "query", "item", "score")
-        parts = {str(name): part for (name,), part in columns.partition_by("system", as_dict=True).items()}
-        unknown = sorted(parts.keys() - set(self.systems))
+        """Give each system its run. All are put in order at once, as one run: what is done for each takes longer."""
+        unknown = sorted(set(rows["system"].unique()) - set(self.systems))
         if unknown:
             raise DataError(f"runs: system {shown(unknown[0])} is not among the systems that were named; name all")
-        for system in self.systems:
-            with blamed(f"system {shown(system)}"), _quiet():
-                run = Run.from_table(parts.pop(system, columns.clear()), ties=self.ties)
-            yield system, run
+        number = pl.col("system").cast(pl.Enum(self.systems)).to_physical().alias("number")
+        rows = rows.select(number, "system", "query", "item", "score").sort("number", maintain_order=True)
+        query = pl.concat_str(pl.col("number").cast(pl.String), "query", separator=" ")
+        try:
+            together = Run.from_table(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
+        except DataError:
+            for (system,), part in rows.partition_by("system", as_dict=True).items():
+                with blamed(f"system {shown(system)}"):
+                    Run.from_table(part, ties=self.ties)
+            raise
+        names = together.queries.str.splitn(" ", 2).struct.unnest()
+        owners = names["field_0"].cast(pl.Int64).to_numpy()
+        bounds = np.searchsorted(owners, np.arange(len(self.systems) + 1)).tolist()
+        for system, begin, end in zip(self.systems, bounds[:-1], bounds[1:], strict=True):
+            yield system, _part(together, names["field_1"], begin, end)
 
-    def _scored(self, matcher: Matcher, run: Run) -> tuple[Floats, Coverage]:
-        """Score some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
+    def _matched(self, matcher: Matcher, run: Run) -> tuple[MatchedRuns, Coverage]:
+        """Match some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
         if run.queries.is_in(matcher.references.queries.implode()).any():
-            with _quiet():
-                return score_run(matcher, run, self.measures)
-        silent = Run.from_lists({matcher.references.queries[0]: []})
-        values, met = score_run(matcher, replace(silent, ordering=run.ordering), self.measures)
-        return values, replace(met, missing=len(matcher.references), unreferenced=len(run))
+            return match_run(matcher, run, self.measures)
+        silent = replace(Run.from_lists({matcher.references.queries[0]: []}), ordering=run.ordering)
+        matched, met = match_run(matcher, silent, self.measures)
+        return matched, replace(met, missing=len(matcher.references), unreferenced=len(run))
+
+
+def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:
+    """Cut some queries out of a run, and call them by their names."""
+    offsets = run.offsets[begin : end + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    repeats = None if run.repeats is None or not run.repeats[rows].any() else run.repeats[rows]
+    scores = None if run.scores is None else run.scores[rows]
+    return Run(queries[begin:end], offsets - offsets[0], run.item_ids[rows], scores, repeats, run.ordering, run.depth)
+
+
+def _as_rows(values: Floats, systems: list[str], queries: pl.Series, measures: list[str]) -> pl.DataFrame:
+    names = {"system": pl.Series(systems), "query": queries, "measure": pl.Series(measures)}
+    places = np.indices(values.shape).reshape(3, -1)
+    columns = {name: known.gather(at) for (name, known), at in zip(names.items(), places, strict=True)}
+    return pl.DataFrame({**columns, "value": pl.Series(values.ravel()).fill_nan(None)})
 
 
 def apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], Frames]) -> Iterator[Any]:
     """Do the work on the rows of a partition, some whole queries at a time."""
-    for frame in whole_queries(pl.DataFrame(batch) for batch in batches):
-        for found in work(frame):
-            yield from as_batches(found)
+    with QUIET:
+        for frame in whole_queries(pl.DataFrame(batch) for batch in batches):
+            for found in work(frame):
+                yield from as_batches(found)
 
 
 def whole_queries(frames: Frames) -> Frames:
@@ -127,11 +181,13 @@ def _emptied(piles: list[list[pl.DataFrame]]) -> Iterator[list[pl.DataFrame]]:
 def _joined(frames: Frames) -> Frames:
     """Put small frames together until there are ROWS rows."""
     waiting: list[pl.DataFrame] = []
+    rows = 0
     for frame in frames:
         waiting.append(frame)
-        if sum(map(len, waiting)) >= ROWS:
+        rows += len(frame)
+        if rows >= ROWS:
             yield pl.concat(waiting, rechunk=True)
-            waiting.clear()
+            waiting, rows = [], 0
     if waiting:
         yield pl.concat(waiting, rechunk=True)
 
@@ -162,11 +218,3 @@ def _check_named(rows: pl.DataFrame, what: str, *names: str) -> None:
         if missing is not None and not rows[name][missing]:
             others = ", ".join(f"{other} {shown(rows[other][missing])}" for other in names if rows[other][missing])
             raise DataError(f"{what}: a row ({others or 'all of it empty'}) has no {name}; every row needs one")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Warn of nothing: nobody reads what a worker prints, and few queries may well miss all that is right."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankdevWarning)
-        yield
