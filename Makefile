@@ -46,7 +46,7 @@ sanitize: setup
 	RANKDEV_FUZZ=$(or $(FILES),3000) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	  CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
 	  LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m pytest tests/fuzz/test_native.py
+	  $(BIN)/python -m pytest tests/fuzz/test_native.py tests/fuzz/test_native_tables.py
 
 # every statistical claim at length; writes docs/calibration.md
 calibrate: setup

@@ -1,6 +1,6 @@
 """Time scoring from cold start to numbers, side by side with other libraries, on made-up TREC files.
 
-python -m benchmarks.scoring [--size s|l|both] [--xl] [--repeats N] [--quick] [--long-ids] [--keep]
+python -m benchmarks.scoring [--size s|l|both] [--many] [--xl] [--repeats N] [--quick] [--long-ids] [--keep]
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.history import report
-from benchmarks.scoring.data import Files, generate, packed
+from benchmarks.scoring.data import Files, generate, packed, tables
 
 HERE = Path(__file__).parent
 MEASURES = ["nDCG@10", "AP@10", "RBP(p=0.8)@10", "RDQ@10"]
-SIZES = {"S": (12, 5_000), "L": (1, 100_000), "XL": (1, 1_000_000)}  # runs, queries
+SIZES = {"S": (12, 5_000), "L": (1, 100_000), "XL": (1, 1_000_000), "many": (5_000, 50)}  # runs, queries
 GOALS = {  # what rankdev takes on S and on L, divided by what the peer takes
     "pytrec_eval": {"S": 0.13, "L": 0.11},
     "ir_measures": {"S": 0.10, "L": 0.10},
@@ -149,6 +149,26 @@ def compare_packing(files: Files, repeats: int, *, keep: bool) -> None:
     report(f"Packed runs, {files.name}", rows, keep=keep)
 
 
+def compare_formats(files: Files, repeats: int, *, keep: bool) -> None:
+    """Put the first run as a table beside the same as TREC."""
+    paths = [files.runs[0], *tables(files.runs[0])]
+    commands = {path.suffix: rankdev(replace(files, runs=[path]), MEASURES) for path in paths}
+    costs = medians(commands, repeats)
+    trec = costs[files.runs[0].suffix]
+    rows = [
+        {
+            "run": "TREC" if cost is trec else name,
+            "seconds": cost.seconds,
+            "times TREC": cost.seconds / trec.seconds,
+            "CPU seconds": cost.cpu,
+            "times TREC, CPU": cost.cpu / trec.cpu,
+            "peak MB": cost.megabytes,
+        }
+        for name, cost in costs.items()
+    ]
+    report(f"Formats, {files.name}", rows, keep=keep)
+
+
 def compare_sizes(collections: list[Files], *, keep: bool) -> None:
     """Say what a million lines cost in runs of different size."""
     rows = []
@@ -168,11 +188,19 @@ def compare_sizes(collections: list[Files], *, keep: bool) -> None:
     report("Scoring, by size", rows, keep=keep)
 
 
+def measure_many(files: Files, repeats: int, *, keep: bool) -> None:
+    """Score many small runs: what each of them costs beside its lines."""
+    cost = medians({"rankdev": rankdev(files, MEASURES)}, repeats)["rankdev"]
+    row = {"runs": len(files.runs), "lines": files.lines, "seconds": cost.seconds, "goal": 5.0, "CPU seconds": cost.cpu}
+    report("Many small runs", [row | {"peak MB": cost.megabytes}], keep=keep)
+
+
 def main() -> None:
     """Generate, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scoring", description=__doc__)
     parser.add_argument("--size", choices=("s", "l", "both"), default="both", help="12 × 5,000 or 1 × 100,000 queries")
     parser.add_argument("--xl", action="store_true", help="also 1 × 1,000,000 queries: 100 million lines, 4 GB on disk")
+    parser.add_argument("--many", action="store_true", help="also 5,000 × 50 queries")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="a hundredth of the queries, to try the script")
     parser.add_argument("--long-ids", action="store_true", help="ids such as msmarco_passage_7187158")
@@ -191,6 +219,9 @@ def main() -> None:
             compare(files, options.repeats, keep=options.keep)
             compare_configurations(files, options.repeats, keep=options.keep)
             compare_packing(files, options.repeats, keep=options.keep)
+            compare_formats(files, options.repeats, keep=options.keep)
+        if options.many:
+            measure_many(make("many", *SIZES["many"]), options.repeats, keep=options.keep)
         if options.xl:
             compare_sizes([make(name, *SIZES[name]) for name in ("L", "XL")], keep=options.keep)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -34,12 +33,20 @@ def generate(folder: Path, name: str, runs: int, queries: int, prefix: str = "")
     rng = np.random.default_rng(SEED)
     qrels = folder / f"{name}.qrels"
     paths = [folder / f"{name}-{r:02}.run" for r in range(runs)]
-    with ExitStack() as stack:
-        qrels_file, *run_files = (stack.enter_context(path.open("wb")) for path in (qrels, *paths))
-        for begin in range(0, queries, BLOCK):
-            query = 1_000_000 + np.arange(begin, min(begin + BLOCK, queries))
-            _write_block(rng, query, prefix, qrels_file, run_files)
+    for begin in range(0, queries, BLOCK):
+        query = 1_000_000 + np.arange(begin, min(begin + BLOCK, queries))
+        _write_block(rng, query, prefix, qrels, paths)
     return Files(name, qrels, paths, runs * queries * RETURNED)
+
+
+def tables(path: Path) -> list[Path]:
+    """Write a run again as tables, beside it."""
+    columns = dict.fromkeys(("query", "Q0", "item", "rank"), pl.String) | {"score": pl.Float64, "tag": pl.String}
+    rows = pl.read_csv(path, has_header=False, separator=" ", schema=columns).select("query", "item", "score")
+    rows.write_csv(path.with_suffix(".csv"))
+    rows.write_ndjson(path.with_suffix(".jsonl"))
+    rows.write_parquet(path.with_suffix(".parquet"))
+    return [path.with_suffix(ending) for ending in (".csv", ".jsonl", ".parquet")]
 
 
 def packed(path: Path) -> list[Path]:
@@ -52,9 +59,7 @@ def packed(path: Path) -> list[Path]:
     return files
 
 
-def _write_block(
-    rng: np.random.Generator, query: Any, prefix: str, qrels_file: IO[bytes], run_files: list[IO[bytes]]
-) -> None:
+def _write_block(rng: np.random.Generator, query: Any, prefix: str, qrels: Path, runs: list[Path]) -> None:
     shape = (len(query), POOL)
     step = PASSAGES // POOL
     item = rng.permuted(np.tile(np.arange(POOL), (len(query), 1)), axis=1) * step + rng.integers(0, step, shape)
@@ -63,19 +68,20 @@ def _write_block(
     rows, columns = np.nonzero(np.arange(POOL) < rng.integers(20, 31, (len(query), 1)))
     columns = best[rows, columns]
     grade = np.digitize(quality[rows, columns], [0.5, 1.2, 2.0])
-    _write(qrels_file, query[rows], "0", _ids(prefix, item[rows, columns]), grade)
-    for r, file in enumerate(run_files):
+    _write(qrels, query[rows], "0", _ids(prefix, item[rows, columns]), grade)
+    for r, run in enumerate(runs):
         score = 12 + 2 * (quality + rng.standard_normal(shape) * (1 + r / 10))
         order = np.argsort(-score, axis=1)[:, :RETURNED]
         items, scores = (np.take_along_axis(values, order, 1).ravel() for values in (item, score))
         ranks = np.tile(np.arange(1, RETURNED + 1), len(query))
-        _write(file, np.repeat(query, RETURNED), "Q0", _ids(prefix, items), ranks, scores, f"run{r:02}")
+        _write(run, np.repeat(query, RETURNED), "Q0", _ids(prefix, items), ranks, scores, f"run{r:02}")
 
 
 def _ids(prefix: str, numbers: Any) -> pl.Series:
     return pl.select(pl.lit(prefix) + pl.Series(numbers).cast(pl.String)).to_series()
 
 
-def _write(file: IO[bytes], *columns: Any) -> None:
+def _write(path: Path, *columns: Any) -> None:
     frame = pl.select(pl.lit(c if isinstance(c, str) else pl.Series(c)).alias(str(at)) for at, c in enumerate(columns))
-    frame.write_csv(file, include_header=False, separator=" ", float_precision=6, quote_style="never")
+    with path.open("ab") as file:
+        frame.write_csv(file, include_header=False, separator=" ", float_precision=6, quote_style="never")

@@ -5,17 +5,15 @@ import warnings
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation.file_matching import FileMatcher
 from rankdev.formats.qrels import read_plain_qrels
 from tests.fuzz.files import FILES, IDS, NO_NUMBERS, NUMBERS, SLOW, seeds
-from tests.native.compiled import reading
+from tests.native.compiled import check, reading
 
 GRADES = {
     "q1": {"d1": 3, "d2": 2, "é": 1, "7": 1, "d3": 0, "a,b": -1},
@@ -27,39 +25,6 @@ GRADES = {
 MEASURES = [["RDQ@2", "nDCG@3"], ["P@1"], ["AP", "Bpref", "NumRet"], ["Judged@5", "RR@10"]]
 LONG = "d" * 20
 SCORES = ["1", "2", "2", "2.5", "2.50000000001", "-0", "0", "-0.0", "1e300", "1e301", "-1e39", "1e-50", *NUMBERS]
-
-
-def outcome(references: rd.References, path: Path, native: bool, piece: int, **options: Any) -> tuple[Any, ...]:
-    """All that a user can see of an evaluation, and whether the compiled reader read the file."""
-    used: list[bool] = []
-    match = FileMatcher.match
-
-    def spied(self: FileMatcher, *arguments: Any) -> Any:
-        found = match(self, *arguments)
-        used.append(found is not None)
-        return found
-
-    with (
-        reading(native, piece),
-        mock.patch.object(FileMatcher, "match", spied),
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("always")
-        try:
-            scores = rd.evaluate(references, {"run": path}, **options)
-            result: Any = (scores.values.tobytes(), scores.coverage)
-        except rd.RankdevError as error:
-            result = (type(error), str(error))
-    return (result, sorted(str(entry.message) for entry in caught)), used == [True]
-
-
-def check(references: rd.References, path: Path, piece: int, **options: Any) -> bool:
-    """Compare the two; tell whether the compiled reader read the file."""
-    found, used = outcome(references, path, True, piece, **options)
-    expected, never = outcome(references, path, False, piece, **options)
-    assert found == expected, path.read_bytes()
-    assert not never
-    return used
 
 
 def made(chance: Random) -> bytes:

@@ -1,15 +1,19 @@
 """The compiled reader for tests: built afresh where there is a compiler, with traps for what C leaves undefined."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest import mock
 
 import pytest
 
+import rankdev as rd
+from rankdev.evaluation.file_matching import FileMatcher
 from rankdev.formats import whole_queries
 from rankdev.native import library
 from rankdev.native.build import build
@@ -39,3 +43,36 @@ def reading(native: bool, piece: int = whole_queries.PIECE_BYTES) -> Iterator[No
     ):
         assert (library.library() is not None) == native
         yield
+
+
+def outcome(references: rd.References, path: Path, native: bool, piece: int, **options: Any) -> tuple[Any, ...]:
+    """All that a user can see of an evaluation, and whether the compiled reader read the file."""
+    used: list[bool] = []
+    match = FileMatcher.match
+
+    def spied(self: FileMatcher, *arguments: Any) -> Any:
+        found = match(self, *arguments)
+        used.append(found is not None)
+        return found
+
+    with (
+        reading(native, piece),
+        mock.patch.object(FileMatcher, "match", spied),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        try:
+            scores = rd.evaluate(references, {"run": path}, **options)
+            result: Any = (scores.values.tobytes(), scores.coverage)
+        except rd.RankdevError as error:
+            result = (type(error), str(error))
+    return (result, sorted(str(entry.message) for entry in caught)), used == [True]
+
+
+def check(references: rd.References, path: Path, piece: int, **options: Any) -> bool:
+    """Compare the two; tell whether the compiled reader read the file."""
+    found, used = outcome(references, path, True, piece, **options)
+    expected, never = outcome(references, path, False, piece, **options)
+    assert found == expected, path.read_bytes()
+    assert not never
+    return used

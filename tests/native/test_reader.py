@@ -45,7 +45,7 @@ def test_what_is_odd_is_left_to_the_general_reader(files, tmp_path, ending):
 
 def test_other_orders_and_other_files_are_left_to_the_general_reader(files, tmp_path):
     (tmp_path / "run").write_text(RUN)
-    (tmp_path / "table").write_text("query,item,score\nq,d1,1\n")
+    (tmp_path / "table").write_text("query,item,rank\nq,d1,1\n")
     assert files.match(tmp_path / "run", Ordering(ties="given"), 5) is None
     assert files.match(tmp_path / "table", TREC_EVAL, 5) is None
     assert files.match(tmp_path / "nothing", TREC_EVAL, 5) is None

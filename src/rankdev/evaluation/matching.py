@@ -129,7 +129,7 @@ class Matcher:
     def _sorted_keys(self) -> tuple[Keys, Ints]:
         """Keys of the reference items in order, and the place of each."""
         keys = _hash_keys(*self._columns)
-        order = np.argsort(keys)
+        order = np.argsort(keys, kind="stable")  # which is fast on keys that are in order query by query
         return keys[order], order
 
     @cached_property

@@ -54,6 +54,15 @@ class Source:
         """How many bytes there are to read; None where that is not known before they are."""
         return self._size if self._stream is self._raw and self._size else None
 
+    def first_line(self) -> bytes:
+        """Give the first line, with its end, where it is not too long; it remains to be read."""
+        line, end, _ = self._head.partition(b"\n")
+        return line + end
+
+    def skip(self, size: int) -> None:
+        """Leave out the first bytes, which are in the first line."""
+        self._head = self._head[size:]
+
     def __enter__(self) -> Self:
         return self
 

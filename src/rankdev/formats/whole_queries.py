@@ -1,4 +1,4 @@
-"""TREC files given to the compiled library: pieces that hold whole queries, worked on by all cores."""
+"""Files given to the compiled library: pieces that hold whole queries, worked on by all cores."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from rankdev.arguments import check_path
 from rankdev.errors import RankdevError
+from rankdev.formats.plain_tables import plain_table
 from rankdev.formats.streams import PathLike, Source
+from rankdev.native.library import Table
 from rankdev.native.pieces import Columns, OddError, Piece
 from rankdev.progress import Progress
 
 Part = dict[str, npt.NDArray[Any]]
-Work = Callable[[Piece, int], Part]
+Work = Callable[[Piece, int, Table | None], Part]
 
 PIECE_BYTES = 1 << 20  # worked on at once: small enough for the processor's cache
 MOST_BYTES = 16 << 20  # of one query
@@ -26,7 +28,9 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 
 def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progress: Progress | None) -> Columns:
-    """Read a TREC file piece by piece; ``work`` makes columns of a piece's first bytes: all lines of some queries.
+    """Read a file piece by piece; ``work`` makes columns of a piece's first bytes: all lines of some queries.
+
+    They are lines of TREC, or of a table, which says how they are written.
 
     Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
     """
@@ -35,28 +39,27 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
     columns = Columns()
     try:
         with Source(path, progress) as source:
-            if source.kind != "trec":
-                raise OddError("another kind of file")
+            table = plain_table(source)
             small = source.plain_size is not None and source.plain_size < PIECE_BYTES
-            for part in (_at_once if small else _side_by_side)(library, source, work):
+            for part in (_at_once if small else _side_by_side)(library, source, work, table):
                 columns.add(part)
     except RankdevError as error:
         raise OddError(str(error)) from None
     return columns
 
 
-def _at_once(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
+def _at_once(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
     """Read a small file without threads, which would cost more than they save."""
-    for piece, size in _filled(library, source, [Piece((source.plain_size or 0) + 1)]):
-        yield work(piece, size)
+    for piece, size in _filled(library, source, table, [Piece((source.plain_size or 0) + 1)]):
+        yield work(piece, size, table)
 
 
-def _side_by_side(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[Part]:
+def _side_by_side(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
     pieces = [Piece(PIECE_BYTES) for _ in range(CORES + 2)]  # one is filled and one waits while all cores work
     waiting: deque[tuple[Piece, Future[Part]]] = deque()
     with ThreadPoolExecutor(CORES) as pool:
-        for piece, size in _filled(library, source, pieces):
-            waiting.append((piece, pool.submit(work, piece, size)))
+        for piece, size in _filled(library, source, table, pieces):
+            waiting.append((piece, pool.submit(work, piece, size, table)))
             if len(waiting) > CORES:
                 done, task = waiting.popleft()
                 yield task.result()
@@ -65,7 +68,9 @@ def _side_by_side(library: ctypes.CDLL, source: Source, work: Work) -> Iterator[
             yield task.result()
 
 
-def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterator[tuple[Piece, int]]:
+def _filled(
+    library: ctypes.CDLL, source: Source, table: Table | None, pieces: list[Piece]
+) -> Iterator[tuple[Piece, int]]:
     """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
     rest = b""
     while True:
@@ -78,7 +83,7 @@ def _filled(library: ctypes.CDLL, source: Source, pieces: list[Piece]) -> Iterat
             piece.text[size] = ord("\n")  # an empty line where the last one has its end
             yield piece, size + 1
             return
-        whole = library.rankdev_last_query(piece.address, size)
+        whole = library.rankdev_last_query(table, piece.address, size)
         rest = bytes(piece.text[whole:size])
         if len(rest) > MOST_BYTES:
             raise OddError("a query is too long")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.native.library import GradedColumns, Written
+from rankdev.native.library import GradedColumns, Table, Written
 from rankdev.native.pieces import OddError, Piece, check_gathered
 
 LINE = len("q 0 d 1\n")  # the shortest
@@ -27,12 +27,14 @@ COLUMNS = {  # the type of each, and how many bytes of qrels make an entry at th
 }
 
 
-def read_grades(library: ctypes.CDLL, piece: Piece, size: int) -> dict[str, npt.NDArray[Any]]:
+def read_grades(library: ctypes.CDLL, piece: Piece, size: int, table: Table | None) -> dict[str, npt.NDArray[Any]]:
     """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
 
     Gives for each query its name, how many of its items are good and how many worthless, and how many bytes their names
     take; for each good item, the best of a query first, grade, rank and name; for each worthless one grade and name.
     """
+    if table is not None:
+        raise OddError("a table, not qrels")
     columns = piece.columns(tuple(COLUMNS.values()))
     address = [column.ctypes.data for column in columns]
     found = GradedColumns(

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.arrays import Ints
-from rankdev.native.library import JoinedColumns, ReferenceColumns
+from rankdev.native.library import JoinedColumns, ReferenceColumns, Table
 from rankdev.native.pieces import OddError, PackedNames, Piece, check_gathered
 
 EVERY_POSITION = np.iinfo(np.int64).max
-LINE = len("q 0 d 1 2\n")  # the shortest
+LINE = len("q,d,1\n")  # the shortest
 GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64, "group_tied": np.bool_}
 HITS = {"hit_query": np.int64, "hit_position": np.int64, "hit_place": np.int64}
 COLUMNS = tuple((kind, LINE) for kind in (GROUPS | HITS).values())
@@ -50,8 +50,10 @@ class Joiner:
         )
         self.usable = library.rankdev_index_queries(self._references) == 0
 
-    def join(self, piece: Piece, size: int, depth: int | None) -> dict[str, npt.NDArray[Any]]:
+    def join(self, piece: Piece, size: int, table: Table | None, depth: int | None) -> dict[str, npt.NDArray[Any]]:
         """Join the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
+
+        They are those of a table, or of TREC.
 
         Gives what is common to the run and the references: for each query of the run its index (-1 where they do not
         know it), how many positions it fills and whether ties decide there; and for each hit query, position and place.
@@ -60,7 +62,7 @@ class Joiner:
         address = [column.ctypes.data for column in columns]
         found = JoinedColumns(0, *address[:4], 0, *address[4:])
         limit = EVERY_POSITION if depth is None else depth
-        if self.library.rankdev_join(self._references, piece.address, size, limit, found) != 0:
+        if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
             raise OddError("something is not plain")
         counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
         check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece

@@ -9,7 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 6  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 7  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -33,6 +33,20 @@ class ReferenceColumns(ctypes.Structure):
         ("good_offsets", ctypes.c_void_p),
         ("worthless_offsets", ctypes.c_void_p),
         ("ranks", ctypes.c_void_p),
+    )
+
+
+class Table(ctypes.Structure):
+    """``Table`` of reader.c."""
+
+    _fields_ = (
+        ("around", ctypes.c_char_p * 4),
+        ("sizes", ctypes.c_int64 * 4),
+        ("query", ctypes.c_int64),
+        ("item", ctypes.c_int64),
+        ("score", ctypes.c_int64),
+        ("separator", ctypes.c_int64),
+        ("whole", ctypes.c_int64),
     )
 
 
@@ -94,11 +108,12 @@ def _loaded(file: Path) -> ctypes.CDLL | None:
         return None
     text = (ctypes.c_void_p, ctypes.c_int64)
     found.rankdev_index_queries.argtypes = (ctypes.POINTER(ReferenceColumns),)
-    found.rankdev_last_query.argtypes = text
+    found.rankdev_last_query.argtypes = (ctypes.POINTER(Table), *text)
     found.rankdev_last_query.restype = ctypes.c_int64
     found.rankdev_read_grades.argtypes = (*text, ctypes.POINTER(GradedColumns))
     found.rankdev_join.argtypes = (
         ctypes.POINTER(ReferenceColumns),
+        ctypes.POINTER(Table),
         *text,
         ctypes.c_int64,
         ctypes.POINTER(JoinedColumns),

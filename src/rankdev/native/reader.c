@@ -1,8 +1,8 @@
 /*
- * Reads TREC runs, and joins them with the references while it reads; and reads TREC qrels.
+ * Reads runs, and joins them with the references while it reads; and reads TREC qrels.
  *
- * A run is text, `query Q0 item rank score tag`, in which the lines of a query usually stand together. One query at a time
- * its lines are read, put in order, and searched for the reference items of that query; only what a match holds comes
+ * A run is text, `query Q0 item rank score tag`, or a table in CSV or JSONL whose lines are all written in the same way. The
+ * lines of a query usually stand together. One query at a time its lines are read, put in order, and searched for the reference items of that query; only what a match holds comes
  * out (query, position and place of each item that was found), and no line is remembered. Qrels, `query 0 item grade`,
  * are read in the same way; out come the columns of references.
  *
@@ -27,7 +27,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { INTERFACE = 6 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 7 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
@@ -65,6 +65,20 @@ typedef struct {
     int64_t good;
     const int64_t *good_offsets, *worthless_offsets, *ranks;
 } References;
+
+/* How the lines of a table are written: the same text before each of three values and, up to the newline, after the last.
+ * A value holds neither control characters nor quotes, nor the separator: a comma in CSV, the escaping backslash in JSON. */
+typedef struct {
+    const char *around[4];
+    int64_t sizes[4]; /* of at most 64 characters */
+    int64_t query, item, score; /* which of the values they are: 0, 1, 2 */
+    int64_t separator;
+    int64_t whole; /* bit i is set where value i is an id without quotes in JSON: a whole number */
+} Table;
+
+typedef struct {
+    const char *begin, *end;
+} Field;
 
 /* What is found in a piece of a run, in columns with room for all that its size allows: one entry per group of lines of one
  * query (the query's index, -1 where there is no reference; how many positions it fills; whether ties decide), and one entry
@@ -392,7 +406,7 @@ static inline bool read_number(const char *at, const char *end, double *value)
     return isfinite(*value);
 }
 
-/* ---- the lines of one query ---- */
+/* ---- rows ---- */
 
 static Row *new_row(Group *group)
 {
@@ -470,6 +484,95 @@ static inline const char *read_grade_row(const char *line, int64_t query_size, R
     set_item(row, ends[1] + 1, ends[2]);
     return read_number(ends[2] + 1, ends[3], &row->value) ? next : NULL;
 }
+
+/* ---- lines of tables ---- */
+
+/* Finds where a value ends that is followed by this character; NULL where it is empty, padded or holds anything odd. */
+static inline const char *end_of_value(const char *begin, char next, char separator)
+{
+    const char *at = begin;
+    for (; *at != next; at++)
+        if ((unsigned char)*at < ' ' || *at == '"' || *at == separator)
+            return NULL;
+    return at > begin && *begin != ' ' && at[-1] != ' ' ? at : NULL;
+}
+
+/* Tells whether digits begin as in JSON: with no sign but a minus, no zero before others, and some on both sides of a point. */
+static inline bool is_plain_number(const char *at, const char *end)
+{
+    at += *at == '-';
+    if (!is_digit(*at) || (*at == '0' && is_digit(at[1])))
+        return false;
+    const char *whole = at;
+    while (is_digit(*at))
+        at++;
+    return at - whole <= 18 && (*at != '.' || is_digit(at[1])) && at <= end;
+}
+
+static inline bool is_whole_number(const char *at, const char *end)
+{
+    if (end - at > 18 || (*at == '0' && end - at > 1))
+        return false;
+    while (at < end && is_digit(*at))
+        at++;
+    return at == end;
+}
+
+/* Reads a line of a table; gives where the next one begins, or NULL where it is written in another way. */
+static inline const char *read_table_row(const char *at, const Table *table, Field *query, Row *row)
+{
+    Field values[3];
+    for (int i = 0; i < 3; i++) {
+        if (memcmp(at, table->around[i], (size_t)table->sizes[i]) != 0)
+            return NULL;
+        values[i].begin = at + table->sizes[i];
+        at = values[i].end = end_of_value(values[i].begin, table->around[i + 1][0], (char)table->separator);
+        if (!at || (table->whole >> i & 1 && !is_whole_number(values[i].begin, at)))
+            return NULL;
+    }
+    const Field score = values[table->score], item = values[table->item];
+    if (memcmp(at, table->around[3], (size_t)table->sizes[3]) != 0 || !is_plain_number(score.begin, score.end) ||
+        !read_number(score.begin, score.end, &row->value))
+        return NULL;
+    row->value = (float)row->value;
+    set_item(row, item.begin, item.end);
+    *query = values[table->query];
+    return at + table->sizes[3];
+}
+
+static const char *skip_newlines(const char *at, const char *end)
+{
+    while (at < end && (*at == '\n' || (*at == '\r' && at[1] == '\n')))
+        at++;
+    return at;
+}
+
+/* Reads all lines of a table that follow each other and have the same query, as read_group does for TREC. */
+static const char *read_table_group(const char *at, const char *end, const Table *table, Group *group)
+{
+    group->count = 0;
+    while (at < end) {
+        Field query;
+        Row row;
+        const char *next = read_table_row(at, table, &query, &row);
+        if (!next)
+            return NULL;
+        if (group->count == 0) {
+            group->query = query.begin;
+            group->query_size = query.end - query.begin;
+        } else if (!same_name(query.begin, query.end - query.begin, group->query, group->query_size)) {
+            break;
+        }
+        Row *kept = new_row(group);
+        if (!kept)
+            return NULL;
+        *kept = row;
+        at = skip_newlines(next, end);
+    }
+    return at;
+}
+
+/* ---- the lines of one query ---- */
 
 static const char *skip_empty_lines(const char *at, const char *end)
 {
@@ -605,14 +708,14 @@ static int64_t find_query(const References *known, const char *query, int64_t si
     return -1;
 }
 
-/* Reads the lines of the next query, puts them in order and makes the table of its items; NULL where something is odd. */
-static inline const char *take_group(const char *at, const char *end, bool graded, Group *group)
+/* Puts the lines of a query that were read in order, and makes the table of its items; passes on where the next begins, or
+ * NULL where something is odd. */
+static inline const char *arrange(Group *group, const char *next, int (*compare)(const void *, const void *))
 {
-    at = read_group(at, end, graded, group);
-    if (!at)
+    if (!next)
         return NULL;
-    put_in_order(group, graded ? compare_grades : compare_scores);
-    return index_items(group) ? at : NULL;
+    put_in_order(group, compare);
+    return index_items(group) ? next : NULL;
 }
 
 static int finished(Group *group, const char *at)
@@ -736,8 +839,21 @@ int rankdev_index_queries(References *known)
     return FINE;
 }
 
+static Field query_of(const char *line, const Table *table)
+{
+    Field query = {line, line};
+    Row row;
+    if (table) {
+        read_table_row(line, table, &query, &row);
+    } else {
+        query.begin = skip_blanks(line);
+        query.end = end_of_field(query.begin);
+    }
+    return query;
+}
+
 /* Finds where the lines of the last query begin, not counting a line without its end; 0 where there is no other query. */
-int64_t rankdev_last_query(const char *text, int64_t size)
+int64_t rankdev_last_query(const Table *table, const char *text, int64_t size)
 {
     while (size && text[size - 1] != '\n')
         size--;
@@ -747,12 +863,12 @@ int64_t rankdev_last_query(const char *text, int64_t size)
         int64_t line = at - 1;
         while (line && text[line - 1] != '\n')
             line--;
-        const char *name = skip_blanks(text + line);
-        int64_t name_size = end_of_field(name) - name;
-        if (query && name_size && !same_name(name, name_size, query, query_size))
+        Field name = query_of(text + line, table);
+        int64_t name_size = name.end - name.begin;
+        if (query && name_size && !same_name(name.begin, name_size, query, query_size))
             return begin;
         if (name_size) {
-            query = name;
+            query = name.begin;
             query_size = name_size;
             begin = line;
         }
@@ -761,16 +877,19 @@ int64_t rankdev_last_query(const char *text, int64_t size)
     return 0;
 }
 
-/* Joins a piece of a run that holds all lines of each of its queries. */
-int rankdev_join(const References *known, const char *text, int64_t size, int64_t depth, Joined *out)
+/* Joins a piece of a run that holds all lines of each of its queries: of a table, or of TREC's lines where that is NULL. */
+int rankdev_join(const References *known, const Table *table, const char *text, int64_t size, int64_t depth, Joined *out)
 {
     if (size == 0 || text[size - 1] != '\n' || !is_utf8(text, size))
         return ODD;
     Group group = {0};
-    const char *end = text + size, *at = skip_empty_lines(text, end);
-    while (at && at < end)
-        if ((at = take_group(at, end, false, &group)))
+    const char *end = text + size, *at = table ? skip_newlines(text, end) : skip_empty_lines(text, end);
+    while (at && at < end) {
+        at = table ? read_table_group(at, end, table, &group) : read_group(at, end, false, &group);
+        at = arrange(&group, at, compare_scores);
+        if (at)
             join_group(known, &group, depth, out);
+    }
     return finished(&group, at);
 }
 
@@ -782,7 +901,7 @@ int rankdev_read_grades(const char *text, int64_t size, Graded *out)
     Group group = {0};
     const char *end = text + size, *at = skip_empty_lines(text, end);
     while (at && at < end)
-        if ((at = take_group(at, end, true, &group)))
+        if ((at = arrange(&group, read_group(at, end, true, &group), compare_grades)))
             write_group(&group, out);
     return finished(&group, at);
 }
