@@ -176,7 +176,16 @@ def test_never_increasing_is_the_nearest(values):
 
 def test_matched_clicks_meet_as_in_bradley_terry():
     won = np.array([[0.0, 300.0, 0.0], [100.0, 0.0, 200.0], [0.0, 100.0, 0.0]])
-    assert_allclose(relative_weights(won), [1.0, 1 / 3, 1 / 6], rtol=0.01)
+    assert_allclose(relative_weights(won, won > 0), [1.0, 1 / 3, 1 / 6], rtol=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["harvesting", "em", "rates"])
+def test_resamples_that_lose_connections_or_all_clicks_do_no_harm(method):
+    log = pl.DataFrame({"item": list("aabb"), "position": [1, 2, 2, 1], "clicked": [1, 0, 1, 1]})
+    found = rd.weights_from_clicks(log, method, resamples=50)
+    assert np.isfinite([found.low, found.high]).all()
+    assert_allclose(relative_weights(np.zeros((3, 3)), ~np.eye(3, dtype=bool)), 1.0)
 
 
 @pytest.mark.parametrize(

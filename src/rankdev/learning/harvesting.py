@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Bools, Floats, Ints
 from rankdev.learning.click_log import ClickLog, sums
 
 
@@ -61,12 +61,13 @@ def groups_of_positions(won: Floats) -> npt.NDArray[np.int32]:
     return labels
 
 
-def relative_weights(won: Floats) -> Floats:
+def relative_weights(won: Floats, met: Bools) -> Floats:
     """Fit Bradley–Terry's model to matched clicks by Newton's method; the largest weight is 1.
 
-    Every pair of positions that met gets half a click each way, so that a position without clicks has a weight.
+    Every pair of positions that ``met`` gets half a click each way, so that a position without clicks has a weight, and
+    a resample that lost what connects positions has one too.
     """
-    won = won + 0.5 * (won + won.T > 0)
+    won = won + 0.5 * met
     total = won + won.T
     strength = np.zeros(len(won))
     for _ in range(100):

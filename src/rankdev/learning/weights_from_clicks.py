@@ -119,14 +119,16 @@ def weights_from_clicks(
     weight = raw if counted.grid is not None else never_increasing(raw, shown)
     weight = weight / weight[0]
     most = np.inf if counted.grid is not None and method == "rates" else 1.0
-    low, high = _interval([estimate(again) for again in counted.resamples(resamples, seed)], weight, most, confidence)
+    drawn = counted.resamples(resamples, seed)
+    telling = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks says nothing
+    low, high = _interval([estimate(again) for again in drawn[telling]] or [raw], weight, most, confidence)
     fit = model_fits(counted, raw, seed) if method in ("harvesting", "em") else None
     return ClickWeights(
         counted.positions,
         weight,
         low,
         high,
-        raw / raw[0],
+        _relative(raw),
         shown,
         clicked,
         counted.grid,
@@ -135,7 +137,7 @@ def weights_from_clicks(
         resamples,
         confidence,
         seed,
-        tuple(_remarks(counted, raw / raw[0], low, high, fit, method)),
+        tuple(_remarks(counted, _relative(raw), low, high, fit, method)),
     )
 
 
@@ -151,14 +153,18 @@ def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Calla
         table = _features(counted, features)
         return lambda weights: examination_by_regression(counted, table, weights)
     matched = MatchedClicks(counted)
-    _check_connected(matched.won(), counted.positions)
+    whole = matched.won()
+    _check_connected(whole, counted.positions)
     if method == "em":
         fitted = examination_by_em(counted)
         return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
+    met = whole + whole.T > 0
     if counted.grid is None:
-        return lambda weights: relative_weights(matched.won(weights))
+        return lambda weights: relative_weights(matched.won(weights), met)
     grid = np.array(counted.grid)
-    return lambda weights: _by_row_and_column(relative_weights(matched.won(weights)), counted.totals(weights)[1], grid)
+    return lambda weights: _by_row_and_column(
+        relative_weights(matched.won(weights), met), counted.totals(weights)[1], grid
+    )
 
 
 def _rates(shown: Floats, clicked: Floats) -> Floats:
@@ -185,9 +191,15 @@ def _interval(draws: list[Floats], weight: Floats, most: float, confidence: floa
     of a grid may increase.
     """
     tail = (1 - confidence) / 2
-    relative = np.stack([draw / draw[0] for draw in draws])
+    relative = np.stack([_relative(draw) for draw in draws])
     low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), most)
     return np.minimum(low, weight), np.maximum(high, weight)
+
+
+def _relative(weight: Floats) -> Floats:
+    """Divide by the first; a position that nobody clicked may have no weight."""
+    least = np.maximum(weight, 1e-9)
+    return least / least[0]
 
 
 def _lists(counted: ClickLog) -> pl.DataFrame:
