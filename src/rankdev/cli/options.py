@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from rankdev.errors import FileFormatError, UsageError, counted, shown
+from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
 from rankdev.ordering import TIE_RULES, Order
 
 if TYPE_CHECKING:
@@ -152,6 +152,18 @@ def read_named_table(path: str, columns: str) -> NamedTable:
         if source.kind in ("trec", "json"):
             raise FileFormatError(source.name, f"expected a table (CSV, TSV, JSONL or Parquet) with {columns}")
         return read_table(source, source.kind)
+
+
+def read_pairs(path: str, first: str, second: str, what: str) -> list[tuple[str, str]]:
+    """Read two columns of names from a file; an error says which file and line."""
+    from rankdev.tabular import text_column
+
+    table = read_named_table(path, f"{first} and {second}")
+    try:
+        columns = [text_column(table.frame, name, what) for name in (first, second)]
+    except DataError as error:
+        table.fail(error)
+    return list(zip(*columns, strict=True))
 
 
 def whole_numbers(text: str | None, what: str) -> list[int] | None:

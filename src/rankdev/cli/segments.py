@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rankdev.cli.options import read_named_table
+from rankdev.cli.options import read_pairs
 from rankdev.errors import DataError, FileFormatError, UsageError, counted
 from rankdev.results import Result
 
@@ -54,16 +54,9 @@ def judge_segments(
 
 def read_segments(path: str) -> dict[str, set[str]]:
     """Read which queries belong to which segment."""
-    from rankdev.tabular import text_column
-
-    table = read_named_table(path, "query and segment")
-    try:
-        queries, names = (text_column(table.frame, name, "segments") for name in ("query", "segment"))
-    except DataError as error:
-        table.fail(error)
     segments: dict[str, set[str]] = {}
-    for query, name in zip(queries, names, strict=True):
+    for query, name in read_pairs(path, "query", "segment", "segments"):
         segments.setdefault(name, set()).add(query)
     if ALL in segments:
-        raise FileFormatError(table.name, f"a segment is called {ALL!r}, which stands for all queries; rename it")
+        raise FileFormatError(path, f"a segment is called {ALL!r}, which stands for all queries; rename it")
     return segments

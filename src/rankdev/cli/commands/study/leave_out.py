@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankdev.cli.options import each_once, measure_option, read_named_table, seed_option, shares_of
+from rankdev.cli.options import each_once, measure_option, read_pairs, seed_option, shares_of
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.cli.progress_bars import working_progress
 
@@ -64,10 +64,4 @@ def command(
 
 def _teams(path: str | None) -> dict[str, str] | None:
     """Read whose system is whose."""
-    if path is None:
-        return None
-    from rankdev.tabular import text_column
-
-    table = read_named_table(path, "system, team")
-    names = [text_column(table.frame, name, "teams").to_list() for name in ("system", "team")]
-    return each_once(zip(*names, strict=True), path)
+    return None if path is None else each_once(read_pairs(path, "system", "team", "teams"), path)
