@@ -97,3 +97,23 @@ def test_references_may_know_more_than_the_rows(rows):
     best = rd.evaluate(references, {"best": {"q1": ["x", "a", "b"], "q2": ["c", "y"]}}, "RDQ@5").means[0, 0]
     assert (name, higher) == ("RDQ@5", True)
     assert 0.3 < value <= best + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.of_ranker([1, 0], [0.1, 0.2], [1, -1], [2]), "weights must be finite numbers of 0 or more"),
+        (lambda m: m.of_ranker([1, 0], [0.1, 0.2], [0, 0], [2]), "and not all 0"),
+        (lambda m: m.of_ranker([1, 0], [0.1, 0.2], [1, np.nan], [2]), "weights must be finite"),
+        (lambda m: m.of_ranker([1, 0], [0.1, 0.2], [1, 1, 1], [2]), "3 weights for 2 rows in 1 group"),
+        (lambda m: m.of_ranker([1, 0, 1], [1, 2, 3], None, [2.7, 1.3]), "groups are the number of rows of each query"),
+        (lambda m: m.of_ranker([1, 0], [1, 2], None, [3, -1]), "groups are the number of rows of each query"),
+        (lambda m: m.of_ranker([1, 0], [1, 2], None, [1]), "the groups have 1 row, the data set 2"),
+        (lambda m: m([1, 0], [0.1, 0.2]), r"a Dataset is needed, .* LGBMRanker takes .*\(…\)\.of_ranker"),
+        (lambda _: training_labels({"q": ["a"]}, ["q", None], ["a", "b"]), "row 1 has no query"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Metric, Objective])
+def test_wrong_data_are_refused(kind, call, message):
+    with pytest.raises(rd.RankdevError, match=message):
+        call(kind("RDQ@5"))

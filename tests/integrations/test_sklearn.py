@@ -1,5 +1,7 @@
 """scikit-learn: the scorer in cross_val_score and GridSearchCV, with queries routed to folds and scores."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,16 @@ def test_what_cannot_be_scored_is_refused():
         mean_score([1, 0], [[0.1, 0.9], [0.2, 0.8]], ["q", "q"])
     with pytest.raises(rd.RankdevError, match="Tau"):
         mean_score([1, 0], [0.1, 0.9], ["q", "q"], "Tau@5")
+    with pytest.raises(rd.DataError, match=r"row 1 \(from 0\) has no group"):
+        mean_score([1, 0], [0.1, 0.9], [1.0, np.nan])
+    with pytest.raises(rd.DataError, match=r"groups: .* got None"):
+        mean_score([1, 0], [0.1, 0.9], ["q", None])
+    with pytest.raises(rd.DataError, match="labels must be numbers, the higher the better; got"):
+        mean_score(["good", "bad"], [0.1, 0.9], ["q", "q"])
+
+
+def test_a_scorer_pickles(rows):
+    x, labels, queries = rows
+    model = Ridge().fit(x, labels)
+    wanted = scorer("RDQ@5")(model, x, labels, groups=queries)
+    assert pickle.loads(pickle.dumps(scorer("RDQ@5")))(model, x, labels, groups=queries) == wanted

@@ -61,3 +61,10 @@ def test_a_data_set_without_groups_is_refused():
     data = xgb.DMatrix(np.zeros((4, 1)), np.array([1, 0, 0, 1]))
     with pytest.raises(rd.UsageError, match="the data set has no groups"):
         Objective("RDQ@5")(np.zeros(4), data)
+
+
+def test_estimators_that_hide_the_groups_are_refused():
+    ranker = xgb.XGBRanker(n_estimators=1, eval_metric=Metric("RDQ@5"), n_jobs=1)
+    x, labels, queries = np.zeros((4, 1)), [1, 0, 0, 1], [1, 1, 2, 2]
+    with pytest.raises(rd.UsageError, match=r"a DMatrix is needed, .* use xgboost\.train"):
+        ranker.fit(x, labels, qid=queries, eval_set=[(x, labels)], eval_qid=[queries], verbose=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankdev.arrays import Floats
+from rankdev.errors import UsageError
 from rankdev.learning.earnings import training_labels
 from rankdev.learning.lambdas import Lambdas, MeanScore
 
@@ -22,6 +23,7 @@ class Objective(Lambdas):
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:
         """Give gradients and Hessians to ``lightgbm.train``."""
+        _check(data, "objective=Objective(…).of_ranker")
         return self.gradients(data.get_label(), predictions, data.get_group(), data.get_weight())
 
     def of_ranker(self, labels: Any, predictions: Floats, weights: Any, groups: Any) -> tuple[Floats, Floats]:
@@ -34,9 +36,15 @@ class Metric(MeanScore):
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[str, float, bool]:
         """Score the predictions for a data set."""
+        _check(data, "eval_metric=Metric(…).of_ranker")
         value = self.mean(data.get_label(), predictions, data.get_group(), data.get_weight())
         return str(self.measure), value, True
 
     def of_ranker(self, labels: Any, predictions: Floats, weights: Any, groups: Any) -> tuple[str, float, bool]:
         """Score for a ranker: ``ranker.fit(…, eval_metric=Metric("RDQ@10").of_ranker)``."""
         return str(self.measure), self.mean(labels, predictions, groups, weights), True
+
+
+def _check(data: Any, remedy: str) -> None:
+    if not hasattr(data, "get_label"):
+        raise UsageError(f"a Dataset is needed, which knows its groups; LGBMRanker takes {remedy}")

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, MissingExtraError, UsageError
+from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.scoring import evaluate
 from rankdev.measures import Measure, parse
 from rankdev.references.references import References
+from rankdev.tabular import as_id
 
 try:
     from sklearn import config_context
@@ -27,17 +28,14 @@ def scorer(
     It asks for ``groups``, the query of each row; scikit-learn hands them on with ``enable_metadata_routing=True``.
     Labels read as grades: every distinct positive one is a tier of its query. Rows with equal predictions count as all
     orders of them, so that measures without a mean over ties are refused. ``response_method`` is ``make_scorer``'s.
+    Split by query, with ``GroupKFold`` or the like: of a query that is split, each part is scored as if it were whole.
     """
-    asked = str(parse(measure))
-
-    def mean(labels: Any, predictions: Any, groups: Any = None) -> float:
-        return mean_score(labels, predictions, groups, asked)
-
     with config_context(enable_metadata_routing=True):
-        return make_scorer(mean, response_method=response_method).set_score_request(groups=True)
+        made = make_scorer(mean_score, response_method=response_method, measure=str(parse(measure)))
+        return made.set_score_request(groups=True)
 
 
-def mean_score(labels: Any, predictions: Any, groups: Any, measure: str | Measure = "RDQ@10") -> float:
+def mean_score(labels: Any, predictions: Any, groups: Any = None, measure: str | Measure = "RDQ@10") -> float:
     """Score predictions for rows in any order: the mean over queries, as a number.
 
     >>> mean_score([2, 1, 0], [0.9, 0.4, 0.1], ["q", "q", "q"])
@@ -48,7 +46,7 @@ def mean_score(labels: Any, predictions: Any, groups: Any, measure: str | Measur
             "the scorer got no groups; say sklearn.set_config(enable_metadata_routing=True) and give the query of each"
             " row, as in cross_val_score(…, params={'groups': queries}) or GridSearchCV(…).fit(…, groups=queries)"
         )
-    rows = {"grade": np.asarray(labels, float), "score": np.asarray(predictions, float), "query": np.asarray(groups)}
+    rows = {"grade": _numbers("labels", labels), "score": _numbers("predictions", predictions), "query": _names(groups)}
     if len({values.shape for values in rows.values()}) > 1 or rows["grade"].ndim != 1:
         shapes = ", ".join(str(values.shape) for values in rows.values())
         raise DataError(f"labels, predictions and groups must be one per row; got the shapes {shapes}")
@@ -57,3 +55,20 @@ def mean_score(labels: Any, predictions: Any, groups: Any, measure: str | Measur
     references = References.from_grades(frame.select("query", "item", "grade"))
     run = frame.select("query", "item", "score")
     return float(evaluate(references, {"model": run}, measure, ties="expected").means[0, 0])
+
+
+def _numbers(what: str, values: Any) -> Any:
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must be numbers, the higher the better; got {shown(values)}") from None
+
+
+def _names(groups: Any) -> Any:
+    """Give the query of each row; numbers of any kind may name it, and none may be missing."""
+    names = np.asarray(groups)
+    if names.dtype == object and names.ndim == 1:
+        return np.array([as_id(name, "groups: ") for name in names], dtype=np.str_)
+    if names.dtype.kind == "f" and np.isnan(names).any():
+        raise DataError(f"row {int(np.isnan(names).argmax())} (from 0) has no group; give the query of each row")
+    return names

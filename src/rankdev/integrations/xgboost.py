@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankdev.arrays import Floats, Ints
+from rankdev.errors import UsageError
 from rankdev.learning.earnings import training_labels
 from rankdev.learning.lambdas import Lambdas, MeanScore
 
@@ -22,7 +23,8 @@ class Objective(Lambdas):
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[Floats, Floats]:
         """Give gradients and Hessians."""
-        return self.gradients(data.get_label(), predictions, _sizes(data), _weights(data))
+        sizes = _sizes(data)
+        return self.gradients(data.get_label(), predictions, sizes, _weights(data))
 
 
 class Metric(MeanScore):
@@ -30,10 +32,13 @@ class Metric(MeanScore):
 
     def __call__(self, predictions: Floats, data: Any) -> tuple[str, float]:
         """Score the predictions for a data set."""
-        return str(self.measure), self.mean(data.get_label(), predictions, _sizes(data), _weights(data))
+        sizes = _sizes(data)
+        return str(self.measure), self.mean(data.get_label(), predictions, sizes, _weights(data))
 
 
 def _sizes(data: Any) -> Ints:
+    if not hasattr(data, "get_uint_info"):
+        raise UsageError("a DMatrix is needed, which knows its groups; estimators do not show it: use xgboost.train")
     return np.diff(data.get_uint_info("group_ptr").astype(np.int64))
 
 

@@ -11,10 +11,12 @@ import polars as pl
 
 from rankdev.arrays import Floats, Ints
 from rankdev.errors import DataError, MeasureError, UsageError, counted
+from rankdev.formats import references_of
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
-from rankdev.references.references import References
+from rankdev.references.references import References, ReferencesLike
+from rankdev.tabular import text_column
 
 OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: worse than any other
 
@@ -75,7 +77,7 @@ class Earnings:
         return np.pad(np.cumsum(self.table, axis=1), ((0, 0), (1, 0)))
 
 
-def training_labels(references: References, queries: Any, items: Any) -> Floats:
+def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Floats:
     """Label the rows of a training set, given by query and item: the best tier the highest, 0 outside the reference.
 
     >>> references = References.from_tiers({"q1": [["d1"], ["d2", "d3"]]})
@@ -84,7 +86,9 @@ def training_labels(references: References, queries: Any, items: Any) -> Floats:
     """
     if len(queries) != len(items):
         raise DataError(f"rows need a query and an item each; got {len(queries):,} queries and {len(items):,} items")
-    rows = pl.DataFrame({"query": queries, "item": items}, strict=False).cast(pl.String)
+    frame = pl.DataFrame({"query": queries, "item": items}, strict=False)
+    rows = frame.with_columns(text_column(frame, name, "training rows") for name in ("query", "item"))
+    references = references_of(references)
     known = references.to_polars().select("query", "item", "rank")
     tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
     labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
@@ -107,8 +111,11 @@ def trainable(measure: str | Measure) -> RDQ:
 def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
     if sizes is None or not len(sizes):
         raise UsageError("the data set has no groups; say how many rows each query has (group=[…])")
-    grades, counts = np.asarray(labels, np.float64), np.asarray(sizes, np.int64)
-    if counts.sum() != len(grades) or counts.min() < 0:
+    grades, given = np.asarray(labels, np.float64), np.asarray(sizes)
+    counts = given.astype(np.int64)
+    if (counts != given).any() or counts.min() < 0:
+        raise DataError("groups are the number of rows of each query: whole numbers of 0 or more")
+    if counts.sum() != len(grades):
         raise DataError(f"the groups have {counted(int(counts.sum()), 'row')}, the data set {len(grades):,}")
     if not np.isfinite(grades).all():
         raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")

@@ -11,9 +11,10 @@ from scipy.special import expit
 from rankdev.arguments import check_flag, check_number, check_seed
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, counted
+from rankdev.formats import references_of
 from rankdev.learning.earnings import Earnings, trainable
 from rankdev.measures import Measure
-from rankdev.references.references import References, ReferencesLike
+from rankdev.references.references import ReferencesLike
 
 CELLS = 200_000  # pairs of positions that are looked at together
 SMALLEST_HESSIAN = 1e-6
@@ -24,7 +25,7 @@ class Trained:
 
     def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
         self.measure = trainable(measure)
-        self.references = None if references is None else References.of(references)
+        self.references = None if references is None else references_of(references)
         self._known: list[tuple[Any, Any, Earnings]] = []
 
     def earnings(self, labels: Any, sizes: Any) -> Earnings:
@@ -162,6 +163,8 @@ def row_weights(weights: Any, sizes: Ints) -> Floats:
         raise DataError(
             f"{counted(len(weight), 'weight')} for {counted(int(sizes.sum()), 'row')} in {counted(len(sizes), 'group')}"
         )
+    if not (np.isfinite(weight) & (weight >= 0)).all() or not weight.any():
+        raise DataError("weights must be finite numbers of 0 or more, and not all 0")
     return weight if len(weight) == sizes.sum() else np.repeat(weight, sizes)
 
 
