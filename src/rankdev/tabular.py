@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-KNOWN_NAMES = {  # what ir_measures, PyTerrier and BEIR call our columns; where a table has several, the first wins
-    "query": ("qid", "query", "query_id", "query-id"),  # PyTerrier's query is the text, its query_id may be internal
+# what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
+KNOWN_NAMES = {
+    "query": ("qid", "query", "query_id", "query-id", "q_id"),  # PyTerrier's query is a text, query_id may be internal
     "item": ("item", "docno", "doc_id", "docid", "corpus-id"),  # PyTerrier's docid is internal
     "grade": ("grade", "relevance", "label"),
 }

@@ -23,8 +23,34 @@ def test_references_and_runs_go_out_and_come_back():
 def test_what_ranx_cannot_hold_is_refused():
     with pytest.raises(rd.DataError, match=r"item 'a' has the grade 1\.5; ranx takes whole numbers only"):
         to_ranx(rd.References.from_grades({"q": {"a": 1.5}}))
+    with pytest.raises(rd.DataError, match=r"item 'a' has the grade 1e\+20; ranx takes whole numbers only"):
+        to_ranx(rd.References.from_grades({"q": {"a": 1e20}}))
+    with pytest.raises(rd.DataError, match="the run has no items"):
+        to_ranx(rd.Run.from_lists({"q": []}))
+    with pytest.raises(rd.DataError, match="this Report has no 'a'"):
+        read_report({"model_names": ["a"], "metrics": ["map"]})
     with pytest.raises(rd.UsageError, match="to_ranx takes References or a Run; got dict"):
         to_ranx({"q": ["a"]})
+
+
+def test_what_was_judged_worthless_goes_out_too():
+    """Without it, ranx left out queries that nothing good is known for, and its means were higher than ours."""
+    grades = {"q1": {"a": 2, "b": 0, "c": -1}, "q2": {"a": 0}, "q3": {"a": -1}}
+    references = rd.References.from_grades(grades)
+    assert to_ranx(references).to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 0}, "q3": {"a": 0}}
+    run = rd.Run.from_lists({"q1": ["b", "a"], "q2": ["a"], "q3": ["a"]})
+    ours = rd.evaluate(references, {"run": run}, ["AP", "nDCG@5", "Bpref"]).means[0]
+    theirs = ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
+    assert list(theirs.values()) == pytest.approx(ours.tolist())
+    listed = rd.References.from_lists({"q": ["a", "b"]}, worthless={"q": ["c"]})
+    assert to_ranx(listed).to_dict() == {"q": {"a": 2, "b": 1, "c": 0}}
+
+
+def test_its_files_are_runs(tmp_path):
+    scores = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}}
+    for name in ("run.json", "run.trec", "run.parquet"):
+        ranx.Run(scores).save(str(tmp_path / name))
+        assert rd.read_run(tmp_path / name) == rd.Run.from_scores(scores)
 
 
 @pytest.fixture(scope="module")

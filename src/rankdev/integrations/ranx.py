@@ -9,17 +9,21 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankdev.errors import DataError, MissingExtraError, UsageError
+from rankdev.arguments import check_kind
+from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.meta.significance import Significance
 from rankdev.references.references import References
 from rankdev.runs import Run
 
+LARGEST = 2**53  # whole numbers up to here are exact
+
 
 def to_ranx(value: References | Run, name: str | None = None) -> Any:
     """Give references as ``ranx.Qrels`` or a run as ``ranx.Run``.
 
-    Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest.
+    Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest, and
+    items that are known to be worthless get 0.
     Items of a run get new scores that keep their order: where scores are equal, ranx would order them in its own way.
     """
     ranx = _library("to_ranx")
@@ -28,6 +32,8 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
     if not isinstance(value, Run):
         raise UsageError(f"to_ranx takes References or a Run; got {type(value).__name__}")
     scores = {query: {item: float(-i) for i, item in enumerate(dict.fromkeys(value[query]))} for query in value}
+    if not any(scores.values()):
+        raise DataError("the run has no items; ranx cannot hold it")
     return ranx.Run({query: items for query, items in scores.items() if items}, name=name)
 
 
@@ -37,12 +43,14 @@ def _grades(references: References) -> dict[str, dict[str, int]]:
         tiers = max(reference.values(), default=0)
         given = reference.grades or {item: tiers + 1 - rank for item, rank in reference.items()}
         for item, grade in given.items():
-            if grade != int(grade):
+            if grade != int(grade) or grade > LARGEST:
                 raise DataError(
-                    f"query {query!r}: item {item!r} has the grade {grade:g}; ranx takes whole numbers only"
+                    f"query {shown(query)}: item {shown(item)} has the grade {grade:g}; ranx takes whole numbers only"
                 )
-        grades[query] = {item: int(grade) for item, grade in given.items()}
-    return {query: entries for query, entries in grades.items() if entries}
+        # grades below 0 mark what was not judged after all; a query of nothing else is kept all the same
+        poor = {item: 0 for item, grade in (reference.worthless or {}).items() if grade == 0 or not given}
+        grades[query] = {item: int(grade) for item, grade in given.items()} | poor
+    return grades
 
 
 class ReportTables(NamedTuple):
@@ -62,6 +70,13 @@ def read_report(report: Any) -> ReportTables:
         raise UsageError(
             f"read_report takes a Report of ranx or the dictionary of its file; got {type(report).__name__}"
         )
+    try:
+        return _tables(content)
+    except KeyError as error:
+        raise DataError(f"this Report has no {error}; it may be of another version of ranx") from None
+
+
+def _tables(content: dict[str, Any]) -> ReportTables:
     systems, measures = content["model_names"], content["metrics"]
     means = [(system, measure, content[system]["scores"][measure]) for system in systems for measure in measures]
     pairs = [
@@ -89,6 +104,8 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
 
     ``verdicts`` are those of :func:`rankdev.significance` on all pairs of the same scores.
     """
+    check_kind("scores", scores, Scores, "make them with rankdev.evaluate")
+    check_kind("verdicts", verdicts, Significance, "make them with rankdev.significance")
     ranx = _library("to_report")
     if len(scores.systems) > 26:
         raise UsageError(f"a Report of ranx names systems a to z; got {len(scores.systems)} of them")
