@@ -50,8 +50,22 @@ def test_what_is_not_clear_is_asked_for(folder, asked, message):
         read_run(folder, **asked)
 
 
+def test_checkpoints_of_one_model_are_named_apart(folder):
+    runs = read_runs({"epoch 1": folder, "epoch 2": folder / "NFCorpus_predictions.json"}, "NFCorpus")
+    assert list(runs) == ["epoch 1", "epoch 2"]
+
+
 def test_other_files_are_refused(folder, tmp_path):
     for text, message in (
+        ('{"mteb_model_meta": null, "default": {"test": {"q": {"d": 1}}}}', "not predictions of MTEB"),
+        ('{"mteb_model_meta": {}, "default": []}', "expected the splits of a subset"),
+        ('{"mteb_model_meta": {}}', "there is no subset in it"),
+        ('{"mteb_model_meta": {}, "default": {"test": {}}}', "no query has an item"),
+        (
+            '{"mteb_model_meta": {}, "default": {"test": {"q": {"d": "x"}}}}',
+            r"x\.json: query 'q', item 'd': the score is",
+        ),
+        ('{"mteb_model_meta": {}, "default": {"test": {"q": {}, "q": {}}}}', r"x\.json: 'q' appears twice"),
         ("{", "not JSON"),
         ("[]", "not predictions of MTEB"),
         ('{"q": {"d": 1}}', "not predictions of MTEB"),
@@ -63,6 +77,13 @@ def test_other_files_are_refused(folder, tmp_path):
         read_run(tmp_path)
     with pytest.raises(rd.UsageError, match="predictions of the model 'org/model' already"):
         read_runs([folder, folder], "NFCorpus")
+    with pytest.raises(rd.UsageError, match="read_runs takes a list of files or folders"):
+        read_runs(str(folder))
+    (folder / "NFCorpus_predictions.json").write_text('{"mteb_model_meta": {}, "default": {"test": {"q": {"d": 1}}}}')
+    with pytest.raises(rd.UsageError, match="the model has no name"):
+        read_runs([folder], "NFCorpus")
+    with pytest.raises(rd.UsageError, match="a task of MTEB is needed"):
+        references("NFCorpus")
 
 
 def test_a_task_scores_here_as_there(tmp_path):

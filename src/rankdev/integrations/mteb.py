@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankdev.arguments import check_path
-from rankdev.errors import FileFormatError, UsageError, shown
+from rankdev.arguments import check_path, is_list
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.formats.json_text import loads
 from rankdev.formats.streams import PathLike, Source
 from rankdev.references.references import References
@@ -35,26 +35,36 @@ def read_run(
 
 
 def read_runs(
-    paths: Iterable[PathLike],
+    paths: Iterable[PathLike] | Mapping[str, PathLike],
     task: str | None = None,
     *,
     subset: str | None = None,
     split: str | None = None,
     ignore_identical_ids: bool = False,
 ) -> dict[str, Run]:
-    """Read the predictions of several models, one file or folder each; they are called what MTEB calls them."""
+    """Read the predictions of several models, one file or folder each; they are called what MTEB calls them.
+
+    Give ``{name: path}`` to name them yourself, as for several checkpoints of one model.
+    """
+    if not isinstance(paths, Mapping) and not is_list(paths):
+        raise UsageError(f"read_runs takes a list of files or folders, or {{name: path}}; got {shown(paths)}")
+    named = paths.items() if isinstance(paths, Mapping) else [(None, path) for path in paths]
     runs: dict[str, Run] = {}
-    for path in paths:
+    for given, path in named:
         content = _content(path, task)
-        name = str(content.get(META, {}).get("model_name"))
+        name = given or content[META].get("model_name")
+        if not name:
+            raise UsageError(f"{path}: the model has no name; give {{name: path}}")
         if name in runs:
-            raise UsageError(f"{path}: there are predictions of the model {shown(name)} already; give each model once")
+            raise UsageError(f"{path}: there are predictions of the model {shown(name)} already; give {{name: path}}")
         runs[name] = _run(content, path, subset, split, ignore_identical_ids)
     return runs
 
 
 def references(task: Any, *, subset: str | None = None, split: str | None = None) -> References:
     """Take the relevance judgments of an MTEB task, grades and all, as references."""
+    if not hasattr(task, "data_loaded"):
+        raise UsageError(f"a task of MTEB is needed, such as mteb.get_task(…); got {shown(task)}")
     if not task.data_loaded:
         task.load_data()
     return References.from_grades(_chosen(task.dataset, task.metadata.name, subset, split)["relevant_docs"])
@@ -72,7 +82,9 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
             content = loads(source.read())
         except json.JSONDecodeError as error:
             raise FileFormatError(file, f"not JSON ({error.msg})", error.lineno) from None
-    if not isinstance(content, dict) or META not in content:
+        except DataError as error:
+            raise FileFormatError(file, str(error)) from None
+    if not isinstance(content, dict) or not isinstance(content.get(META), dict):
         raise FileFormatError(file, f"these are not predictions of MTEB: there is no {META!r}")
     return content
 
@@ -86,11 +98,19 @@ def _run(content: dict[str, Any], path: PathLike, subset: str | None, split: str
             query: {item: score for item, score in found.items() if item != query}
             for query, found in predictions.items()
         }
-    return Run.from_scores(predictions)
+    try:
+        run = Run.from_scores(predictions)
+    except DataError as error:
+        raise FileFormatError(path, str(error)) from None
+    if not len(run):
+        raise FileFormatError(path, "no query has an item")
+    return run
 
 
 def _chosen(content: Mapping[str, Any], where: object, subset: str | None, split: str | None) -> Any:
     chosen = content[_one_of(content, "subset", subset, str(where))]
+    if not isinstance(chosen, Mapping):
+        raise DataError(f"{where}: expected the splits of a subset; got {shown(chosen)}")
     return chosen[_one_of(chosen, "split", split, str(where))]
 
 
@@ -100,5 +120,7 @@ def _one_of(known: Mapping[str, Any], what: str, asked: str | None, where: str) 
         return next(iter(known))
     if asked in known:
         return str(asked)
+    if not known:
+        raise DataError(f"{where}: there is no {what} in it")
     problem = f"say {what}=…" if asked is None else f"there is no {what} {shown(asked)}"
     raise UsageError(f"{where}: {problem}; expected one of {', '.join(known)}")
