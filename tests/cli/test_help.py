@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
@@ -87,3 +89,9 @@ def test_the_demo_fits_eighty_columns(rankdev):
     assert [line for line in done.out.splitlines() if len(line) > 80 and not line.startswith('{"query"')] == []
     for step in done.out.split("\n$ ")[1:]:
         assert step.count("\n") <= 24
+
+
+def test_the_package_is_a_command_too():
+    said = subprocess.run([sys.executable, "-m", "rankdev", "eval"], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr == "rankdev: Missing argument 'REFERENCES'. (see python -m rankdev eval --help)\n"

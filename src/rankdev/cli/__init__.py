@@ -74,7 +74,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
         from rankdev.native.library import library
 
         reader = "polars" if library() is None else "compiled code"
-        click.echo(f"rankdev, version {__version__}; TREC runs are read by {reader}")
+        click.echo(f"rankdev, version {__version__}; plain runs are read by {reader}")
         ctx.exit()
 
 
