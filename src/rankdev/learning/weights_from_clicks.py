@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_choice, check_number, check_seed, check_whole
+from rankdev.arguments import check_choice, check_names, check_number, check_seed, check_whole
 from rankdev.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.learning.cascade import Cascade
@@ -104,6 +104,7 @@ def weights_from_clicks(
     positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
     """
     check_choice("method", method, METHODS)
+    features = check_names("features", features)
     if features and method != "regression-em":
         raise UsageError(f"features are for method='regression-em'; leave them out for {method!r}")
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
