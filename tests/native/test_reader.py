@@ -17,7 +17,8 @@ from rankdev.evaluation.matching import Matcher
 from rankdev.native import build, library
 from rankdev.native.pieces import PADDING
 from rankdev.ordering import TREC_EVAL, Ordering
-from tests.native.compiled import built, reading
+from tests.native import compiled
+from tests.native.compiled import built, check, reading
 
 RUN = "q Q0 d1 1 2 t\nq Q0 d2 2 1 t\n"
 
@@ -118,3 +119,20 @@ def test_numbers_have_the_bits_of_pythons(text):
 )
 def test_what_is_no_number_is_odd(text):
     assert read_number(text) is None
+
+
+def test_processors_without_sse2_read_the_same(tmp_path, monkeypatch):
+    """Lines of all lengths, with every kind of blank anywhere in the 64 characters that are looked at together."""
+    built()  # where there is no compiler, this ends here
+    monkeypatch.setenv("CFLAGS", "-U__SSE2__")
+    assert build.build(tmp_path / "reader.so") is None
+    monkeypatch.setattr(compiled, "built", lambda: tmp_path / "reader.so")
+    names = ["d" * size for size in range(1, 80)]
+    gaps = [" ", "\t", "  ", " \r "]
+    lines = [
+        gaps[size % 4].join(["q" * (1 + size // 9), "Q0", name, "1", f"{size / 7:.{size % 9}f}", "t\x1f"]) + "\n"
+        for size, name in enumerate(names)
+    ]
+    (tmp_path / "run").write_text("".join(lines), newline="")
+    references = rd.References.from_lists({"q" * size: names for size in range(1, 10)})
+    assert check(references, tmp_path / "run", 1 << 20, measures=["RDQ", "NumRet"])

@@ -170,6 +170,15 @@ static inline const char *end_of_field(const char *at)
     }
 }
 
+#ifndef __SSE2__
+/* Tells which of eight characters are not above one in ASCII: a bit for each. */
+static inline uint64_t up_to(uint64_t word, unsigned char highest)
+{
+    uint64_t above = ((word & EVERY_BYTE(0x7F)) + EVERY_BYTE((uint64_t)(0x7F - highest))) | word;
+    return (~above & EVERY_BYTE(0x80)) / 0x80 * 0x0102040810204080u >> 56;
+}
+#endif
+
 /* Tells which of the next 64 characters are the blank or come before it, and which are newlines: a bit for each. */
 static inline void find_blanks(const char *text, uint64_t *blanks, uint64_t *newlines)
 {
@@ -183,9 +192,10 @@ static inline void find_blanks(const char *text, uint64_t *blanks, uint64_t *new
         *newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << i;
     }
 #else
-    for (int i = 0; i < 64; i++) {
-        *blanks |= (uint64_t)((unsigned char)text[i] <= ' ') << i;
-        *newlines |= (uint64_t)(text[i] == '\n') << i;
+    for (int i = 0; i < 64; i += 8) {
+        uint64_t word = word_at(text + i, 8);
+        *blanks |= up_to(word, ' ') << i;
+        *newlines |= up_to(word ^ EVERY_BYTE('\n'), 0) << i;
     }
 #endif
 }
