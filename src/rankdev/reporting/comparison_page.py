@@ -84,14 +84,9 @@ def report(
     True
     """
     seed = check_seed(seed)
-    check_flag("public", public)
-    check_kind("command", command, str, "it is the call that made the page")
+    _check(public, command, power, power_map)
     queries = _texts(queries, "queries")
     texts = texts if callable(texts) else _texts(texts, "texts")
-    if power is not None and not isinstance(power, bool):
-        check_kind("power", power, Power, "it is what rankdev.power gives, or True")
-    if power_map is not None:
-        check_kind("power_map", power_map, PowerMap, "it is what rankdev.power_map gives")
     found = compare(
         references,
         runs,
@@ -109,17 +104,10 @@ def report(
     known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
     header = {
         **_words(found),
-        "systems": found.scores.systems,
-        "measures": found.scores.measures,
-        "queries": [found.scores.queries[i] for i in found.shown],
+        **_names(found),
         "query_texts": _cut(queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
-        "orders": [[found.scores.systems.index(name) for name in order] for order in found.orders],
-        "groups": _groups(found),
-        "segments": _segments(found),
-        "explained": found.lists.measure,
-        "why": WHY,
         "power": curves and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha},
         "map": None if power_map is None else _map_header(power_map),
         "made": _made(found, command),
@@ -127,6 +115,30 @@ def report(
     data = packed(header, arrays_of(found, places, curves, power_map))
     html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
     return ReportPage(header["title"], header["verdict"], html)
+
+
+def _check(public: object, command: object, power: object, power_map: object) -> None:
+    check_flag("public", public)
+    check_kind("command", command, str, "it is the call that made the page")
+    if power is not None and not isinstance(power, bool):
+        check_kind("power", power, Power, "it is what rankdev.power gives, or True")
+    if power_map is not None:
+        check_kind("power_map", power_map, PowerMap, "it is what rankdev.power_map gives")
+
+
+def _names(found: Comparison) -> dict[str, Any]:
+    """What is compared, and how it is grouped and ordered."""
+    scores = found.scores
+    return {
+        "systems": scores.systems,
+        "measures": scores.measures,
+        "queries": [scores.queries[i] for i in found.shown],
+        "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
+        "groups": _groups(found),
+        "segments": _segments(found),
+        "explained": found.lists.measure,
+        "why": WHY,
+    }
 
 
 def _words(found: Comparison) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from rankdev.cli.options import named_runs, one_measure_option, refuse_unused
 from rankdev.cli.terminal import say
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.judging.collecting import GOALS
+
+if TYPE_CHECKING:
+    from rankdev.web.server import JudgeServer
 
 
 @click.command("judge", short_help="Collect people's preferences in the browser.")
@@ -62,16 +65,21 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
     desk = Desk(exhibits, store, seeker, list_size=check_whole("list-size", list_size, 2))
     if desk.strange:
         say(f"{counted(desk.strange, 'answer')} in {database} left aside: about other items than those in {items}")
-    tokens = Tokens()
     try:
-        server = JudgeServer(desk, host, port, tokens)
+        server = JudgeServer(desk, host, port, Tokens())
     except (OSError, OverflowError) as error:
         raise DataError(f"{host}:{port}: no server can be started there ({error}); choose another --port") from None
+    _serve(server, browser=not no_browser)
+
+
+def _serve(server: JudgeServer, *, browser: bool) -> None:
+    """Serve until somebody stops it, and say what was collected."""
+    desk, store, owner = server.desk, server.desk.store, server.link(server.tokens.owner)
     try:
-        click.echo(f"judges: {server.link(tokens.judge)}\nowner:  {server.link(tokens.owner)}")
+        click.echo(f"judges: {server.link(server.tokens.judge)}\nowner:  {owner}")
         sys.stdout.flush()
-        if not no_browser:
-            webbrowser.open(server.link(tokens.owner))
+        if browser:
+            webbrowser.open(owner)
         gc.freeze()  # looking through all items for garbage again and again would hold up answers
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
@@ -81,7 +89,7 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
         desk.close()
         count = len(store.answers())
         store.close()
-        say(f"{counted(count, 'answer', 'is')} in {database}")
+        say(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
