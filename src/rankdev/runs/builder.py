@@ -122,7 +122,7 @@ class RunBuilder:
 
     def _keep(self, rows: Rows) -> None:
         if len(rows.value):
-            self._batches.append(self._cut(self._ordered(rows)))
+            self._batches.append(self._arranged(rows))
             self._rows += len(self._batches[-1].value)
 
     def _bound_memory(self) -> None:
@@ -142,7 +142,7 @@ class RunBuilder:
         used = sizes > 0  # a batch knows the query that waits for the next one by name
         names, sizes = names.filter(pl.Series(used)), sizes[used]
         if names.n_unique() < len(names):
-            return self._cut(self._ordered(self._joined(self._batches)))
+            return self._arranged(self._joined(self._batches))
         return Rows(
             Groups(names, np.repeat(np.arange(len(names)), sizes)),
             pl.concat([rows.item for rows in self._batches], rechunk=True),
@@ -159,17 +159,24 @@ class RunBuilder:
         except DataError as error:
             raise DataError(str(error)) from None  # its row is none of the batch that is added
 
-    def _cut(self, rows: Rows) -> Rows:
-        """Keep the first ``depth`` positions of each query, and what is tied with the last of them.
+    def _arranged(self, rows: Rows) -> Rows:
+        """Sort rows by query and position where they are not so already, and keep those that can matter."""
+        keys = self._ordering.keys(rows.value)
+        order = self._order(rows, keys)
+        kept = self._kept(rows.groups.sizes, keys if order is None else keys[order])
+        if kept is not None:
+            order = kept if order is None else order[kept]
+        return rows if order is None else rows.take(order)
+
+    def _kept(self, counts: Ints, keys: Floats) -> Ints | None:
+        """Find the first ``depth`` positions of each query, and what is tied with the last of them; None for all rows.
 
         Of a very long tie only the first are kept: they are enough to know that it decides.
         """
-        counts = rows.groups.sizes
         if self._depth is None or counts.max() <= self._depth:
-            return rows
+            return None
         begins = np.cumsum(counts) - counts
         kept = np.minimum(counts, self._depth)
-        keys = self._ordering.keys(rows.value)
         longer = np.flatnonzero(kept < counts)
         last = begins[longer] + kept[longer] - 1
         tied = keys[last] == keys[last + 1]
@@ -180,22 +187,21 @@ class RunBuilder:
             most = np.inf if self._ordering.leaves_ties_open else self._depth + LONGEST_TIE
             kept[longer] = np.minimum(np.minimum(until - begins[longer], counts[longer]), most)
         ends = np.cumsum(kept)
-        return rows.take(np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept))
+        return np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
 
-    def _ordered(self, rows: Rows) -> Rows:
-        """Sort rows by query and position where they are not so already."""
+    def _order(self, rows: Rows, keys: Floats) -> Ints | None:
+        """Find the order of rows by query and position; None where they have it already."""
         codes = rows.groups.codes
-        keys = self._ordering.keys(rows.value)
+        if not (codes[1:] >= codes[:-1]).all():
+            return self._sort(rows.item, keys, codes, np.arange(len(codes)))
         same_query = codes[1:] == codes[:-1]
         wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(rows.item, keys, same_query))
-        if not (codes[1:] >= codes[:-1]).all():
-            return rows.take(self._sort(rows.item, keys, codes, np.arange(len(codes))))
         if not wrong.any():
-            return rows
+            return None
         order = np.arange(len(codes))
         loose = np.isin(codes, codes[1:][wrong])
         order[loose] = self._sort(rows.item, keys, codes, np.flatnonzero(loose))
-        return rows.take(order)
+        return order
 
     def _misordered_ties(self, item: pl.Series, keys: Floats, same_query: Bools) -> Bools:
         tied = same_query & (keys[1:] == keys[:-1])
