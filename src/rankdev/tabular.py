@@ -34,6 +34,8 @@ def as_id(value: object, where: str = "") -> str:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(value)
+    if hasattr(value, "as_py"):  # of an Arrow array
+        return as_id(value.as_py(), where)
     raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
 
 

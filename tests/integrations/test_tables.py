@@ -101,6 +101,19 @@ def test_runs_of_several_systems_are_not_one_run(tmp_path):
     assert rd.Run.of(both.filter(system="b"))["q"] == ["d2"]
 
 
+@pytest.mark.parametrize("make", [np.array, pd.Series, pl.Series, pd.Index, iter])
+def test_lists_may_be_columns_of_other_tools(make):
+    assert rd.evaluate({"q": ["a", "b"]}, {"mine": {"q": make(["b", "a"])}}, "RDQ@5").means.item() == rd.rdq(
+        ["a", "b"], ["b", "a"], k=5
+    )
+
+
+def test_lists_may_be_arrow_arrays():
+    array = pytest.importorskip("pyarrow").array
+    assert rd.rdq(array(["a", "b"]), array(["b", "a"]), k=5) == rd.rdq(["a", "b"], ["b", "a"], k=5)
+    assert rd.Run.of({"q": array(["b", "a"])})["q"] == ["b", "a"]
+
+
 FRAME = pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [1.0, 2.0]})
 
 

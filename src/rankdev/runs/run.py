@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from rankdev.arguments import is_list
 from rankdev.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.files_in_use import PathLike
@@ -62,8 +63,9 @@ class Run(ByQuery[list[str]]):
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
         check_no_records(lists)
         for query, items in lists.items():
-            if isinstance(items, str) or not isinstance(items, Sequence):
+            if isinstance(items, Set) or not is_list(items):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
+        lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
         counts = np.array([len(items) for items in lists.values()], np.int64)
         items = item_series(lists)
         queries = text_series("query", [as_id(query) for query in lists])
