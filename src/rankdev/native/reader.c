@@ -464,13 +464,14 @@ static const char *read_loose_run_row(const char *at, Row *row)
 static inline const char *read_run_row(const char *line, int64_t query_size, Row *row)
 {
     const char *ends[6], *next = plain_line(line, 6, ends);
-    if (!next)
-        next = read_loose_run_row(line + query_size, row);
-    else if (read_number(ends[3] + 1, ends[4], &row->value))
+    if (next) {
         set_item(row, ends[1] + 1, ends[2]);
-    else
-        return NULL;
-    row->value = (float)row->value;
+        next = read_number(ends[3] + 1, ends[4], &row->value) ? next : NULL;
+    } else {
+        next = read_loose_run_row(line + query_size, row);
+    }
+    if (next)
+        row->value = (float)row->value;
     return next;
 }
 
@@ -508,7 +509,7 @@ static inline const char *end_of_value(const char *begin, char next, char separa
 }
 
 /* Tells whether digits begin as in JSON: with no sign but a minus, no zero before others, and some on both sides of a point. */
-static inline bool is_plain_number(const char *at, const char *end)
+static inline bool is_plain_number(const char *at)
 {
     at += *at == '-';
     if (!is_digit(*at) || (*at == '0' && is_digit(at[1])))
@@ -516,7 +517,7 @@ static inline bool is_plain_number(const char *at, const char *end)
     const char *whole = at;
     while (is_digit(*at))
         at++;
-    return at - whole <= 18 && (*at != '.' || is_digit(at[1])) && at <= end;
+    return at - whole <= 18 && (*at != '.' || is_digit(at[1]));
 }
 
 static inline bool is_whole_number(const char *at, const char *end)
@@ -541,7 +542,7 @@ static inline const char *read_table_row(const char *at, const Table *table, Fie
             return NULL;
     }
     const Field score = values[table->score], item = values[table->item];
-    if (memcmp(at, table->around[3], (size_t)table->sizes[3]) != 0 || !is_plain_number(score.begin, score.end) ||
+    if (memcmp(at, table->around[3], (size_t)table->sizes[3]) != 0 || !is_plain_number(score.begin) ||
         !read_number(score.begin, score.end, &row->value))
         return NULL;
     row->value = (float)row->value;
