@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-EVERY = 0.2  # seconds
+EVERY = 0.5  # seconds
 TICKS, PSS = os.sysconf("SC_CLK_TCK"), re.compile(r"^Pss:\s+(\d+) kB$", re.MULTILINE)
 Stats: TypeAlias = dict[int, list[str]]
 

@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 import signal
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -237,12 +236,12 @@ def test_wrong_references_are_named_in_one_line(session, references, message):
         ("org.apache.spark.api.python.PythonException: …\nrankdev.errors.UsageError: no\n\tat java.x", "no"),
         (
             "…\nModuleNotFoundError: No module named 'rankdev.integrations'\n",
-            "Spark's workers have no rankdev; install",
+            "Spark's workers have no module rankdev.integrations; install",
         ),
         (
             "An error occurred\n: org.apache.spark.SparkException: Job aborted: Task 0 failed 4 times:"
             " ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137\nDriver stacktrace:\n\tat",
-            "Spark lost a worker too often (ExecutorLostFailure (execut",
+            "Spark lost a worker too often (ExecutorLostFailure (executor 3 exited) Reason: Command exited with",
         ),
         (
             ": org.apache.spark.SparkException: Job\nCaused by: x.PythonException: T\nKeyError: 'a'\n\tat",
@@ -259,15 +258,20 @@ def test_what_spark_says_becomes_one_line(said, message):
     assert "\n" not in str(error)
 
 
-def dying(batches, flag, executor):
-    """Kill this process of Python, or Spark's executor that started it: once, or always where there is no flag."""
-    if flag is None or not os.path.exists(flag):
-        if flag:
-            open(flag, "w").close()
-        if executor:  # started the daemon that forked this process
-            os.kill(int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]), signal.SIGKILL)
-        os._exit(1)
-    yield from batches
+def dying(flag, executor):
+    """Kill the process of Python that runs this, or Spark's executor: once, or always where there is no flag."""
+
+    def die(batches):  # sent as it is: workers cannot import this file
+        if flag is None or not os.path.exists(flag):
+            if flag:
+                open(flag, "w").close()
+            if executor:  # the parent of the daemon that forked this process
+                daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+                os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            os._exit(1)
+        yield from batches
+
+    return die
 
 
 @pytest.mark.parametrize("executor", [False, True], ids=["Python", "executor"])
@@ -276,7 +280,7 @@ def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, r
     if "sail" in request.node.name:
         pytest.skip("Sail runs Python in its own process")
     references, runs = simulated()
-    frail = partial(dying, flag=str(tmp_path / "died"), executor=executor)
+    frail = dying(str(tmp_path / "died"), executor)
     returned, columns = made(session, runs), "system string, query string, item string, score double"
     returned = returned if after else returned.mapInArrow(frail, columns)
     scores = rankdev_spark.evaluate(made(session, references), returned, MEASURES, systems=["a", "b"])
@@ -291,7 +295,7 @@ def test_workers_that_always_die_are_an_error_in_one_line(session, request):
         pytest.skip("Sail runs Python in its own process")
     references, runs = (made(session, frame) for frame in simulated())
     scores = rankdev_spark.evaluate(references, runs, MEASURES)
-    frail = scores.mapInArrow(partial(dying, flag=None, executor=False), "value double")
+    frail = scores.mapInArrow(dying(None, executor=False), "value double")
     with pytest.raises(
         rd.RankdevError, match=r"^Spark lost a worker too often .*; where it ran out of memory"
     ) as caught:

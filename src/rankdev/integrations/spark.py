@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_choice
-from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError, shown
+from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
 from rankdev.tabular import listed
@@ -186,14 +186,16 @@ def _in_one_line(said: str) -> RankdevError:
     if ours := re.findall(r"(?:rankdev\.errors\.|External error: )(Data|Usage|Measure)Error: (.+)", said):
         kind, message = ours[-1]
         return {"Data": DataError, "Usage": UsageError, "Measure": MeasureError}[kind](message.strip())
-    if missing := re.search(r"No module named '(rankdev|polars|pyarrow|pandas|numpy)\b", said):
-        return RankdevError(f"Spark's workers have no {missing[1]}; install rankdev[spark] where they run Python")
+    if missing := re.search(r"No module named '(.+?)'", said):
+        return RankdevError(
+            f"Spark's workers have no module {missing[1]}; install rankdev[spark] there, and your measures"
+        )
     if lost := re.search(
-        r"ExecutorLostFailure.*|Python worker exited unexpectedly.*|.*(OutOfMemory|MemoryError).*", said
+        r"Python worker exited unexpectedly|(ExecutorLostFailure|\S*OutOfMemoryError|MemoryError).*", said
     ):
         return RankdevError(
-            f"Spark lost a worker too often ({shown(lost[0].strip())[1:-1]}); where it ran out of memory, use more"
-            " partitions (spark.sql.shuffle.partitions) or larger workers"
+            f"Spark lost a worker too often ({lost[0].strip()[:160]}); where it ran out of memory, use more partitions"
+            " (spark.sql.shuffle.partitions) or larger workers"
         )
     causes = re.findall(r"^(?:: |Caused by: )?([\w.$]+(?:Error|Exception): .+)", said, re.MULTILINE)
     reasons = causes[-1:] or [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
