@@ -22,7 +22,10 @@ from rankdev.tabular import as_id
 try:
     import ir_measures
 except ImportError:
-    raise MissingExtraError("ir_measures", "ir-measures", "our measures in ir_measures") from None
+    missing = MissingExtraError("ir_measures", "ir-measures", "our measures in ir_measures")
+    if __name__ == "__main__":
+        sys.exit(f"error: {missing}")
+    raise missing from None
 
 
 class MeanOfAvailable(ir_measures.measures.MeanAgg):  # type: ignore[misc]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_kind
@@ -117,6 +118,8 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
     wins: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
     for row in verdicts.to_polars().iter_rows(named=True):
         a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
+        if not _is_of(scores, row):
+            raise UsageError(f"the verdict on {shown(a)} and {shown(b)} by {measure} is not about these scores")
         comparisons.setdefault({a, b}, {})[measure] = {
             "p_value": p,
             "significant": p is not None and p <= verdicts.level,
@@ -132,6 +135,15 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
     test = f"the {verdicts.test} test, corrected by {verdicts.correction},"
     names = list(scores.systems), results, comparisons, list(scores.measures)
     return _report_class(ranx)(*names, verdicts.level, wins, stat_test=test)
+
+
+def _is_of(scores: Scores, row: dict[str, Any]) -> bool:
+    """Tell whether a verdict has the mean difference of these scores."""
+    if not {row["a"], row["b"]} <= {*scores.systems} or row["measure"] not in scores.measures:
+        return True  # of others that the report leaves out
+    a, b = (scores.of(row["measure"])[scores.systems.index(row[name])] for name in ("a", "b"))
+    both = (a - b)[np.isfinite(a - b)]
+    return not len(both) or abs(float(both.mean()) - row["difference"]) < 1e-9
 
 
 def _report_class(ranx: Any) -> Any:
