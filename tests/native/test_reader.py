@@ -59,7 +59,7 @@ def test_names_that_no_trec_file_can_hold_are_not_found(tmp_path):
         files = FileMatcher(
             Matcher.of(rd.References.from_lists({"p": ["d1"], "q": ["d\n1", "d1", "d 2", "d1 \n", "d2"]}))
         )
-    matched, _ = files.match(tmp_path / "run", TREC_EVAL, 5)
+        matched, _ = files.match(tmp_path / "run", TREC_EVAL, 5)
     assert (matched.hits.query.tolist(), matched.hits.place.tolist()) == ([1, 1], [2, 5])
 
 
