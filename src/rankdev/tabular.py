@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev.arguments import is_list
@@ -24,7 +24,7 @@ KNOWN_NAMES = {
     "grade": ("grade", "relevance", "label"),
 }
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
-_FOREIGN = Lock()  # tables of one connection, such as DuckDB's, must not be read at the same time
+_FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 IDS = ("query", "item", "system", "measure")
 
 
@@ -141,8 +141,8 @@ def _from_pandas(table: Any) -> pl.DataFrame:
     if not hasattr(table, "columns"):
         raise DataError("a pandas Series is no table; give a DataFrame, such as that of reset_index()")
     names = [str(name) for name in table.columns]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"the column {shown(twice)} appears twice; keep one")
     levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
     columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}

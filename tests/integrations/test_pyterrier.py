@@ -32,6 +32,7 @@ def test_only_queries_among_the_topics_count():
 @pytest.mark.parametrize(
     ("systems", "topics", "message"),
     [
+        (RESULTS, TOPICS, r"systems must be \{name: system\} or a list with names=\[…\]; got DataFrame"),
         (7, TOPICS, r"systems must be \{name: system\} or a list with names=\[…\]; got int"),
         ({"a": RESULTS}, "topics.txt", "topics must be a frame with the column qid; got str"),
     ],

@@ -189,6 +189,7 @@ def test_a_query_without_reference_items_scores_0_and_pulls_nowhere():
         ),
         (lambda: swap_gains(torch.zeros(3)), r"labels must be a tensor \[query, item\]"),
         (lambda: swap_gains(torch.full((1, 2), torch.nan)), "a label is not a number"),
+        (lambda: rdq(torch.zeros(1, 1), torch.full((1, 1), 1e12), reference=torch.ones(1, 1)), "more items have"),
         (lambda: padded({"q": ["a"]}, {"q": ["a", "a"]}), "query 'q': an item appears twice"),
         (lambda: padded({"q": ["a"]}, {"q": "abc"}), "query 'q': expected a list of items; got 'abc'"),
         (lambda: padded({"q": ["a"]}, {}), "there is no query"),

@@ -50,8 +50,9 @@ def scores(
 def _named(systems: Any, names: Sequence[str] | None) -> dict[str, Any]:
     if isinstance(systems, Mapping):
         return dict(systems)
-    if not is_list(systems):
+    if is_table(systems) or not is_list(systems):
         raise UsageError(f"systems must be {{name: system}} or a list with names=[…]; got {type(systems).__name__}")
+    systems = list(systems)
     labels = [str(system) for system in systems] if names is None else list(names)
     if len(labels) != len(systems) or len(set(labels)) != len(labels):
         raise UsageError("every system needs a name of its own; give names=[…], one for each system")

@@ -7,10 +7,11 @@ from typing import Any
 
 from rankdev.arguments import check_number, is_list
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
+from rankdev.formats import references_of
 from rankdev.learning.earnings import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ
-from rankdev.references.references import References, ReferencesLike
+from rankdev.references.references import ReferencesLike
 from rankdev.tabular import as_id
 
 try:
@@ -106,11 +107,11 @@ def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
 def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tuple[Tensor, Tensor, Tensor]:
     """Lay out the items of some queries for :func:`rdq`: their ranks, the mask, and the ranks of the whole references.
 
-    >>> ranks, mask, reference = padded(References.from_lists({"q": ["a", "b"]}), {"q": ["x", "b"]})
+    >>> ranks, mask, reference = padded({"q": ["a", "b"]}, {"q": ["x", "b"]})
     >>> ranks.tolist(), mask.tolist(), reference.tolist()
     ([[0, 2]], [[True, True]], [[1, 2]])
     """
-    known = References.of(references)
+    known = references_of(references)
     if not items:
         raise DataError("there is no query; give {query: [item, …]}")
     ranks, whole = [], []
@@ -221,15 +222,13 @@ def _whole(name: str, values: Tensor) -> Tensor:
 
 
 def _strangers(ranks: Tensor, reference: Tensor) -> Tensor:
-    """Tell the queries with more items of some rank than their reference has."""
-    wide = 1 + max([int(values.max()) for values in (ranks, reference) if values.numel()], default=0)
-    counts = [
-        torch.zeros(len(values), wide, dtype=torch.long, device=values.device).scatter_add_(
-            1, values, torch.ones_like(values)
-        )
-        for values in (ranks, reference)
-    ]
-    return (counts[0] > counts[1])[:, 1:].any(dim=1)
+    """Tell the queries with more items of some rank than their reference has; its ranks have no gaps."""
+    last = reference.shape[1] + 1  # no reference has so high a rank
+    none = torch.zeros(len(ranks), last + 1, dtype=torch.long, device=ranks.device)
+    found, there = (
+        none.scatter_add(1, values.clamp(max=last), torch.ones_like(values)) for values in (ranks, reference)
+    )
+    return (found > there)[:, 1:].any(dim=1)
 
 
 def _refuse(wrong: Tensor, problem: str) -> None:
