@@ -57,7 +57,7 @@ def test_checkpoints_of_one_model_are_named_apart(folder):
 
 def test_other_files_are_refused(folder, tmp_path):
     for text, message in (
-        ('{"mteb_model_meta": null, "default": {"test": {"q": {"d": 1}}}}', "not predictions of MTEB"),
+        ('{"mteb_model_meta": null, "default": {"test": {"q": {"d": 1}}}}', "not predictions of MTEB 2"),
         ('{"mteb_model_meta": {}, "default": []}', "expected the splits of a subset"),
         ('{"mteb_model_meta": {}}', "there is no subset in it"),
         ('{"mteb_model_meta": {}, "default": {"test": {}}}', "no query has an item"),
@@ -67,8 +67,8 @@ def test_other_files_are_refused(folder, tmp_path):
         ),
         ('{"mteb_model_meta": {}, "default": {"test": {"q": {}, "q": {}}}}', r"x\.json: 'q' appears twice"),
         ("{", "not JSON"),
-        ("[]", "not predictions of MTEB"),
-        ('{"q": {"d": 1}}', "not predictions of MTEB"),
+        ("[]", "not predictions of MTEB 2"),
+        ('{"q": {"d": 1}}', "not predictions of MTEB 2"),
     ):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(rd.DataError, match=message):

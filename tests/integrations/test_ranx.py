@@ -20,6 +20,25 @@ def test_references_and_runs_go_out_and_come_back():
     assert {query: back[query].tiers for query in back} == {query: references[query].tiers for query in references}
 
 
+def test_scores_go_out_so_that_runs_can_be_fused():
+    rng = np.random.default_rng(0)
+    first, second = ({f"q{q}": {f"d{i}": rng.normal() for i in range(20)} for q in range(5)} for _ in range(2))
+    ours = [to_ranx(rd.Run.from_scores(scores)) for scores in (first, second)]
+    assert ours[0].to_dict() == first
+    theirs = [ranx.Run(first), ranx.Run(second)]
+    assert ranx.fuse(ours, method="sum").to_dict() == ranx.fuse(theirs, method="sum").to_dict()
+
+
+@pytest.mark.parametrize("ties", ["ascending", "descending", "trec_eval"])
+def test_the_order_of_equal_scores_is_kept(ties):
+    """Also of those that are equal in single precision only."""
+    scores = {"q": {"a": 3.0, "b": 1 + 1e-12, "c": 1.0, "d": 1.0, "e": 1 - 1e-12, "f": -2.0, "g": 1e300, "h": 2e300}}
+    run = rd.Run.from_scores(scores, ties=ties)
+    out = to_ranx(run)
+    assert rd.Run.of(out) == run
+    assert sorted(out.to_dict()["q"], key=out.to_dict()["q"].get, reverse=True) == run["q"]
+
+
 def test_what_ranx_cannot_hold_is_refused():
     with pytest.raises(rd.DataError, match=r"item 'a' has the grade 1\.5; ranx takes whole numbers only"):
         to_ranx(rd.References.from_grades({"q": {"a": 1.5}}))

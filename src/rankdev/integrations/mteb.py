@@ -85,7 +85,9 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
         except DataError as error:
             raise FileFormatError(file, str(error)) from None
     if not isinstance(content, dict) or not isinstance(content.get(META), dict):
-        raise FileFormatError(file, f"these are not predictions of MTEB: there is no {META!r}")
+        raise FileFormatError(
+            file, f"these are not predictions of MTEB 2: there is no {META!r}; read_run of rankdev takes plain files"
+        )
     return content
 
 

@@ -25,17 +25,34 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
 
     Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest, and
     items that are known to be worthless get 0.
-    Items of a run get new scores that keep their order: where scores are equal, ranx would order them in its own way.
+    A run keeps its scores, so that it can be fused. Where they are equal, ranx would order items in its own way: the
+    later one gets the next lower number, in the single precision by which trec_eval compares.
     """
     ranx = _library("to_ranx")
     if isinstance(value, References):
         return ranx.Qrels(_grades(value))
     if not isinstance(value, Run):
         raise UsageError(f"to_ranx takes References or a Run; got {type(value).__name__}")
-    scores = {query: {item: float(-i) for i, item in enumerate(dict.fromkeys(value[query]))} for query in value}
+    scores = {query: _falling(value, query) for query in value}
     if not any(scores.values()):
         raise DataError("the run has no items; ranx cannot hold it")
     return ranx.Run({query: items for query, items in scores.items() if items}, name=name)
+
+
+def _falling(run: Run, query: str) -> dict[str, float]:
+    """Score the items of a query so that every one has less than the one above it."""
+    items = run[query]
+    scores = -np.arange(len(items)) if run.scores is None else run.scores[run.rows(query)]
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32)
+    found: dict[str, float] = {}
+    above = np.float32(np.inf)
+    for item, score, key in zip(items, scores.tolist(), keys, strict=True):
+        if item not in found:
+            lower = key < above
+            above = key if lower else np.nextafter(above, np.float32(-np.inf))
+            found[item] = float(score if lower else above)
+    return found
 
 
 def _grades(references: References) -> dict[str, dict[str, int]]:
