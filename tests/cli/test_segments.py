@@ -112,7 +112,7 @@ def test_agreement_with_people_from_files(rankdev, folder):
     done = rankdev(*call)
     assert (done.status, done.err) == (
         1,
-        "rankdev: said.csv:2: verdicts: row 0 has winner 'neither of them'; expected 'nearest', 'blended' or tie\n",
+        "rankdev: said.csv:2: verdicts: this row has winner 'neither of them'; expected 'nearest', 'blended' or tie\n",
     )
 
 

@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import zstandard
 
+import rankdev as rd
 from rankdev import RankdevError, RankdevWarning, UsageError
 from rankdev.errors import FileFormatError
 from rankdev.formats import read_grades, read_lists, read_references, read_run, streams
@@ -318,3 +320,12 @@ def test_brackets_without_end(tmp_path: Path, read: Any, name: str, opening: str
     path.write_text(opening + "[" * 100_000)
     with pytest.raises(FileFormatError, match=r"not JSON|expected a JSON object"):
         read(path)
+
+
+def test_a_line_is_not_counted_twice(tmp_path):
+    """Lines count from 1 and have a header among them, rows of a table count from 0."""
+    (tmp_path / "run.csv").write_text("query,item,score\nq,d1,1\nq,,2\n")
+    with pytest.raises(rd.DataError, match=r"run\.csv:3: a run: this row has no item; every row needs one"):
+        rd.read_run(tmp_path / "run.csv")
+    with pytest.raises(rd.DataError, match=r"^a run: row 1 has no item; every row needs one"):
+        rd.Run.of(pl.DataFrame({"query": "q", "item": ["d1", ""], "score": [1.0, 2.0]}))

@@ -24,7 +24,9 @@ class Table:
 
     def fail(self, error: DataError) -> NoReturn:
         """Raise again an error about a row, saying which file and line it is."""
-        raise FileFormatError(self.name, str(error), None if error.row is None else self.line_of(error.row)) from None
+        line = None if error.row is None else self.line_of(error.row)
+        message = str(error) if line is None else str(error).replace(f"row {error.row} ", "this row ", 1)
+        raise FileFormatError(self.name, message, line) from None
 
 
 def joined(name: str, parts: Iterable[Part]) -> Table:
