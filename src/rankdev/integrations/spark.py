@@ -50,6 +50,7 @@ def evaluate(
     where a measure is not available. A query that a system did not answer scores 0, for which the names of all systems
     must be known: they are looked up in ``runs``, unless ``systems`` gives them. The highest grade is looked up too.
     All else waits until it is asked for: by :func:`collect`, by :func:`means`, or by what you do with the DataFrame.
+    ``ties`` are broken as there, but never as ``given``: rows of a DataFrame have no order.
     """
     rows, task = _prepared(references, runs, measures, systems, ties)
     return rows.mapInArrow(partial(apply, work=task.score), "system string, query string, measure string, value double")
