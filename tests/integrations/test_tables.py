@@ -1,5 +1,6 @@
 """Tables of other tools as runs: DuckDB's relations, folders of Parquet files; and means as others log them."""
 
+import gzip
 import posixpath
 import re
 import subprocess
@@ -61,6 +62,16 @@ def test_columns_may_be_in_the_names_of_folders(tmp_path):
     pl.DataFrame({"item": ["d3"], "score": [1.0]}).write_parquet(nowhere / "data.PARQUET")
     with pytest.raises(rd.DataError, match="row 0 has no query"):
         rd.read_run(tmp_path)
+
+
+def test_parquet_is_known_without_an_ending_and_packed(tmp_path):
+    whole = rd.read_run(written(tmp_path))
+    (tmp_path / "part-0.parquet").rename(tmp_path / "000000_0")
+    packed = gzip.compress((tmp_path / "part-1.parquet").read_bytes())
+    (tmp_path / "part-1.parquet").unlink()
+    (tmp_path / "part-1.parquet.gz").write_bytes(packed)
+    (tmp_path / "LICENSE").write_text("to read")
+    assert rd.read_run(tmp_path) == whole
 
 
 @pytest.mark.parametrize("name", ["_temporary/0/part-9.parquet", ".part-9.parquet", "_SUCCESS", "README.md", ".x.crc"])

@@ -44,14 +44,25 @@ def _files(folder: Path) -> list[Path]:
     """Find the files that are one table; refuse what would be left out or counted twice without a word."""
     if any((folder / name).exists() for name in _VERSIONED):
         raise UsageError(f"{folder}: its log says which of these files count; read it by its own library, as a frame")
-    entries = [entry for entry in sorted(folder.rglob("*")) if not _hidden(entry.relative_to(folder))]
-    files = [entry for entry in entries if entry.is_file() and entry.suffix.lower() in _PARQUET]
+    entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
+    files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
         raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files")
     for entry in entries:
-        if entry.is_file() and plain_suffix(entry) in _DATA:
+        if plain_suffix(entry) in _DATA:
             raise UsageError(f"{entry}: of a folder only .parquet files are read; move it away, or read it alone")
     return files
+
+
+def _is_parquet(path: Path) -> bool:
+    """Tell by the ending, or by the first bytes where there is none: Hive writes files called 000000_0."""
+    if path.suffix:
+        return plain_suffix(path) in _PARQUET
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
 
 
 def _hidden(path: Path) -> bool:
