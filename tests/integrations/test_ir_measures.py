@@ -14,7 +14,7 @@ import rankdev as rd
 from tests.common import draws
 
 ir_measures = pytest.importorskip("ir_measures")
-from rankdev.integrations.ir_measures import RDQ, Compat, Tau  # noqa: E402
+from rankdev.integrations.ir_measures import MEASURES, RDQ, Compat, Tau  # noqa: E402
 
 QRELS = {"q1": {"d1": 3, "d2": 2, "d3": 2, "d4": 0}, "q2": {"d1": 1}, "q3": {"d9": 1}}
 RUN = {"q1": {"d3": 9.0, "d1": 9.0, "x": 4.0}, "q2": {"y": 2.0, "d1": 1.0}, "other": {"d1": 1.0}}
@@ -34,6 +34,19 @@ def test_values_are_ours_for_every_query(theirs, text):
     got = {entry.query_id: entry.value for entry in ir_measures.iter_calc([theirs], QRELS, RUN)}
     assert got == dict(zip(ours.queries, ours.values[0, :, 0].tolist(), strict=True))
     assert ir_measures.calc_aggregate([theirs], QRELS, RUN)[theirs] == pytest.approx(ours.means.item())
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_that_it_lacks_gives_our_values(name):
+    measure = MEASURES[name] @ 5
+    rng = np.random.default_rng(0)
+    qrels = {f"q{q}": {f"d{i}": int(grade) for i, grade in enumerate(rng.permutation(5))} for q in range(20)}
+    run = {query: {item: float(rng.integers(0, 9)) for item in [*found, "x"][q % 2 :]} for q, (query, found) in
+           enumerate(qrels.items())}  # fmt: skip
+    scores = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, measure.text)
+    got = {entry.query_id: entry.value for entry in ir_measures.iter_calc([measure], qrels, run)}
+    np.testing.assert_array_equal([got[query] for query in scores.queries], scores.values[0, :, 0])
+    np.testing.assert_allclose(ir_measures.calc_aggregate([measure], qrels, run)[measure], scores.means.item())
 
 
 @draws.quick

@@ -157,7 +157,9 @@ def _install() -> dict[str, OurMeasure]:
 
 
 MEASURES = _install()
-RDQ, Compat, Tau, Rho = (MEASURES[name] for name in ("RDQ", "Compat", "Tau", "Rho"))
+RDQ, Compat, RBO, RBA = (MEASURES[name] for name in ("RDQ", "Compat", "RBO", "RBA"))
+Tau, TauAP, Rho = (MEASURES[name] for name in ("Tau", "TauAP", "Rho"))
+nERR = MEASURES["nERR"]  # noqa: N816, its name
 
 
 def main() -> None:
