@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import rankdev as rd
 from rankdev.errors import RankdevWarning
 from rankdev.reporting.door import report_of
-from rankdev.reporting.encodings import FORMATS
+from rankdev.reporting.encodings import FORMATS, data
 from rankdev.results import Result
 
 ODD = "<b>&\x1b[31m$\\frac$"
@@ -222,6 +223,17 @@ def test_every_format_holds_every_result(result, form):
     assert content
     if form in ("latex", "markdown", "html", "table"):
         assert b"\x1b" not in content
+
+
+@pytest.mark.parametrize(("form", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_tables_are_written_in_pieces(results, form, separator, monkeypatch):
+    report = report_of(results["evaluate"], per_query=True)
+    for rows in (1, 3, len(report.rows), 100_000):
+        monkeypatch.setattr(data, "_PIECE_ROWS", rows)
+        pieces = list(FORMATS[form].pieces(report))
+        assert len(pieces) == -(-len(report.rows) // rows)
+        assert b"".join(pieces) == report.rows.write_csv(separator=separator).encode()
+    assert FORMATS[form].encode(replace(report, rows=report.rows[:0])).count(b"\n") == 1
 
 
 def test_json_of_a_verdict_holds_what_was_computed(results):

@@ -6,13 +6,14 @@ import os
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from rankdev import DataError, References, Run, UsageError
 from rankdev.formats import read_run, write_references, write_run
-from rankdev.formats.writing import writing
+from rankdev.formats.writing import write_pieces, writing
 
 RUN = Run.from_lists({"q1": ["d1"]})
 LINE = b"q1 Q0 d1 1 1 rankdev\n"
@@ -36,6 +37,25 @@ def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
         stream.write(b"half of it")
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
+
+
+class FullDisk(io.BytesIO):
+    """Takes one piece."""
+
+    def write(self, piece: Any) -> int:
+        if self.tell():
+            raise OSError(28, "No space left on device")
+        return super().write(piece)
+
+
+def test_pieces_are_written_in_order_until_one_cannot_be(tmp_path: Path) -> None:
+    for count in range(4):
+        with writing(tmp_path / "a.gz") as stream:
+            write_pieces(stream, (b"%d\n" % i for i in range(count)))
+        assert gzip.decompress((tmp_path / "a.gz").read_bytes()).split() == [b"%d" % i for i in range(count)]
+    for pieces in ([b"1", b"2"], [b"1", b"2", b"3"]):
+        with pytest.raises(OSError, match="No space left"):
+            write_pieces(FullDisk(), pieces)
 
 
 def test_packing_follows_the_name(tmp_path: Path) -> None:

@@ -161,15 +161,14 @@ def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options:
 
 def deliver(report: Report, form: str | None, output: str | None) -> None:
     """Print a report or write it to a file, in the format asked for."""
-    from rankdev.formats.writing import writing
+    from rankdev.formats.writing import write_pieces, writing
     from rankdev.reporting.encodings import choose_format
 
     chosen = choose_format(form, output)
     report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
     if output is not None:
-        content = chosen.encode(report)
         with writing(output) as stream:
-            stream.write(content)
+            write_pieces(stream, chosen.pieces(report))
     elif chosen.name == "table":
         replace(report, remarks=unsaid(report.remarks)).print_text(sys.stdout)
     elif chosen.binary and sys.stdout.isatty():

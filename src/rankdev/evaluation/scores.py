@@ -104,6 +104,8 @@ class Scores(Result):
     @cached_property
     def means(self) -> Floats:
         """What stands for all queries, ``means[system, measure]``: the averages, and the sums of counts."""
+        if not self.sums:
+            return self.averages
         sums = np.where(np.isfinite(self.values), self.values, 0.0).sum(axis=1)
         added = [measure in self.sums for measure in self.measures]
         return np.where(added & np.isfinite(self.averages), sums, self.averages)
@@ -113,7 +115,7 @@ class Scores(Result):
         """Means over the queries where a measure is available, of counts too; what statistics are made of."""
         known = np.isfinite(self.values)
         counts = known.sum(axis=1)
-        sums = np.where(known, self.values, 0.0).sum(axis=1)
+        sums = (self.values if known.all() else np.where(known, self.values, 0.0)).sum(axis=1)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     @cached_property

@@ -10,7 +10,8 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -42,6 +43,18 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
         raise
     except OSError as error:
         raise UsageError(f"{name}: cannot write here ({error.strerror or error}); choose another place") from None
+
+
+def write_pieces(stream: IO[bytes], pieces: Iterable[bytes]) -> None:
+    """Write pieces, each while the next one is made."""
+    with ThreadPoolExecutor(1) as writer:
+        written: Future[int] | None = None
+        for piece in pieces:
+            if written is not None:
+                written.result()
+            written = writer.submit(stream.write, piece)
+        if written is not None:
+            written.result()
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from rankdev import __version__
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankdev.reporting.report import Report
+
+_PIECE_ROWS = 100_000
 
 
 @report_format("json", ".json", holds_remarks=True)
@@ -40,21 +42,22 @@ def as_jsonl(report: Report) -> bytes:
 
 
 @report_format("csv", ".csv")
-def as_csv(report: Report) -> bytes:
+def as_csv(report: Report) -> Iterator[bytes]:
     """Give comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
-    return _delimited(report, ",")
+    return _delimited(report.rows, ",")
 
 
 @report_format("tsv", ".tsv")
-def as_tsv(report: Report) -> bytes:
+def as_tsv(report: Report) -> Iterator[bytes]:
     """Give the same with tabs."""
-    return _delimited(report, "\t")
+    return _delimited(report.rows, "\t")
 
 
-def _delimited(report: Report, separator: str) -> bytes:
-    buffer = io.BytesIO()
-    report.rows.write_csv(buffer, separator=separator)
-    return buffer.getvalue()
+def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
+    for begin in range(0, max(1, len(rows)), _PIECE_ROWS):
+        buffer = io.BytesIO()
+        rows[begin : begin + _PIECE_ROWS].write_csv(buffer, separator=separator, include_header=begin == 0)
+        yield buffer.getvalue()
 
 
 @report_format("parquet", ".parquet", binary=True)

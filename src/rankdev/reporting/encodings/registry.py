@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,32 +13,41 @@ if TYPE_CHECKING:
     from rankdev.formats.table_formats import TableFormat
     from rankdev.reporting.report import Report
 
-    Encode = Callable[[Report], bytes]
+    Make = Callable[[Report], bytes | Iterable[bytes]]
 
 
 @dataclass(frozen=True)
 class Format:
-    """How to write a report as the bytes of a file.
+    """How to ``make`` the bytes of a file of a report, or pieces of them, of which each is written as the next is made.
 
     A ``binary`` format is not for a terminal; one that ``holds_remarks`` says all that the report says.
     """
 
     name: str
     suffix: str
-    encode: Encode
+    make: Make
     binary: bool = False
     holds_remarks: bool = False
+
+    def pieces(self, report: Report) -> Iterable[bytes]:
+        """Make the bytes in one piece or more."""
+        made = self.make(report)
+        return [made] if isinstance(made, bytes) else made
+
+    def encode(self, report: Report) -> bytes:
+        """Make all bytes."""
+        return b"".join(self.pieces(report))
 
 
 FORMATS: dict[str, Format] = {}
 
 
-def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Encode], Encode]:
+def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Make]:
     """Register a function as a format."""
 
-    def register(encode: Encode) -> Encode:
-        FORMATS[name] = Format(name, suffix, encode, **traits)
-        return encode
+    def register(make: Make) -> Make:
+        FORMATS[name] = Format(name, suffix, make, **traits)
+        return make
 
     return register
 
@@ -59,7 +68,7 @@ def all_formats() -> dict[str, Format]:
     return FORMATS
 
 
-def _rows_as(known: TableFormat) -> Encode:
+def _rows_as(known: TableFormat) -> Make:
     return lambda report: known.encode(report.rows)
 
 
