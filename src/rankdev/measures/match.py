@@ -230,16 +230,14 @@ class Match:
 
         That list is sorted by rank, items of one tier in the order in which the run returns them.
         """
-        ranks = self.ideals.ranks[self.place]
-        order = np.lexsort((self.position, ranks, self.query))
-        tier = np.stack([self.query[order], ranks[order]])
-        first = np.ones(len(order), bool)
-        first[1:] = (tier[:, 1:] != tier[:, :-1]).any(axis=0)
-        begins = np.flatnonzero(first)
-        nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+        starts = self.tier_starts[self.place]
+        tier = self.ideals.offsets[self.query] + starts  # its first item among those of all queries
+        order = np.argsort(tier, kind="stable")
+        begins = np.flatnonzero(np.diff(tier[order], prepend=-1))
+        nth = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
         places = np.empty(len(order), np.int64)
         places[order] = nth
-        return self.tier_starts[self.place] + places
+        return starts + places
 
     @cached_property
     def tier_starts(self) -> Ints:
