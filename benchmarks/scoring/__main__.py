@@ -149,9 +149,9 @@ def compare_packing(files: Files, repeats: int, *, keep: bool) -> None:
     report(f"Packed runs, {files.name}", rows, keep=keep)
 
 
-def compare_formats(files: Files, repeats: int, *, keep: bool) -> None:
-    """Put the first run as a table beside the same as TREC."""
-    paths = [files.runs[0], *tables(files.runs[0])]
+def compare_formats(files: Files, others: list[Path], repeats: int, *, keep: bool) -> None:
+    """Put the first run beside the same in other formats."""
+    paths = [files.runs[0], *others]
     commands = {path.suffix: rankdev(replace(files, runs=[path]), MEASURES) for path in paths}
     costs = medians(commands, repeats)
     trec = costs[files.runs[0].suffix]
@@ -219,7 +219,8 @@ def main() -> None:
             compare(files, options.repeats, keep=options.keep)
             compare_configurations(files, options.repeats, keep=options.keep)
             compare_packing(files, options.repeats, keep=options.keep)
-            compare_formats(files, options.repeats, keep=options.keep)
+            others = maker.apply(tables, (files.runs[0],))
+            compare_formats(files, others, options.repeats, keep=options.keep)
         if options.many:
             measure_many(make("many", *SIZES["many"]), options.repeats, keep=options.keep)
         if options.xl:

@@ -33,6 +33,8 @@ def generate(folder: Path, name: str, runs: int, queries: int, prefix: str = "")
     rng = np.random.default_rng(SEED)
     qrels = folder / f"{name}.qrels"
     paths = [folder / f"{name}-{r:02}.run" for r in range(runs)]
+    for path in (qrels, *paths):
+        path.unlink(missing_ok=True)
     for begin in range(0, queries, BLOCK):
         query = 1_000_000 + np.arange(begin, min(begin + BLOCK, queries))
         _write_block(rng, query, prefix, qrels, paths)
