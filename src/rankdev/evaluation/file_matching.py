@@ -54,17 +54,16 @@ class FileMatcher:
         hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
         if not len(hits.query):
             raise OddError("nothing in common, which takes words")
-        if (np.diff(hits.query) < 0).any():
+        if (hits.query[1:] < hits.query[:-1]).any():
             hits = hits.take(np.argsort(hits.query, kind="stable"))
         ideals, query = self._matcher.ideals, joined.take("group_query")
         queries, items = len(ideals.sizes), len(ideals.ranks)
-        good = hits.place < items
-        poor = hits.take(~good)
+        good, poor = (hits.take(np.flatnonzero(part)) for part in (hits.place < items, hits.place >= items))
         known = (query >= 0) & (query < queries)
         lengths = np.zeros(queries, np.int64)
         lengths[query[known]] = joined.take("group_length")[known]
         worthless = Hits(poor.query, poor.position, poor.place - items)
-        return MatchedRuns.of(ideals, hits.take(good), worthless, lengths, depth), self._matcher.coverage(
+        return MatchedRuns.of(ideals, good, worthless, lengths, depth), self._matcher.coverage(
             ordering.ties,
             missing=queries - int(known.sum()),
             unreferenced=int((query < 0).sum()),

@@ -223,17 +223,15 @@ class Scores(Result):
         """One row per value: system, query, measure, value; null where a measure is not available."""
         import polars as pl
 
-        systems, queries, measures = self.values.shape
-        value = pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None)
-        query = pl.Series(list(self.queries), dtype=pl.String)
+        _, queries, measures = self.values.shape
+        row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
+        names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
         return pl.DataFrame(
             {
-                "system": pl.Series(list(self.systems)).gather(np.repeat(np.arange(systems), measures * queries)),
-                "query": query.gather(np.tile(np.arange(queries), systems * measures)),
-                "measure": pl.Series(list(self.measures)).gather(
-                    np.tile(np.repeat(np.arange(measures), queries), systems)
-                ),
-                "value": value,
+                "system": names[0].gather(row // (queries * measures)),
+                "query": names[1].gather(row % queries),
+                "measure": names[2].gather(row // queries % measures),
+                "value": pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None),
             }
         )
 
