@@ -169,11 +169,12 @@ def compare_formats(files: Files, others: list[Path], repeats: int, *, keep: boo
     report(f"Formats, {files.name}", rows, keep=keep)
 
 
-def compare_sizes(collections: list[Files], *, keep: bool) -> None:
+def compare_sizes(collections: list[Files], repeats: int, *, keep: bool) -> None:
     """Say what a million lines cost in runs of different size."""
+    costs = medians({files.name: rankdev(files, MEASURES) for files in collections}, repeats)
     rows = []
     for files in collections:
-        cost, millions = measure(rankdev(files, MEASURES)), files.lines / 1e6
+        cost, millions = costs[files.name], files.lines / 1e6
         rows.append(
             {
                 "run": files.name,
@@ -226,7 +227,8 @@ def main() -> None:
         if options.many:
             measure_many(make("many", *SIZES["many"]), options.repeats, keep=options.keep)
         if options.xl:
-            compare_sizes([make(name, *SIZES[name]) for name in ("L", "XL")], keep=options.keep)
+            sizes = [make(name, *SIZES[name]) for name in ("L", "XL")]
+            compare_sizes(sizes, options.repeats, keep=options.keep)
 
 
 if __name__ == "__main__":
