@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from rankdev.arrays import Ints
+from rankdev.arrays import offsets_of
 from rankdev.formats.streams import PathLike
 from rankdev.formats.whole_queries import read_whole_queries
 from rankdev.native.grading import read_grades
@@ -30,17 +30,13 @@ def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | 
         return None
     return References(
         column_of_lines("query", columns.take("queries")),
-        _offsets(columns.take("good_count")),
-        Items(PackedNames(columns.take("good_items"), _offsets(columns.take("good_bytes")))),
+        offsets_of(columns.take("good_count")),
+        Items(PackedNames(columns.take("good_items"), offsets_of(columns.take("good_bytes")))),
         columns.take("good_ranks").astype(np.int64),
         columns.take("good_grades"),
         Worthless(
-            _offsets(columns.take("worthless_count")),
-            Items(PackedNames(columns.take("worthless_items"), _offsets(columns.take("worthless_bytes")))),
+            offsets_of(columns.take("worthless_count")),
+            Items(PackedNames(columns.take("worthless_items"), offsets_of(columns.take("worthless_bytes")))),
             columns.take("worthless_grades"),
         ),
     )
-
-
-def _offsets(counts: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(counts)])

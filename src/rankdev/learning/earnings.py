@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Floats, Ints, offsets_of
 from rankdev.errors import DataError, MeasureError, UsageError, counted
 from rankdev.formats import references_of
 from rankdev.measures import Measure, parse
@@ -119,14 +119,14 @@ def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
         raise DataError(f"the groups have {counted(int(counts.sum()), 'row')}, the data set {len(grades):,}")
     if not np.isfinite(grades).all():
         raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")
-    return grades, np.concatenate([[0], np.cumsum(counts)])
+    return grades, offsets_of(counts)
 
 
 def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]:
     order = np.lexsort((-grades, owner))
     order = order[grades[order] > 0]
     query, grade = owner[order], grades[order]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
+    offsets = offsets_of(np.bincount(query, minlength=queries))
     steps = np.cumsum((np.diff(query, prepend=-1) == 0) & (np.diff(grade, prepend=0) != 0))
     sorted_ranks = steps - steps[offsets[query]] + 1 if len(order) else steps
     ranks = np.full(len(grades), OUTSIDE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Floats, Ints, offsets_of
 from rankdev.errors import DataError, shown
 from rankdev.references.items import Items
 from rankdev.tabular import Tabular, as_id, text_series
@@ -69,7 +69,7 @@ class Groups:
     @property
     def offsets(self) -> Ints:
         """Where each query's rows begin and end once the rows are sorted by code."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
+        return offsets_of(self.sizes)
 
     def take(self, rows: Ints | slice) -> Groups:
         """Keep some rows; a query may remain without any."""
@@ -106,8 +106,7 @@ class Worthless:
         """Keep some queries, in order."""
         sizes = np.diff(self.offsets)
         rows = np.flatnonzero(np.isin(self.codes, places))
-        offsets = np.concatenate([[0], np.cumsum(sizes[places])])
-        return Worthless(offsets, Items(self.item_ids.gather(rows)), self.grades[rows])
+        return Worthless(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
 
 
 def last_of_each(offsets: Ints, values: Ints) -> Ints:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Floats, Ints, offsets_of
 from rankdev.errors import DataError, RankdevWarning, counted, shown
 from rankdev.files_in_use import PathLike
 from rankdev.references.columns import (
@@ -222,7 +222,7 @@ class References(ByQuery[Reference]):
         return replace(
             self,
             queries=self.queries.gather(places),
-            offsets=np.concatenate([[0], np.cumsum(self.sizes[places])]),
+            offsets=offsets_of(self.sizes[places]),
             item_names=Items(self.item_ids.gather(rows)),
             ranks=self.ranks[rows],
             grades=None if self.grades is None else self.grades[rows],

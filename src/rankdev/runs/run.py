@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arguments import is_list
-from rankdev.arrays import Bools, Floats, Ints
+from rankdev.arrays import Bools, Floats, Ints, offsets_of
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.files_in_use import PathLike
 from rankdev.ordering import TREC_EVAL, Order, Ordering, Ties
@@ -74,7 +74,7 @@ class Run(ByQuery[list[str]]):
         repeats = repeated_rows(codes, items)
         if repeats.any():
             warn_of_repeats(repeats, queries.gather(codes), items)
-        return cls(queries, np.concatenate([[0], np.cumsum(counts)]), items, None, repeats if repeats.any() else None)
+        return cls(queries, offsets_of(counts), items, None, repeats if repeats.any() else None)
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:

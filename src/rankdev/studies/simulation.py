@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_choice, check_number, check_seed, check_whole
-from rankdev.arrays import Floats, Ints
+from rankdev.arrays import Floats, Ints, offsets_of
 from rankdev.errors import UsageError
 from rankdev.references.items import Items
 from rankdev.references.references import References
@@ -181,7 +181,7 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
     relevant = np.flatnonzero(pool.place < pool.sizes[pool.query])
     new_tier = (rng.random(len(relevant)) >= plan.ties) | (pool.place[relevant] == 0)
     tiers = np.cumsum(new_tier)
-    offsets = np.concatenate([[0], np.cumsum(pool.sizes)])
+    offsets = offsets_of(pool.sizes)
     ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
     return References(pool.names, offsets, Items(pool.items.gather(relevant)), ranks)
 
