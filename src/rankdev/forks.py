@@ -1,4 +1,7 @@
-"""A process that was forked after polars began to work: its threads stayed behind, and waiting for them never ends."""
+"""Threads: how many can work at once, and what becomes of them in a fork.
+
+A process that was forked after polars began to work left its threads behind, and waiting for them never ends.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,11 @@ def refuse_lost_threads() -> None:
             "this process was forked after its parent had used rankdev, and would hang; start processes with"
             " multiprocessing.get_context('spawn') or 'forkserver', or fork before the first use"
         )
+
+
+def cores() -> int:
+    """Count the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _look() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -14,11 +13,12 @@ from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matched import MatchedRuns
 from rankdev.evaluation.matching import Matcher
+from rankdev.forks import cores
 from rankdev.measures import REGISTRY
 from rankdev.measures.match import Match
 from rankdev.runs import Run
 
-THREADS = min(4, os.cpu_count() or 1)
+THREADS = min(4, cores())
 FEW_BLOCKS = 8  # which are not worth a thread
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rankdev.arguments import check_path
 from rankdev.errors import RankdevError
+from rankdev.forks import cores
 from rankdev.formats.plain_tables import plain_table
 from rankdev.formats.streams import PathLike, Source
 from rankdev.native.library import Table
@@ -24,7 +25,7 @@ Work = Callable[[Piece, int, Table | None], Part]
 
 PIECE_BYTES = 1 << 20  # worked on at once: small enough for the processor's cache
 MOST_BYTES = 16 << 20  # of one query
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = cores()
 
 
 def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progress: Progress | None) -> Columns:

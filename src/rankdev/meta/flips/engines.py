@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from rankdev.arguments import check_choice
 from rankdev.arrays import Floats, Words
 from rankdev.errors import MissingExtraError
+from rankdev.forks import cores
 from rankdev.meta.flips.exact_sums import scale_for
 from rankdev.meta.flips.pairs import Sampling
 
@@ -77,7 +77,7 @@ def count_extremes(
 
 def spread(work: Callable[[Share], Made], shares: list[Share], threads: int | None) -> Iterator[tuple[Share, Made]]:
     """Do the work of all shares on threads, and give the results in order."""
-    with ThreadPoolExecutor(min(len(shares), threads or _processors())) as pool:
+    with ThreadPoolExecutor(min(len(shares), threads or cores())) as pool:
         try:
             yield from zip(shares, pool.map(work, shares), strict=True)
         except BaseException:
@@ -89,7 +89,3 @@ def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int,
     for start in range(0, keys, engine.batch):
         for first in range(0, permutations, engine.share):
             yield start, first, min(engine.share, permutations - first)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
