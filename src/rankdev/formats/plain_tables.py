@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 from rankdev.formats.streams import Source
+from rankdev.formats.table_formats import TABLE_FORMATS
+from rankdev.formats.table_formats.delimited import Delimited
 from rankdev.native.library import Table
 from rankdev.native.pieces import PADDING, OddError
 from rankdev.tabular import ALIASES
 
-SEPARATORS = {"csv": b",", "tsv": b"\t"}
 _HEADER = re.compile(rb"([^\r\n]*)(\r?\n)")
 _BLANK = rb"[ \t]*"
 _KEY = _BLANK.join([rb"", rb'"([\w-]+)"', rb":", rb'"?'])
@@ -29,15 +30,16 @@ def plain_table(source: Source) -> Table | None:
     line = source.first_line()
     if source.kind == "jsonl":
         return _records(line)
-    if source.kind in SEPARATORS:
+    known = TABLE_FORMATS.get(source.kind)
+    if isinstance(known, Delimited):
         source.skip(len(line))
-        return _delimited(line, SEPARATORS[source.kind])
+        return _delimited(line, known.separator.encode())
     raise OddError("another kind of file")
 
 
 def _delimited(header: bytes, separator: bytes) -> Table:
     found = _HEADER.fullmatch(header)
-    if found is None:
+    if found is None or len(separator) > 1:
         raise OddError("no plain header")
     return _table(found[1].split(separator), [b"", separator, separator, found[2]], separator)
 

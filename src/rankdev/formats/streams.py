@@ -15,6 +15,7 @@ from rankdev.forks import refuse_lost_threads
 from rankdev.formats.opening import MAGIC_BYTES, opened, size_of, unpacked
 from rankdev.formats.table_formats import TABLE_FORMATS, begins_json
 from rankdev.progress import Progress
+from rankdev.references.items import BYTE_ORDER_MARK
 
 PathLike = files_in_use.PathLike
 
@@ -23,7 +24,6 @@ Content = TypeVar("Content")
 HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
-_BOM = b"\xef\xbb\xbf"
 _COMPRESSED = {".gz", ".zst"}
 
 
@@ -43,7 +43,7 @@ class Source:
             stream = unpacked(begin, self._raw)
             self._stream: IO[bytes] = stream or self._raw
             head = self._guarded(lambda: self._stream.read(HEAD_BYTES))
-            self._head = (head if stream else begin + head).removeprefix(_BOM)
+            self._head = (head if stream else begin + head).removeprefix(BYTE_ORDER_MARK)
             self.kind = self._known_kind()
         except BaseException:
             self.close()

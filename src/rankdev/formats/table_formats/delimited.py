@@ -15,6 +15,7 @@ import polars as pl
 from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.formats.parts import Part
 from rankdev.formats.table_formats.base import TableFormat, begins_json
+from rankdev.references.items import BYTE_ORDER_MARK
 from rankdev.tabular import ALIASES, text_series
 
 _SPACE = " \t"
@@ -87,7 +88,7 @@ def _plain(text: bytes, separator: str, header: list[str] | None) -> pl.DataFram
     mark = re.escape(separator).encode()
     quoted = rb'(?:(?<=[\n%b])|^)"[^"]*(?:""[^"]*)*"(?=[\r\n%b]|$)' % (mark, mark)
     bare = re.sub(quoted, b"", text) if b'"' in text else text
-    marked = text.startswith("\ufeff".encode())  # polars drops a byte-order mark, which here is part of a name
+    marked = text.startswith(BYTE_ORDER_MARK)  # polars drops a byte-order mark, which here is part of a name
     if marked or b'"' in bare or (b"\r" in text and text.count(b"\r") != text.count(b"\r\n")):
         return None
     try:
