@@ -17,7 +17,7 @@ from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
 from rankdev.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -121,7 +121,7 @@ class Scores(Result):
     @cached_property
     def sums(self) -> tuple[str, ...]:
         """The measures that are added up over the queries, as in trec_eval: counts, such as NumRet."""
-        return tuple(text for text in self.measures if (known := _known(text)) and known.adds_up)
+        return added_up(self.measures)
 
     def mean(self) -> pl.DataFrame:
         """Tabulate the means (sums of counts): one row per system, one column per measure; null where not available."""
@@ -247,6 +247,11 @@ class Scores(Result):
         if not isinstance(name, str) or name not in known:
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
         return known.index(name)
+
+
+def added_up(measures: Iterable[str]) -> tuple[str, ...]:
+    """Give those of some measures whose values are added up over the queries, not averaged."""
+    return tuple(text for text in measures if (known := _known(text)) and known.adds_up)
 
 
 def _known(text: str) -> Measure | None:

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Literal, get_args
 
-import numpy as np
 import polars as pl
 
 from rankdev.arguments import check_choice
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, added_up
 from rankdev.measures import Measure, parse_all
 from rankdev.tabular import listed
 
@@ -95,8 +94,7 @@ def means(scores: Any) -> pl.DataFrame:
     sums = _here(together.mapInArrow(add_up, "system string, measure string, total double, known bigint"))
     if sums.is_empty():
         raise DataError("there are no scores to take the mean of; see coverage(…)")
-    names = tuple(sums["measure"].unique())
-    added = pl.col("measure").is_in(Scores(("",), ("",), names, np.zeros((1, 1, len(names)))).sums)
+    added = pl.col("measure").is_in(added_up(sums["measure"].unique()))
     mean = pl.when(added).then("total").otherwise(pl.col("total") / pl.col("known"))
     table = sums.sort("measure", "system").with_columns(mean=pl.when(pl.col("known") > 0).then(mean))
     for system, highest in table.group_by("system").agg(pl.col("mean").abs().max()).sort("system").rows():

@@ -20,6 +20,7 @@ from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matched import MatchedRuns
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.run_scoring import match_run, score_matched, score_run
+from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import blamed
 from rankdev.measures import Measure
 from rankdev.ordering import Ties
@@ -83,10 +84,10 @@ class Task:
         if references is None:
             return
         matcher = Matcher(references, highest_grade=self.highest_grade)
-        labels = [str(measure) for measure in self.measures]
-        while systems := dict(islice(runs, max(1, ROWS // len(references) // len(labels)))):
+        queries, labels = tuple(references.queries), tuple(str(measure) for measure in self.measures)
+        while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
             values = score_matched([self._matched(matcher, run)[0] for run in systems.values()], self.measures)
-            yield _as_rows(values, list(systems), references.queries, labels)
+            yield Scores(tuple(systems), queries, labels, values).to_polars()
 
     def count(self, frame: pl.DataFrame) -> Frames:
         """Count how the runs and the references of some queries met."""
@@ -143,13 +144,6 @@ def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:
     repeats = None if run.repeats is None or not run.repeats[rows].any() else run.repeats[rows]
     scores = None if run.scores is None else run.scores[rows]
     return Run(queries[begin:end], offsets - offsets[0], run.item_ids[rows], scores, repeats, run.ordering, run.depth)
-
-
-def _as_rows(values: Floats, systems: list[str], queries: pl.Series, measures: list[str]) -> pl.DataFrame:
-    names = {"system": pl.Series(systems), "query": queries, "measure": pl.Series(measures)}
-    places = np.indices(values.shape).reshape(3, -1)
-    columns = {name: known.gather(at) for (name, known), at in zip(names.items(), places, strict=True)}
-    return pl.DataFrame({**columns, "value": pl.Series(values.ravel()).fill_nan(None)})
 
 
 def apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], Frames]) -> Iterator[Any]:
