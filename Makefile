@@ -21,12 +21,12 @@ test: setup
 
 # what reads runs from files, without the compiled reader
 test-without-native: setup
-	RANKDEV_NATIVE=0 $(BIN)/python -m pytest -n auto --dist loadfile tests/evaluation tests/cli tests/peers tests/real tests/formats
+	RANKDEV_NATIVE=0 $(BIN)/python -m pytest -n auto --dist loadfile tests/evaluation tests/cli tests/peers tests/real tests/io
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
-	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/meta/test_flips.py tests/integrations docs/integrations.md
+	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
 SPARK ?= 3.5 4
@@ -39,7 +39,7 @@ test-spark: setup
 
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
-	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest tests/fuzz tests/formats/test_signals.py
+	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest tests/fuzz tests/io/test_signals.py
 
 # the compiled reader fuzzed under GCC's sanitizers of addresses and of what C leaves undefined
 sanitize: setup
@@ -65,7 +65,7 @@ notebooks: setup
 
 # the figures of docs, drawn again, and the pictures of pages where there is Chromium
 figures: setup
-	$(BIN)/rankdev figures docs/images
+	$(BIN)/python docs/images/figures.py
 	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py; fi
 
 # the site, in build/site; a link that leads nowhere is an error

@@ -14,10 +14,10 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 
 ROOT = Path(__file__).parent
 OPTIONAL = {  # modules that cannot be imported without a library, which may not be here
-    "src/rankdev/meta/flips/torch_engine.py": "torch",
+    "src/rankdev/statistics/flips/_torch.py": "torch",
     "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
-    "src/rankdev/integrations/spark_tasks.py": "pyarrow",
+    "src/rankdev/integrations/_spark_tasks.py": "pyarrow",
     "src/rankdev/integrations/sklearn.py": "sklearn",
     "src/rankdev/integrations/torch.py": "torch",
     "src/rankdev/integrations/sentence_transformers.py": "sentence_transformers",

@@ -42,7 +42,7 @@ def test_the_examples_work_in_a_copy_of_the_package(tmp_path):
         path = tmp_path / match["file"]
         known = path.read_text(encoding="utf-8") + "\n\n" if path.exists() else ""
         path.write_text(known + match["code"], encoding="utf-8")
-    ordering = tmp_path / "src/rankdev/ordering.py"
+    ordering = tmp_path / "src/rankdev/core/ordering.py"
     (line,) = LINE.finditer(PAGE)
     text = ordering.read_text(encoding="utf-8")
     ordering.write_text(re.sub(rf"^{line['table']}: .*\{{\n", rf"\g<0>{line['code']}", text, flags=re.MULTILINE))

@@ -13,7 +13,9 @@ HEAVY = ["polars", "scipy", "matplotlib", "rich", "pandas", "numba", "click", "t
 SCRIPT = "import json, sys, {module}; print(json.dumps([name for name in {heavy} if name in sys.modules]))"
 
 
-@pytest.mark.parametrize("module", ["rankdev", "rankdev.measures", "rankdev.evaluation.scores", "rankdev.tabular"])
+@pytest.mark.parametrize(
+    "module", ["rankdev", "rankdev.measures", "rankdev.evaluation.scores", "rankdev._common.tables"]
+)
 def test_heavy_libraries_are_imported_on_use(module):
     """In a process of its own, for this one has imported them all."""
     command = [sys.executable, "-c", SCRIPT.format(module=module, heavy=HEAVY)]
@@ -21,27 +23,21 @@ def test_heavy_libraries_are_imported_on_use(module):
     assert json.loads(done.stdout) == []
 
 
-# power is simulated on machines with NumPy and an accelerator only; measures are named while a shell completes words,
-# and formats in a help text
-WITHOUT_POLARS = {
-    "results",
-    "tabular",
-    "references/columns",
-    "references/items",
-    "evaluation/scores",
-    "meta/power_result",
-    "meta/power_resume",
-    "reporting/encodings/data",
-}
-
-
-def test_polars_is_imported_late_only_where_something_runs_without_it():
-    script = "import sys, rankdev.meta.power; sys.exit('polars' in sys.modules)"
+def test_power_is_simulated_without_polars():
+    """On machines with NumPy and an accelerator only."""
+    script = "import sys, rankdev.statistics.power; sys.exit('polars' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_polars_is_imported_at_the_top():
+    """By itself, or as the module of _common.libraries that is loaded on first use."""
     root = Path(rankdev.__file__).parent
-    late = {path for path in root.rglob("*.py") if "\n    import polars" in path.read_text(encoding="utf-8")}
-    names = {str(path.relative_to(root).with_suffix("")) for path in late}
-    assert {name for name in names if not name.startswith("cli/")} == WITHOUT_POLARS
+    late = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if "\n        import polars" in path.read_text("utf-8")
+    }
+    assert late == set()
 
 
 def test_help_is_shown_without_what_computes():

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev._common.result import Result
+from rankdev.display.dispatch import report_of
+from rankdev.display.encodings import FORMATS, data
 from rankdev.errors import RankdevWarning
-from rankdev.reporting.door import report_of
-from rankdev.reporting.encodings import FORMATS, data
-from rankdev.results import Result
 
 ODD = "<b>&\x1b[31m$\\frac$"
 RUNS = {

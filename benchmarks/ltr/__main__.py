@@ -14,9 +14,9 @@ import lightgbm as lgb
 import numpy as np
 from benchmarks.ltr.data import Rows, example, made, taken
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.earnings import OUTSIDE, Earnings
+from rankdev.learning.training import OUTSIDE, Earnings
 
 K = 10
 GAINS = {

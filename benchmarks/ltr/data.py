@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from rankdev.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints
 
 FEATURES = 10
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.history import Row, report
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.power import power
-from rankdev.meta.sizes import PAPER_SIZES
+from rankdev.statistics.power import power
+from rankdev.statistics.power.student import PAPER_SIZES
 
 SYSTEMS, MEASURES, QUERIES, SUBSAMPLES, PERMUTATIONS = 12, 13, 5000, 300, 1000
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2

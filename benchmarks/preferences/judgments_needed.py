@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau
 
-from rankdev.judging.pool import Pool
-from rankdev.judging.seeking import DecisionSeeker, OrderSeeker, Rule
-from rankdev.judging.system_scores import SystemScores
+from rankdev.judging.items import Pool
+from rankdev.judging.strategies import DecisionSeeker, OrderSeeker, Rule, SystemScores
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 
 import rankdev as rd
-from rankdev.arrays import Floats
-from rankdev.formats.preferences import read_preferences
-from rankdev.meta.kendall import tau_b
+from rankdev._common.arrays import Floats
+from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences
+from rankdev.statistics.rank_correlation import tau_b
 
 READERS = ("RDQ@10", "nDCG(gains=inverse,dcg=exp-log2)@10", "Compat(p=0.95)@10")
 RESAMPLES = 500

@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 from scipy.stats import kendalltau, spearmanr
 
-from rankdev.evaluation import Scores, evaluate
-from rankdev.formats import read_run
-from rankdev.formats.preferences import read_preferences
-from rankdev.meta.judgment_uncertainty import evaluate_with_doubt
+from rankdev.core.references import References
+from rankdev.evaluation.evaluate import evaluate
+from rankdev.evaluation.scores import Scores
+from rankdev.io import read_run
+from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths, summarise, tiers
-from rankdev.references.references import References
+from rankdev.statistics.judgment_uncertainty import evaluate_with_doubt
 
 AUTHORS = "Compat(p=0.95)@100"
 

@@ -11,7 +11,7 @@ import click
 
 import rankdev
 from rankdev.cli import cli
-from rankdev.reporting.playground import playground
+from rankdev.html_report.html import playground
 
 EXAMPLE = re.compile(r"((?:^>>>.*\n?)(?:^.+\n?)*)", re.MULTILINE)
 ROLE = re.compile(r":\w+:`~?\.?([^`]+)`")

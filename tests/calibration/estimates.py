@@ -9,11 +9,11 @@ import numpy as np
 from scipy import stats
 
 import rankdev as rd
-from rankdev.meta.across_collections import combine
-from rankdev.meta.equivalence import interval
-from rankdev.meta.families import Family
-from rankdev.meta.rectify import estimate
-from rankdev.meta.variance import components
+from rankdev.statistics.equivalence import interval
+from rankdev.statistics.meta_analysis import combine
+from rankdev.statistics.panels import Family
+from rankdev.statistics.prediction_powered import estimate
+from rankdev.statistics.variance import components
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
 

@@ -9,14 +9,12 @@ from functools import cache
 import numpy as np
 
 import rankdev as rd
-from rankdev.meta.families import Family
-from rankdev.meta.kendall import tau_ap, tau_b
-from rankdev.meta.max_t import simultaneous
-from rankdev.meta.paired import TESTS, Drawing
-from rankdev.meta.planning import SURE, bounded_effect
-from rankdev.meta.t_power import queries_for, t_power
-from rankdev.meta.true_orders import ends_of_tau
-from rankdev.meta.tukey import tukey
+from rankdev.statistics.corrections import simultaneous, tukey
+from rankdev.statistics.paired import TESTS, Drawing
+from rankdev.statistics.panels import Family
+from rankdev.statistics.planning import SURE, bounded_effect
+from rankdev.statistics.power.student import queries_for, t_power
+from rankdev.statistics.rank_correlation import ends_of_tau, tau_ap, tau_b
 from rankdev.studies.simulation import simulate
 
 ALPHA = 0.05

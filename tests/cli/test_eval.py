@@ -11,7 +11,7 @@ import pytest
 import rankdev as rd
 from rankdev.cli.options import named_runs
 from rankdev.errors import UsageError
-from rankdev.formats.names import system_name
+from rankdev.io.tables import system_name
 
 RUNS = ("nearest.run", "popular.run", "blended.run")
 

@@ -78,7 +78,7 @@ def test_a_table_and_its_picture_are_two_files(rankdev):
 
 @pytest.mark.parametrize("option", ["-o", "--figure"])
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(rankdev, monkeypatch, option):
-    monkeypatch.setattr("rankdev.meta.power.power", lambda *a, **k: pytest.fail("the work has begun"))
+    monkeypatch.setattr("rankdev.statistics.power.power", lambda *a, **k: pytest.fail("the work has begun"))
     done = rankdev("power", PLACES, BLENDED, NEAREST, option, "no/such/folder.svg", "--format", "csv")
     assert done.status == 2
     assert "no/such/folder.svg: cannot write here" in done.err
@@ -109,7 +109,7 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folder, form):
-    from rankdev.meta.power_simulation import Simulation
+    from rankdev.statistics.power.simulation import Simulation
 
     call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
     assert rankdev(*call, "-o", f"whole.{form}").status == 0

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 import rankdev as rd
-from rankdev.meta.planning import plan
-from rankdev.meta.power import power
-from rankdev.meta.significance import significance
-from rankdev.meta.stability import stability
+from rankdev.statistics.planning import plan
+from rankdev.statistics.power import power
+from rankdev.statistics.significance import significance
+from rankdev.statistics.stability import stability
 
 RUNS = ("nearest.run", "popular.run", "blended.run")
 SYSTEMS = {path.removesuffix(".run"): path for path in RUNS}

@@ -8,7 +8,7 @@ import pytest
 
 import rankdev
 from rankdev.cli.terminal import _PLAIN
-from rankdev.reporting.encodings.latex import _LATEX
+from rankdev.display.encodings.markup import _LATEX
 
 EVIL = "e\x1b[31m\x9b2J\x07\u202e\u200b[bold]x[/bold]\ufeff"
 ASCII_STREAMS = {"PYTHONIOENCODING": "ascii"}
@@ -152,7 +152,7 @@ def test_whatever_else_happens_is_a_line(rankdev, monkeypatch, error, line):
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("rankdev.evaluation.scoring.evaluate", fail)
+    monkeypatch.setattr("rankdev.evaluation.evaluate.evaluate", fail)
     done = rankdev("eval", "places.jsonl", "blended.run")
     assert done.status in (1, 70)
     assert done.err.startswith(f"rankdev: {line}")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.measures import REGISTRY
-from rankdev.measures.gains import GainMap
-from rankdev.measures.weights import PRESETS
+from rankdev.measures._relevance import GainMap
+from rankdev.measures.rdq import PRESETS
 from tests.common import draws
 from tests.common.claims import CLAIMS, EVERY, claiming
 from tests.common.plain import TWINS

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import matched, matching, scoring
+from rankdev.evaluation import evaluate as scoring
+from rankdev.evaluation import matching
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 
@@ -57,7 +58,7 @@ def test_a_measure_alone_equals_its_twin(world, text):
 
 @pytest.mark.parametrize("cells", [1, 40])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(matched, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
 
     @settings(draws.quick, max_examples=40)
     @given(worlds())

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import compat_extremes, completions
+from rankdev.evaluation import _extremes
 
 GRADED = [
     "RDQ@3",
@@ -127,7 +127,7 @@ def test_a_verdict_is_safe_where_no_completion_overturns_it():
 
 
 def test_too_many_places_are_not_looked_at_and_said(monkeypatch):
-    monkeypatch.setattr(completions, "MOST", 5)
+    monkeypatch.setattr(_extremes, "MOST", 5)
     references = rd.References.from_lists({"q": list("abcd")}, worthless={"q": []})
     found = rd.bounds(references, {"s": {"q": ["u", "v", "a"]}}, "RDQ@3")
     assert found.to_polars().row(0)[3:5] == (0.0, 1.0)
@@ -139,7 +139,7 @@ def test_where_two_lists_have_too_many_completions_their_own_ends_hold_the_diffe
     references = rd.References.from_lists({"q": list("abc")}, worthless={"q": []})
     lists = {"x": {"q": ["u", "a", "v"]}, "y": {"q": ["w", "b", "a"]}}
     exact = rd.bounds(references, lists, "Compat@3")
-    monkeypatch.setattr(compat_extremes, "MOST", 5)
+    monkeypatch.setattr(_extremes, "MOST", 400)
     found = rd.bounds(references, lists, "Compat@3")
     assert exact.exact_pairs.all()
     assert not found.exact_pairs.any()

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, UsageError
-from rankdev.evaluation import matched
-from rankdev.measures import REGISTRY, tied
-from rankdev.ordering import Ordering
-from rankdev.runs import Run, RunBuilder
+from rankdev.core.ordering import Ordering
+from rankdev.core.run_builder import RunBuilder
+from rankdev.core.runs import Run
+from rankdev.evaluation import matching
+from rankdev.measures import REGISTRY
+from rankdev.measures import ties as tied
 from tests.common import draws, plain
 from tests.common.claims import EVERY
 
@@ -72,7 +74,7 @@ def test_a_measure_alone_looks_no_deeper_than_its_cutoff(world, text):
 
 @pytest.mark.parametrize("cells", [1, 7])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(matched, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
     monkeypatch.setattr(tied, "CELLS", cells)
     settings(few, max_examples=15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation.lists import WHY, first_positions
+from rankdev.html_report.comparison import WHY, first_positions
 from rankdev.measures import parse
 
 ITEMS = [f"d{i}" for i in range(7)]

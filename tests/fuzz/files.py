@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from rankdev.formats import streams
+from rankdev.io import streams
 
 FILES = int(os.environ.get("RANKDEV_FUZZ", "300"))  # files that each fuzzer makes; `make fuzz` asks for 30,000
 SLOW = max(40, FILES // 20)  # for fuzzers that do more with each file

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rankdev import RankdevError
-from rankdev.formats import read_grades, read_lists, read_references, read_run
-from tests.formats.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
+from rankdev.io import read_grades, read_lists, read_references, read_run
 from tests.fuzz.files import SLOW
+from tests.io.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
 
 READERS = [read_run, read_references, read_grades, read_lists]
 SEEDS = [

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from rankdev import RankdevError, Run
-from rankdev.formats import read_run
-from rankdev.ordering import Order, Ties
+from rankdev.core.ordering import Order, Ties
+from rankdev.io import read_run
 from tests.fuzz.files import seeds, small_batches
 
 ORDERS: list[tuple[Order, Ties]] = [
@@ -71,7 +71,7 @@ def test_a_rank_given_twice_is_refused_at_any_depth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: tuple[int, ...], depth: int | None, batch: int
 ) -> None:
     (tmp_path / "file").write_text("".join(f"q1 Q0 d{i} {rank} {i} t\n" for i, rank in enumerate(ranks)))
-    monkeypatch.setattr("rankdev.formats.streams.BATCH_BYTES", batch)
-    monkeypatch.setattr("rankdev.formats.streams.HEAD_BYTES", 8)
+    monkeypatch.setattr("rankdev.io.streams.BATCH_BYTES", batch)
+    monkeypatch.setattr("rankdev.io.streams.HEAD_BYTES", 8)
     with pytest.raises(RankdevError, match=r"query 'q1': rank . appears twice; each item needs a rank of its own"):
         read_run(tmp_path / "file", order="rank", depth=depth)

@@ -8,9 +8,9 @@ import polars as pl
 import zstandard
 
 from rankdev import RankdevError, Run
-from rankdev.formats import read_run
-from tests.formats.samples import parquet
+from rankdev.io import read_run
 from tests.fuzz.files import FILES, seeds
+from tests.io.samples import parquet
 
 LINES = [(f"q{i // 40}", f"doc-{i * 7919 % 1000}", i * 37 % 101 / 7) for i in range(400)]
 TREC = "".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in LINES).encode()

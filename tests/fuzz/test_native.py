@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.formats.qrels import read_plain_qrels
+from rankdev.io.references import read_plain_qrels
 from tests.fuzz.files import FILES, IDS, NO_NUMBERS, NUMBERS, SLOW, seeds
 from tests.native.compiled import check, reading
 

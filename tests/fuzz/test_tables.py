@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rankdev import RankdevError
-from rankdev.formats.streams import Source
-from rankdev.formats.tables import table_batches
-from rankdev.tabular import number_column, text_column
+from rankdev._common.tables import number_column, text_column
+from rankdev.io.streams import Source
+from rankdev.io.tables import table_batches
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
 
 Row = tuple[str, str, float]

@@ -9,8 +9,8 @@ import pytest
 
 from rankdev import RankdevError
 from rankdev.errors import FileFormatError
-from rankdev.formats.streams import Source
-from rankdev.formats.trec import QRELS, RUN, Layout, read_trec
+from rankdev.io.streams import Source
+from rankdev.io.trec import QRELS, RUN, Layout, read_trec
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
 
 Row = tuple[int, str, str, float]  # the line, the query, the item, the number
@@ -113,8 +113,8 @@ def test_white_space_of_qrels(tmp_path: Path, line: str) -> None:
 def test_a_byte_order_mark_within_a_file_is_part_of_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
-    monkeypatch.setattr("rankdev.formats.streams.BATCH_BYTES", batch)
-    monkeypatch.setattr("rankdev.formats.streams.HEAD_BYTES", 8)
+    monkeypatch.setattr("rankdev.io.streams.BATCH_BYTES", batch)
+    monkeypatch.setattr("rankdev.io.streams.HEAD_BYTES", 8)
     (tmp_path / "file").write_text(" \ufeffq 0 d1 2\n\ufeffq 0 d2 1\n", encoding="utf-8")
     with Source(tmp_path / "file") as source:
         rows = [row for frame, _ in read_trec(source, QRELS, "grade") for row in frame.rows()]

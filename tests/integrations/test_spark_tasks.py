@@ -14,8 +14,8 @@ from tests.common import draws
 from tests.common.claims import EVERY
 
 pytest.importorskip("pyarrow")
-from rankdev.integrations import spark_tasks
-from rankdev.integrations.spark_tasks import Task, as_batches, whole_queries
+from rankdev.integrations import _spark_tasks as spark_tasks
+from rankdev.integrations._spark_tasks import Task, as_batches, whole_queries
 
 MEASURES = [*EVERY, "RBP(p=0.8,gains=graded)@5"]  # which depends on the highest grade of all queries
 AVERAGED = [text for text in MEASURES if REGISTRY[rd.parse(text).name].averages_ties]

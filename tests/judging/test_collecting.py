@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.judging.pool import Pool
-from rankdev.judging.seeking import OrderSeeker, Rule
-from rankdev.judging.system_scores import SystemScores
+from rankdev.judging.items import Pool
+from rankdev.judging.strategies import OrderSeeker, Rule, SystemScores
 from rankdev.preferences import strengths
 from rankdev.preferences.models import Options
 from rankdev.preferences.strengths import fit_model

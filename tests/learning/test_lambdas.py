@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.learning import lambdas
-from rankdev.learning.earnings import Earnings, trainable, training_labels
-from rankdev.learning.lambdas import Lambdas, MeanScore
+from rankdev.learning import training as lambdas
+from rankdev.learning.training import Earnings, Lambdas, MeanScore, trainable, training_labels
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rankdev as rd
-from rankdev.learning.click_log import ClickLog
-from rankdev.learning.harvesting import relative_weights
-from rankdev.learning.monotone import never_increasing
-from rankdev.learning.position_based import examination_by_em
+from rankdev.learning._click_log import ClickLog
+from rankdev.learning._click_models import examination_by_em, relative_weights
+from rankdev.learning.position_weights import never_increasing
 from tests.learning.simulate import cascade_log, position_based_log, table
 
 TRUTH = np.array([1.0, 0.62, 0.46, 0.38, 0.32])

@@ -5,9 +5,9 @@ import pytest
 
 import rankdev as rd
 from rankdev import MeasureError
-from rankdev.measures import compat
-from rankdev.measures.compat import Compat
+from rankdev.measures import overlap as compat
 from rankdev.measures.correlation import count_better_above
+from rankdev.measures.overlap import Compat
 from rankdev.measures.rdq import RDQ
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import rankdev as rd
 from rankdev import MeasureError, UsageError
-from rankdev.measures import REGISTRY, Measure, load_file, load_installed, plugins
+from rankdev.measures import REGISTRY, Measure, load_file, load_installed
+from rankdev.measures import base as plugins
 
 FOUND = '''
 from dataclasses import dataclass

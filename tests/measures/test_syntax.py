@@ -5,12 +5,10 @@ import pytest
 import rankdev as rd
 from rankdev import MeasureError, UsageError
 from rankdev.measures import parse_all
-from rankdev.measures.compat import Compat
 from rankdev.measures.correlation import Rho, Tau
-from rankdev.measures.err import ERR
-from rankdev.measures.ndcg import NDCG
+from rankdev.measures.graded import ERR, NDCG, RBP
+from rankdev.measures.overlap import Compat
 from rankdev.measures.precision import AP, RR, P, R
-from rankdev.measures.rbp import RBP
 from rankdev.measures.rdq import RDQ
 
 DESIGN = {

@@ -13,8 +13,8 @@ from unittest import mock
 import pytest
 
 import rankdev as rd
-from rankdev.evaluation.file_matching import FileMatcher
-from rankdev.formats import whole_queries
+from rankdev.evaluation._native_join import FileMatcher
+from rankdev.io import native_input as whole_queries
 from rankdev.native import library
 from rankdev.native.build import build
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation.file_matching import FileMatcher
+from rankdev.core.ordering import TREC_EVAL, Ordering
+from rankdev.evaluation._native_join import FileMatcher
 from rankdev.evaluation.matching import Matcher
 from rankdev.native import build, library
-from rankdev.native.pieces import PADDING
-from rankdev.ordering import TREC_EVAL, Ordering
+from rankdev.native.library import PADDING
 from tests.native import compiled
 from tests.native.compiled import built, check, reading
 

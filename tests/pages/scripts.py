@@ -10,11 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rankdev.reporting.comparison_page import SCRIPTS as REPORT
-from rankdev.reporting.playground import SCRIPTS as PLAYGROUND
+from rankdev.html_report.html import SCRIPTS as PLAYGROUND
+from rankdev.html_report.page import SCRIPTS as REPORT
 
 ROOT = Path(__file__).parents[2]
-SHARED, WEB = ROOT / "src/rankdev/reporting/pages", ROOT / "src/rankdev/web/pages"
+SHARED, WEB = ROOT / "src/rankdev/html_report/assets", ROOT / "src/rankdev/judging/assets"
 JUDGE = re.findall(r'<script src="([\w.]+)"', (WEB / "judge.html").read_text(encoding="utf-8"))
 PAGES = {
     "report": [SHARED / name for name in REPORT],

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rankdev as rd
-from tests.web.serving import ROWS, serving
+from tests.judging.serving import ROWS, serving
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import random
 import pytest
 
 import rankdev as rd
-from rankdev.measures.weights import PRESETS
-from rankdev.reporting.playground import playground
+from rankdev.html_report.html import playground
+from rankdev.measures.rdq import PRESETS
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.reporting import comparison
-from rankdev.reporting.packing import packed
+from rankdev.html_report import comparison
+from rankdev.html_report.page import packed
 
 DEMO = ("nearest", "popular", "blended")
 MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]

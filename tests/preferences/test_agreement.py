@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
-from rankdev.preferences.krippendorff import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position import correct_order, fit_order_effect
+from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
+from rankdev.preferences.position_bias import correct_order, fit_order_effect
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units

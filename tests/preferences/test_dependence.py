@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from rankdev.preferences import Preferences, strengths, tiers
+from rankdev.preferences._separation import bootstrap_separation
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.models.crowd_bt import _Point, _Votes
-from rankdev.preferences.separation import bootstrap_separation
 
 from .simulate import crowd, names
 

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankdev.core.references import References
 from rankdev.errors import DataError, FileFormatError, UsageError
-from rankdev.formats.preferences import read_preferences
+from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths
-from rankdev.references.references import References
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
 

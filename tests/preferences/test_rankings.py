@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import merge_rankings
-from rankdev.preferences.kemeny import kemeny_order
-from rankdev.preferences.plackett_luce import plackett_luce
+from rankdev.preferences.rank_aggregation import kemeny_order, plackett_luce
 
 rankings = st.integers(2, 5).flatmap(
     lambda n: st.lists(st.permutations([f"d{k}" for k in range(n)]), min_size=1, max_size=6)

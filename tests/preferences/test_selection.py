@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
-from rankdev.preferences.candidates import Candidates, information
-from rankdev.preferences.selection import STRATEGIES
+from rankdev.preferences.active_selection import STRATEGIES, Candidates, information
 
 from .simulate import every_pair, names
 

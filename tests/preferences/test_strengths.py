@@ -11,8 +11,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from rankdev.errors import DataError, UsageError
-from rankdev.formats.preferences import read_preferences
-from rankdev.preferences import Preferences, pairs, strengths, uncertainty
+from rankdev.io.preferences import read_preferences
+from rankdev.preferences import Preferences, strengths
+from rankdev.preferences import _fitting as uncertainty
+from rankdev.preferences import _pairs as pairs
 from rankdev.preferences.models.rank_centrality import rank_centrality
 
 from .simulate import crowd, preferences_of, random_pairs
@@ -90,7 +92,7 @@ def test_ties_are_half_wins_or_davidsons():
 @given(seed=seeds, items=st.integers(2, 15), judgments=st.integers(1, 400), tie_rate=st.sampled_from([0.0, 0.7]))
 @settings(max_examples=30, deadline=None)
 def test_compiled_sums_are_the_plain_ones(seed, items, judgments, tie_rate):
-    compiled = pytest.importorskip("rankdev.preferences.compiled")
+    compiled = pytest.importorskip("rankdev.preferences._numba")
     rng = np.random.default_rng(seed)
     winner, loser, strength = random_pairs(items, judgments, rng)
     low, high = np.minimum(winner, loser).astype(np.int32), np.maximum(winner, loser).astype(np.int32)

@@ -5,18 +5,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankdev.errors import UsageError
-from rankdev.preferences import (
-    Preferences,
-    separation,
-    strengths,
-    summarise,
-    tiers,
-    tiers_from_preferences,
-    uncertainty,
-)
-from rankdev.preferences.refit import likelihood_ratios
+from rankdev.preferences import Preferences, strengths, summarise, tiers, tiers_from_preferences
+from rankdev.preferences import _fitting as uncertainty
+from rankdev.preferences import _separation as separation
+from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
 from rankdev.preferences.rules import RULES, by_leader, partition
-from rankdev.preferences.separation import Close, _problem, likelihood_separation
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from rankdev.display.style import colour_of
 from rankdev.errors import UsageError
 from rankdev.measures import parse_all
-from rankdev.reporting.plots import colour_of
 from rankdev.studies.controlled import controlled_figure, controlled_report, run_controlled
 
 

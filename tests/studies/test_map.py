@@ -6,9 +6,8 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.meta.power_map import PowerMap
-from rankdev.studies.map import plane
-from rankdev.studies.paper_place import place_of
+from rankdev.studies.power_map import PowerMap, plane
+from rankdev.studies.real_pairs import place_of
 
 
 def made(power):

@@ -7,14 +7,12 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.formats.names import runs_in
+from rankdev.io.tables import runs_in
 from rankdev.measures import parse_all
-from rankdev.studies import map as map_study
 from rankdev.studies import poi
-from rankdev.studies.poi import Protocol, run_poi, system_grid
-from rankdev.studies.poi_figures import save_poi_figures
-from rankdev.studies.poi_report import poi_report, power_table
-from rankdev.studies.published import published
+from rankdev.studies import power_map as map_study
+from rankdev.studies._published import published
+from rankdev.studies.poi import Protocol, poi_report, power_table, run_poi, save_poi_figures, system_grid
 from rankdev.studies.simulation import simulate
 
 SMALL_MAP = map_study.Protocol((0.0, 0.1, 0.3), 3, 100, 10, 60)

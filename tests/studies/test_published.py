@@ -4,10 +4,10 @@ import warnings
 import polars as pl
 import pytest
 
+from rankdev.display.encodings import FORMATS
+from rankdev.display.report import Report
 from rankdev.errors import RankdevWarning
-from rankdev.reporting.encodings import FORMATS
-from rankdev.reporting.report import Report
-from rankdev.studies.published import Comparison, facts, remarks_into, rows_of
+from rankdev.studies._published import Comparison, facts, remarks_into, rows_of
 
 TABLE = Comparison(
     "Table 9",

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.meta.real_pairs import RealPairs
+from rankdev.studies.real_pairs import RealPairs
 from rankdev.studies.simulation import simulate
 
 

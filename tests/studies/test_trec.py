@@ -7,10 +7,9 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies import trec
-from rankdev.studies.trec import run_trec
-from rankdev.studies.trec_figures import save_trec_figures
-from rankdev.studies.trec_report import trec_report
+from rankdev.studies import track as trec
+from rankdev.studies.track import run_trec
+from rankdev.studies.track_output import save_trec_figures, trec_report
 
 QUERIES = 40
 SMALL = trec.Protocol(12, 99, 20, 3)

@@ -10,12 +10,9 @@ import pytest
 from tests.common.tiny_bert import save_tiny_berts
 
 import rankdev as rd
-from rankdev.studies.trec_dl import reranking
-from rankdev.studies.trec_dl.cache import Cache
-from rankdev.studies.trec_dl.judged import MissingStepError, load_judgments, load_queries
-from rankdev.studies.trec_dl.pipeline import Pipeline
-from rankdev.studies.trec_dl.reranking import Reranker, Reranking
-from rankdev.studies.trec_dl.retrieval import K1, B, Candidates, search_texts
+from rankdev.studies.trec_dl import rankers as reranking
+from rankdev.studies.trec_dl.pipeline import MissingStepError, Pipeline, load_judgments, load_queries
+from rankdev.studies.trec_dl.rankers import K1, B, Cache, Candidates, Reranker, Reranking, search_texts
 
 WORDS = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
 WORDS += ["island", "jetty", "kelp", "lagoon", "marsh", "north", "ocean", "pier"]

@@ -5,10 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.studies.trec_dl.cache import Cache, default_folder
 from rankdev.studies.trec_dl.pipeline import Pipeline
-from rankdev.studies.trec_dl.reranking import Reranker
-from rankdev.studies.trec_dl.texts import read_texts, write_texts
+from rankdev.studies.trec_dl.rankers import Cache, Reranker, default_folder, read_texts, write_texts
 
 
 @pytest.fixture

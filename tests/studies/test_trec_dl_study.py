@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies.published import published
-from rankdev.studies.trec_dl.figures import save_trec_dl_figures
+from rankdev.studies._published import published
 from rankdev.studies.trec_dl.pipeline import Collection
-from rankdev.studies.trec_dl.report import power_table
-from rankdev.studies.trec_dl.study import BASELINES, RDQ, TrecDl, all_tiers, run_trec_dl, tier_statistics
+from rankdev.studies.trec_dl.study import (
+    BASELINES,
+    RDQ,
+    TrecDl,
+    all_tiers,
+    power_table,
+    run_trec_dl,
+    save_trec_dl_figures,
+    tier_statistics,
+)
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "trec-dl"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the public TREC-DL files are not at {SHARED}")

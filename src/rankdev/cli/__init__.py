@@ -15,35 +15,34 @@ from typing import Any
 import click
 
 from rankdev import __version__
+from rankdev._common.files_in_use import one_command
 from rankdev.cli.terminal import discard_output, forget, prepare_streams, remark, say
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
-from rankdev.files_in_use import one_command
 
 COMMANDS = {
-    "eval": "Score runs against references.",
-    "explain": "Show position by position where one query's score was lost.",
-    "compare": "Test which differences between systems can be believed.",
-    "power": "Say how often n queries tell systems apart.",
-    "discrimination": "Say how many pairs of systems each measure tells apart.",
-    "stability": "Say how well n queries give the order of systems.",
-    "variance": "Say where the variance of scores comes from.",
-    "sensitivity": "Say how a measure's parameters change its power.",
-    "agreement": "Say how far measures agree on the order of systems.",
-    "bounds": "Say how far unjudged items leave scores and verdicts open.",
-    "plan": "Say how many queries a comparison needs.",
-    "design": "Say how many queries a new collection needs.",
-    "report": "Put a whole comparison on one page for a browser.",
-    "rectify": "Estimate from few queries judged by people and many by a model.",
-    "measures": "List the measures and their parameters.",
-    "refs": "Build references from grades, lists or preferences.",
-    "judge": "Collect people's preferences in the browser.",
-    "tune": "Choose a measure's parameters from people's verdicts.",
-    "weights": "Estimate position weights from clicks.",
-    "playground": "Open a page on which to try RDQ by hand.",
-    "figures": "Redraw the figures of the documentation.",
-    "study": "Rerun the paper's experiments beside its published numbers.",
-    "demo": "Walk through everything on built-in data.",
-    "completion": "Print the shell completion script.",
+    "eval": ("evaluate", "Score runs against references."),
+    "explain": ("evaluate", "Show position by position where one query's score was lost."),
+    "compare": ("compare", "Test which differences between systems can be believed."),
+    "power": ("power", "Say how often n queries tell systems apart."),
+    "discrimination": ("compare", "Say how many pairs of systems each measure tells apart."),
+    "stability": ("power", "Say how well n queries give the order of systems."),
+    "variance": ("meta", "Say where the variance of scores comes from."),
+    "sensitivity": ("meta", "Say how a measure's parameters change its power."),
+    "agreement": ("meta", "Say how far measures agree on the order of systems."),
+    "bounds": ("evaluate", "Say how far unjudged items leave scores and verdicts open."),
+    "plan": ("power", "Say how many queries a comparison needs."),
+    "design": ("power", "Say how many queries a new collection needs."),
+    "report": ("report", "Put a whole comparison on one page for a browser."),
+    "rectify": ("compare", "Estimate from few queries judged by people and many by a model."),
+    "measures": ("evaluate", "List the measures and their parameters."),
+    "refs": ("refs", "Build references from grades, lists or preferences."),
+    "judge": ("judge", "Collect people's preferences in the browser."),
+    "tune": ("meta", "Choose a measure's parameters from people's verdicts."),
+    "weights": ("judge", "Estimate position weights from clicks."),
+    "playground": ("report", "Open a page on which to try RDQ by hand."),
+    "study": ("study", "Rerun the paper's experiments beside its published numbers."),
+    "demo": ("tools", "Walk through everything on built-in data."),
+    "completion": ("tools", "Print the shell completion script."),
 }
 
 
@@ -56,12 +55,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"rankdev.cli.commands.{cmd_name}").command
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"rankdev.cli.commands.{module}"), f"{cmd_name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their words are read."""
+"""Shared options and their parsing, segments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
+from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
-from rankdev.ordering import TIE_RULES, Order
 
 if TYPE_CHECKING:
-    from rankdev.formats.parts import Table as NamedTable
+    from rankdev._common.result import Result
+    from rankdev.display.report import Report
+    from rankdev.evaluation.scores import Scores
+    from rankdev.io.table_formats.base import Table as NamedTable
+
 
 Value = TypeVar("Value")
 
@@ -121,7 +125,7 @@ def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: st
 
 def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Name each run by --name or by its file."""
-    from rankdev.formats.names import system_name
+    from rankdev.io.tables import system_name
 
     if names and len(names) != len(paths):
         raise UsageError(f"{len(names)} --name for {counted(len(paths), 'run')}; give one for each, in order, or none")
@@ -145,8 +149,8 @@ def _is_text(word: str) -> bool:
 
 def read_named_table(path: str, columns: str) -> NamedTable:
     """Read a table from a file; refuse what has no named columns."""
-    from rankdev.formats.streams import Source
-    from rankdev.formats.tables import read_table
+    from rankdev.io.streams import Source
+    from rankdev.io.tables import read_table
 
     with Source(path) as source:
         if source.kind in ("trec", "json"):
@@ -156,7 +160,7 @@ def read_named_table(path: str, columns: str) -> NamedTable:
 
 def read_pairs(path: str, first: str, second: str, what: str) -> list[tuple[str, str]]:
     """Read two columns of names from a file; an error says which file and line."""
-    from rankdev.tabular import text_column
+    from rankdev._common.tables import text_column
 
     table = read_named_table(path, f"{first} and {second}")
     try:
@@ -200,3 +204,50 @@ def each_once(pairs: Iterable[tuple[str, Value]], option: str) -> dict[str, Valu
             raise UsageError(f"{option} names {name} twice; keep one")
         found[name] = value
     return found
+
+
+Judged = TypeVar("Judged", bound="Result")
+
+ALL = "all"
+by_option = click.option(
+    "--by", metavar="FILE", type=click.Path(), help="Queries and their segments: a table with query and segment."
+)
+
+
+def judge_segments(
+    scores: Scores, by: str | None, judge: Callable[[Scores], Judged], **look: Any
+) -> tuple[Judged, Report]:
+    """Judge all queries and, where --by was given, each segment of them: the first result, and the report of all."""
+    from rankdev.display.dispatch import report_of
+
+    found = judge(scores)
+    report = report_of(found, **look)
+    if by is None:
+        return found, report
+    from rankdev.display.report import report_by_segment
+
+    segments = read_segments(by)
+    parts, remarks = {ALL: report}, []
+    for segment, queries in segments.items():
+        chosen = [i for i, query in enumerate(scores.queries) if query in queries]
+        if not chosen:
+            remarks.append(f"segment {segment!r} has none of the queries that were scored")
+            continue
+        try:
+            parts[segment] = report_of(judge(scores.select(queries=chosen)), **look)
+        except (DataError, UsageError) as error:
+            remarks.append(f"segment {segment!r} is left out: {error}")
+    loose = len(set(scores.queries) - set().union(*segments.values()))
+    if loose:
+        remarks.append(f"{counted(loose, 'query', 'has', of=len(scores.queries))} no segment in {by}")
+    return found, report_by_segment(parts, remarks)
+
+
+def read_segments(path: str) -> dict[str, set[str]]:
+    """Read which queries belong to which segment."""
+    segments: dict[str, set[str]] = {}
+    for query, name in read_pairs(path, "query", "segment", "segments"):
+        segments.setdefault(name, set()).add(query)
+    if ALL in segments:
+        raise FileFormatError(path, f"a segment is called {ALL!r}, which stands for all queries; rename it")
+    return segments

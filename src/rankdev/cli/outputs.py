@@ -1,10 +1,11 @@
-"""Where results go: options that name files to write, checked before the work, and the writing."""
+"""--format, -o, --figure; progress bars."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev._common.files_in_use import announce_output
+from rankdev._common.work import Progress
 from rankdev.cli.terminal import notes, unsaid
 from rankdev.errors import MissingExtraError, UsageError
-from rankdev.files_in_use import announce_output
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankdev.reporting.report import Report
+    from rankdev.display.report import Report
 
 
 SAFE_CSV = "rankdev.safe_csv"
@@ -45,13 +47,13 @@ class FormatChoice(click.Choice[str]):
     """The formats of a report; those of tables, which take long to load, are looked for when one is named."""
 
     def __init__(self) -> None:
-        from rankdev.reporting.encodings import FORMATS
+        from rankdev.display.encodings import FORMATS
 
         super().__init__(list(FORMATS))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse what is no format."""
-        from rankdev.reporting.encodings import all_formats
+        from rankdev.display.encodings import all_formats
 
         self.choices = tuple(all_formats())
         return super().convert(value, param, ctx)
@@ -72,7 +74,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_output(path: str) -> None:
     """Refuse a name whose ending is no format's."""
-    from rankdev.reporting.encodings import choose_format
+    from rankdev.display.encodings import choose_format
 
     choose_format(click.get_current_context().params.get("form"), path)
 
@@ -88,7 +90,7 @@ safe_csv_option = click.option(
 
 def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
     """Escape what a spreadsheet would run where --safe-csv asks for it; refuse to where there is no CSV."""
-    from rankdev.formats.tables import spreadsheet_safe
+    from rankdev.io.tables import spreadsheet_safe
 
     if not click.get_current_context().meta.get(SAFE_CSV):
         return rows
@@ -103,22 +105,22 @@ def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
 
 
 def _check_table(path: str) -> None:
-    from rankdev.formats.tables import check_table_name
+    from rankdev.io.tables import check_table_name
 
     check_table_name(path)
 
 
 def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
     """Encode a table as the name of its file asks."""
-    from rankdev.formats.streams import plain_suffix
-    from rankdev.formats.tables import encode_table
+    from rankdev.io.streams import plain_suffix
+    from rankdev.io.tables import encode_table
 
     return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
 
 
 def _check_picture(path: str) -> None:
     """Refuse a picture that could not be drawn."""
-    from rankdev.reporting.plots import check_name
+    from rankdev.display.style import check_name
 
     check_name(path)
     _check_matplotlib()
@@ -154,15 +156,15 @@ def _check_matplotlib() -> None:
 def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options: Any) -> None:
     """Draw a picture where one was asked for."""
     if path is not None:
-        from rankdev.reporting.plots import save
+        from rankdev.display.style import save
 
         save(plot(*arguments, **options), path)
 
 
 def deliver(report: Report, form: str | None, output: str | None) -> None:
     """Print a report or write it to a file, in the format asked for."""
-    from rankdev.formats.writing import write_pieces, writing
-    from rankdev.reporting.encodings import choose_format
+    from rankdev.display.encodings import choose_format
+    from rankdev.io.writing import write_pieces, writing
 
     chosen = choose_format(form, output)
     report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
@@ -178,3 +180,37 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
         sys.stdout.buffer.flush()
     records = chosen.name == "json" and not report.command  # scores are a list of records, which has no place for them
     notes(() if chosen.holds_remarks and not records else report.remarks)
+
+
+PROGRESS_BYTES = 50_000_000
+
+
+@contextmanager
+def reading_progress(paths: Sequence[str]) -> Iterator[Progress | None]:
+    """Show a bar on a terminal while large files are read."""
+    size = sum(Path(path).stat().st_size for path in paths if path != "-" and Path(path).is_file())
+    if not sys.stderr.isatty() or size < PROGRESS_BYTES:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=size)
+        yield lambda done, total, system: bar.update(task, completed=done, total=total, description=system)
+
+
+@contextmanager
+def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
+    """Show a bar on a terminal while long work goes on, its cost first; None in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=f"{title}: {note}")

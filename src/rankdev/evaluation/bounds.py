@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_whole
-from rankdev.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import check_whole
+from rankdev._common.result import Result
+from rankdev.core.ordering import Order, Ties, check_one_order
+from rankdev.core.references import References, ReferencesLike
+from rankdev.core.runs import Run, RunLike
+from rankdev.core.single import Reference
 from rankdev.errors import DataError
-from rankdev.evaluation.extremes import Listed, check_bounded, extremes
-from rankdev.evaluation.inputs import load_inputs
+from rankdev.evaluation._extremes import Listed, check_bounded, extremes
+from rankdev.evaluation.evaluate import evaluate_all
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import evaluate_all
+from rankdev.io.loading import load_inputs
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.ordering import Order, Ties, check_one_order
-from rankdev.references.reference import Reference
-from rankdev.references.references import References, ReferencesLike
-from rankdev.results import Result
-from rankdev.runs import Run, RunLike
 
 ROUNDING = 1e-9
 
@@ -37,6 +38,8 @@ class Bounds(Result):
     that no score can exceed. ``items`` are the unjudged ones, (query, item, lists that hold it), and ``moves`` is what
     each alone could move.
     """
+
+    display: ClassVar = "rankdev.display.scores"
 
     scores: Scores = field(repr=False)
     ends: Floats = field(repr=False)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
+from rankdev._common.result import Result
+from rankdev._common.work import Progress
+from rankdev.core.ordering import Order, Ties, check_one_order
+from rankdev.core.references import ReferencesLike
+from rankdev.core.runs import RunLike
 from rankdev.errors import UsageError
+from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import Empty, evaluate_all
 from rankdev.measures import parse
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
-from rankdev.ordering import Order, Ties, check_one_order
-from rankdev.progress import Progress
-from rankdev.references.references import ReferencesLike
-from rankdev.results import Result
-from rankdev.runs import RunLike
 
 if TYPE_CHECKING:
     from rankdev.measures.match import Match
@@ -34,6 +34,8 @@ class Losses(Result):
     What the best order lacks was lost by retrieval, what it would gain was lost by order. A query without any
     reference item counts as lost by retrieval.
     """
+
+    display: ClassVar = "rankdev.display.scores"
 
     measure: str
     scores: Scores = field(repr=False)

@@ -1,8 +1,9 @@
-"""One join per run: which reference item is at which position."""
+"""Join runs with references."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
@@ -11,15 +12,124 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.arrays import Bools, Ints
+from rankdev._common.arrays import Bools, Ints
+from rankdev.core.ordering import Ties
+from rankdev.core.references import References
+from rankdev.core.run_builder import LONGEST_TIE
+from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.matched import Hits, MatchedRuns
-from rankdev.measures.match import Ideals
-from rankdev.measures.tied import Shared
-from rankdev.ordering import Ties
-from rankdev.references.references import References
-from rankdev.runs import LONGEST_TIE, Run
+from rankdev.measures.match import Ideals, Match
+from rankdev.measures.ties import Shared, TiedMatch
+
+BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Returned items that the references know, sorted by query and position; ``place`` is where they are there."""
+
+    query: Ints
+    position: Ints
+    place: Ints
+    tied: Shared | None = None  # where ties are left open
+
+    def take(self, rows: Ints | Bools) -> Hits:
+        """Keep some, by index or mask, of hits whose ties are not open."""
+        return Hits(self.query[rows], self.position[rows], self.place[rows])
+
+    def between(self, begin: int, end: int) -> Hits:
+        """Those of some queries, counted from the first."""
+        rows = slice(*np.searchsorted(self.query, [begin, end]))
+        tied = None if self.tied is None else self.tied.between(rows, begin)
+        return Hits(self.query[rows] - begin, self.position[rows], self.place[rows], tied)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRuns:
+    """A run joined with the references, one entry per retrieved reference item, sorted by query and position.
+
+    Items that were judged worthless are listed apart. ``width`` is what each query takes in a dense table. Several runs
+    are one in which all queries appear again and again.
+    """
+
+    ideals: Ideals
+    hits: Hits
+    worthless: Hits
+    lengths: Ints
+    width: Ints
+
+    @classmethod
+    def of(cls, ideals: Ideals, hits: Hits, worthless: Hits, lengths: Ints, depth: int | None) -> MatchedRuns:
+        """Take one run, of which the first ``depth`` positions were looked at."""
+        could_fill = np.minimum(ideals.sizes, depth or np.inf)
+        return cls(ideals, hits, worthless, lengths, np.maximum(lengths, could_fill).astype(np.int64))
+
+    @classmethod
+    def together(cls, runs: Sequence[MatchedRuns]) -> MatchedRuns:
+        """Put runs whose ties are not open one after the other: small ones are scored much faster so."""
+        first = runs[0]
+        if len(runs) == 1:
+            return first
+        queries, places = len(first.lengths), (len(first.ideals.ranks), first.ideals.worthless_count)
+        return cls(
+            first.ideals.repeated(len(runs)),
+            _after_each_other([run.hits for run in runs], queries, places[0]),
+            _after_each_other([run.worthless for run in runs], queries, places[1]),
+            np.concatenate([run.lengths for run in runs]),
+            np.concatenate([run.width for run in runs]),
+        )
+
+    @property
+    def ties_are_open(self) -> bool:
+        """Whether all orders of ties are to be averaged."""
+        return self.hits.tied is not None
+
+    def blocks(self) -> list[slice]:
+        """Cut the queries into blocks whose dense tables stay small."""
+        return list(_blocks(self.width))
+
+    def block(self, rows: slice) -> Match:
+        """Give what measures see of some queries."""
+        begin, end = rows.start, rows.stop
+        hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
+        columns = (
+            self.ideals.between(begin, end),
+            hits.query,
+            hits.position,
+            hits.place - self.ideals.offsets[begin],
+            self.lengths[rows],
+            poor.query,
+            poor.position,
+            np.zeros(0) if self.ideals.worthless_grades is None else self.ideals.worthless_grades[poor.place],
+        )
+        if hits.tied is None or poor.tied is None:
+            return Match(*columns)
+        return TiedMatch(*columns, tied=hits.tied, worthless_tied=poor.tied)
+
+
+def _after_each_other(runs: Sequence[Hits], queries: int, places: int) -> Hits:
+    run = np.repeat(np.arange(len(runs)), [len(hits.query) for hits in runs])
+    return Hits(
+        np.concatenate([hits.query for hits in runs]) + run * queries,
+        np.concatenate([hits.position for hits in runs]),
+        np.concatenate([hits.place for hits in runs]) + run * places,
+    )
+
+
+def _blocks(width: Ints) -> Iterator[slice]:
+    """Cut a sequence of rows so that no block is larger than BLOCK_CELLS, number of rows times the widest of them."""
+    begin, total = 0, len(width)
+    while begin < total:
+        window, end = 64, begin
+        while end == begin or (end - begin == window // 2 and end < total):  # look further while all of it fits
+            widest = np.maximum.accumulate(width[begin : begin + window])
+            cells = np.maximum(widest, 1) * np.arange(1, len(widest) + 1)
+            end = begin + max(1, int(np.searchsorted(cells, BLOCK_CELLS, side="right")))
+            window *= 2
+        yield slice(begin, end)
+        begin = end
+
 
 Keys = npt.NDArray[np.uint64]
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.scores import Scores
-from rankdev.formats.parts import Table
-from rankdev.formats.streams import PathLike, Source
-from rankdev.formats.tables import read_table
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.table_formats.base import Table
+from rankdev.io.tables import read_table
 
 
 def read_scores(path: PathLike) -> Scores:

@@ -1,4 +1,4 @@
-"""Scores: one number for each system, query and measure; what every verdict is drawn from."""
+"""Scores, MeasureInfo, read_scores."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arguments import check_names, is_list
-from rankdev.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.checks import check_names, is_list
+from rankdev._common.lazy import pl
+from rankdev._common.result import Result
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
-from rankdev.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import polars as pl
-
+    from rankdev._common.tables import TableLike
     from rankdev.measures import Measure
-    from rankdev.tabular import TableLike
 
 
 ScoresLike: TypeAlias = "Scores | TableLike"
@@ -39,6 +38,7 @@ class Scores(Result):
     """
 
     made_with: ClassVar = ("measures", "order", "ties", "empty")
+    display: ClassVar = "rankdev.display.scores"
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
@@ -67,9 +67,7 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        import polars as pl
-
-        from rankdev.tabular import as_frame, text_column
+        from rankdev._common.tables import as_frame, text_column
 
         frame = as_frame(table)
         if frame.is_empty():
@@ -125,8 +123,6 @@ class Scores(Result):
 
     def mean(self) -> pl.DataFrame:
         """Tabulate the means (sums of counts): one row per system, one column per measure; null where not available."""
-        import polars as pl
-
         columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
         return pl.DataFrame({"system": list(self.systems), **columns}).fill_nan(None)
 
@@ -221,8 +217,6 @@ class Scores(Result):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per value: system, query, measure, value; null where a measure is not available."""
-        import polars as pl
-
         _, queries, measures = self.values.shape
         row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
         names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
@@ -265,7 +259,5 @@ def _known(text: str) -> Measure | None:
 
 
 def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:
-    import polars as pl
-
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
     return pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()

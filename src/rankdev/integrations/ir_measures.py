@@ -13,11 +13,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from rankdev._common.tables import as_id
+from rankdev.core.references import References
 from rankdev.errors import MeasureError, MissingExtraError, RankdevError, suggestion
-from rankdev.evaluation.scoring import evaluate
+from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import REGISTRY, parse
-from rankdev.references.references import References
-from rankdev.tabular import as_id
 
 try:
     import ir_measures

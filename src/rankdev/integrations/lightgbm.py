@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.learning.earnings import training_labels
-from rankdev.learning.lambdas import Lambdas, MeanScore
+from rankdev.learning.training import Lambdas, MeanScore, training_labels
 
 __all__ = ["Metric", "Objective", "training_labels"]
 

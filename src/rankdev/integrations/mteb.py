@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankdev.arguments import check_path, is_list
+from rankdev._common.checks import check_path, is_list
+from rankdev.core.references import References
+from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
-from rankdev.formats.json_text import loads
-from rankdev.formats.streams import PathLike, Source
-from rankdev.references.references import References
-from rankdev.runs import Run
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.table_formats.jsonl import loads
 
 ENDING = "_predictions.json"
 META = "mteb_model_meta"

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.arguments import is_list
+from rankdev._common.checks import is_list
+from rankdev._common.tables import as_frame, is_table, text_column
+from rankdev.core.references import References
 from rankdev.errors import DataError, UsageError, shown
+from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import evaluate
-from rankdev.formats import references_of
+from rankdev.io.loading import load_references
 from rankdev.measures import Measure
-from rankdev.references.references import References
-from rankdev.tabular import as_frame, is_table, text_column
 
 
 def scores(
@@ -41,7 +41,7 @@ def scores(
     [[0.5255]]
     """
     named = _named(systems, names)
-    known = references_of(references)
+    known = load_references(references)
     if topics is not None and filter_by_topics:
         known = _among(known, topics)
     return evaluate(known, {name: _results(name, system, topics) for name, system in named.items()}, measures)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_kind
+from rankdev._common.checks import check_kind
+from rankdev.core.references import References
+from rankdev.core.runs import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.scores import Scores
-from rankdev.meta.significance import Significance
-from rankdev.references.references import References
-from rankdev.runs import Run
+from rankdev.statistics.significance import Significance
 
 LARGEST = 2**53  # whole numbers up to here are exact
 

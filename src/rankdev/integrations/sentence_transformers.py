@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.arguments import check_flag, check_whole, is_list
+from rankdev._common.checks import check_flag, check_whole, is_list
+from rankdev._common.tables import as_id, check_mapping
+from rankdev.core.references import ReferencesLike
+from rankdev.core.runs import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
-from rankdev.evaluation.scoring import evaluate
-from rankdev.formats import references_of
-from rankdev.learning.earnings import trainable
+from rankdev.evaluation.evaluate import evaluate
+from rankdev.io.loading import load_references
+from rankdev.learning.training import trainable
 from rankdev.measures import Measure, parse_all
-from rankdev.references.references import ReferencesLike
-from rankdev.runs import Run
-from rankdev.tabular import as_id, check_mapping
 
 try:
     import torch
@@ -54,7 +54,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         write_csv: bool = True,
     ) -> None:
         super().__init__()
-        known = references_of(references)
+        known = load_references(references)
         texts = _texts("queries", queries)
         asked = np.flatnonzero(known.queries.is_in(list(texts)).to_numpy())
         if not len(asked):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankdev._common.tables import as_id
+from rankdev.core.references import References
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
-from rankdev.evaluation.scoring import evaluate
+from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import Measure, parse
-from rankdev.references.references import References
-from rankdev.tabular import as_id
 
 try:
     from sklearn import config_context

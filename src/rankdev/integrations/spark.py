@@ -11,16 +11,16 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from rankdev.arguments import check_choice
+from rankdev._common.checks import check_choice
+from rankdev._common.tables import listed
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, added_up
 from rankdev.measures import Measure, parse_all
-from rankdev.tabular import listed
 
 try:
     from pyspark.sql import functions
 
-    from rankdev.integrations.spark_tasks import COUNTS, Task, add_up, apply
+    from rankdev.integrations._spark_tasks import COUNTS, Task, add_up, apply
 except ImportError as error:
     raise MissingExtraError(error.name or "pyspark", "spark", "scoring on Spark") from None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankdev.arguments import check_number, is_list
+from rankdev._common.checks import check_number, is_list
+from rankdev._common.tables import as_id
+from rankdev.core.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
-from rankdev.formats import references_of
-from rankdev.learning.earnings import trainable
+from rankdev.io.loading import load_references
+from rankdev.learning.training import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ
-from rankdev.references.references import ReferencesLike
-from rankdev.tabular import as_id
 
 try:
     import torch
@@ -111,7 +111,7 @@ def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tu
     >>> ranks.tolist(), mask.tolist(), reference.tolist()
     ([[0, 2]], [[True, True]], [[1, 2]])
     """
-    known = references_of(references)
+    known = load_references(references)
     if not items:
         raise DataError("there is no query; give {query: [item, …]}")
     ranks, whole = [], []

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rankdev.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import UsageError
-from rankdev.learning.earnings import training_labels
-from rankdev.learning.lambdas import Lambdas, MeanScore
+from rankdev.learning.training import Lambdas, MeanScore, training_labels
 
 __all__ = ["Metric", "Objective", "training_labels"]
 

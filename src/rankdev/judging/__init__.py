@@ -1,6 +1,6 @@
 """Ask a judge, a person or a program, as few questions as the goal needs."""
 
-from rankdev.judging.collected import Collected, JudgeError
-from rankdev.judging.collecting import collect
+from rankdev.judging.collect import collect
+from rankdev.judging.result import Collected, JudgeError
 
 __all__ = ["Collected", "JudgeError", "collect"]

@@ -6,19 +6,14 @@ What is imported by name is so for type checkers; all other files are found.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from rankdev.measures.base import REGISTRY, Measure
-from rankdev.measures.compat import Compat
+from rankdev.measures.base import REGISTRY, Measure, load_file, load_installed
 from rankdev.measures.correlation import Rho, Tau, TauAP
-from rankdev.measures.counts import NumQ, NumRel, NumRet
-from rankdev.measures.err import ERR, NERR
-from rankdev.measures.judged import Bpref, InfAP, Judged
-from rankdev.measures.ndcg import NDCG
-from rankdev.measures.overlap import RBA, RBO
-from rankdev.measures.plugins import load_file, load_installed
+from rankdev.measures.graded import ERR, NDCG, NERR, RBP
+from rankdev.measures.incomplete import Bpref, InfAP, Judged
+from rankdev.measures.overlap import RBA, RBO, Compat
 from rankdev.measures.precision import AP, RR, IPrec, P, R, Rprec, Success
-from rankdev.measures.rbp import RBP
 from rankdev.measures.rdq import RDQ
-from rankdev.measures.sets import SetAP, SetF, SetP, SetR
+from rankdev.measures.sets import NumQ, NumRel, NumRet, SetAP, SetF, SetP, SetR
 from rankdev.measures.syntax import PAPER, parse, parse_all
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.measures.base import Measure, parameter
 from rankdev.measures.match import Match
 

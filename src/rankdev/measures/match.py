@@ -9,9 +9,9 @@ from typing import Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.core.columns import last_of_each
 from rankdev.errors import MeasureError
-from rankdev.references.columns import last_of_each
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
 from rankdev.errors import MeasureError
+from rankdev.measures._relevance import JudgedRelevance
 from rankdev.measures.base import UNIT, parameter
 from rankdev.measures.match import Match, total
-from rankdev.measures.relevance import JudgedRelevance
-from rankdev.measures.tied import TiedMatch
+from rankdev.measures.ties import TiedMatch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Measures of all that was returned, whatever its order: SetP, SetR, SetF and SetAP."""
+"""SetP, SetR, SetF, SetAP and counts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev.arrays import Floats
-from rankdev.measures.base import NON_NEGATIVE, parameter
+from rankdev._common.arrays import Floats
+from rankdev.measures._relevance import JudgedRelevance, Relevance, ratio
+from rankdev.measures.base import NON_NEGATIVE, Measure, parameter
 from rankdev.measures.match import Match
-from rankdev.measures.relevance import JudgedRelevance, Relevance, ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,3 +80,52 @@ class SetAP(JudgedRelevance):
         """Score every query."""
         found = self.hits(match).sum(axis=1)
         return ratio(found, match.lengths) * self.share_of_relevant(found, match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumRet(Relevance):
+    """NumRet = number of items returned; with ``rel`` of those that are relevant."""
+
+    name: ClassVar[str] = "NumRet"
+    summary: ClassVar[str] = "number of items returned, or of relevant ones"
+    at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
+
+    def score(self, match: Match) -> Floats:
+        """Count for every query."""
+        counts = match.lengths if self.rel is None else self.hits(match).sum(axis=1)
+        return counts.astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumRel(Relevance):
+    """NumRel = number of relevant items, returned or not."""
+
+    name: ClassVar[str] = "NumRel"
+    summary: ClassVar[str] = "number of relevant items"
+    at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
+
+    def score(self, match: Match) -> Floats:
+        """Count for every query."""
+        return match.relevant(self.rel).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumQ(Measure):
+    """NumQ = 1 for every query."""
+
+    name: ClassVar[str] = "NumQ"
+    summary: ClassVar[str] = "number of queries"
+    at: ClassVar[str | None] = None
+    adds_up: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = False
+    averages_ties: ClassVar[bool] = True
+
+    def score(self, match: Match) -> Floats:
+        """Count every query."""
+        return np.ones(match.queries)

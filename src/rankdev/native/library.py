@@ -1,11 +1,19 @@
-"""The compiled library, where there is one: found, checked, and its functions declared."""
+"""Load the library; join runs, read qrels."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Ints
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
@@ -119,3 +127,163 @@ def _loaded(file: Path) -> ctypes.CDLL | None:
         ctypes.POINTER(JoinedColumns),
     )
     return found
+
+
+PADDING = 64  # bytes past the end of a text that may be read
+
+
+class OddError(Exception):
+    """Something is not plain: the general reader has to read the file, and to say what there is to say."""
+
+
+class Piece:
+    """Room for a piece of a file and for what is found in it: taken once, used again and again."""
+
+    def __init__(self, size: int) -> None:
+        room = bytearray(size + PADDING)
+        self.text = memoryview(room)[:size]
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+        self._columns: list[npt.NDArray[Any]] = []
+
+    def columns(self, kinds: tuple[tuple[npt.DTypeLike, int], ...]) -> list[npt.NDArray[Any]]:
+        """Give room for columns, each of a type and with an entry for so many bytes of the text."""
+        if not self._columns:
+            self._columns = [np.empty(len(self.text) // size + 1, kind) for kind, size in kinds]
+        return self._columns
+
+
+class Columns:
+    """Columns that grow part by part, so that no part has to be kept until all of them are there."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytearray] = {}
+        self._kinds: dict[str, np.dtype[Any]] = {}
+
+    def add(self, part: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add a part: the same columns each time."""
+        for name, column in part.items():
+            self._kinds[name] = column.dtype
+            self._content.setdefault(name, bytearray()).extend(column.data)
+
+    def take(self, name: str) -> npt.NDArray[Any]:
+        """Give a column away."""
+        return np.frombuffer(self._content.pop(name), self._kinds[name])
+
+
+def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
+    """Refuse queries of which one appears twice: its lines are scattered."""
+    ordered = np.sort(hashes)
+    if (ordered[1:] == ordered[:-1]).any():
+        raise OddError("a query's lines are scattered")
+
+
+@dataclass(frozen=True)
+class PackedNames:
+    """Names in UTF-8, with a newline between them; one after the last is not read.
+
+    ``bounds`` says for each name where the next one begins; or, where they belong to queries, where the names of each
+    query begin and, at last, where another query's would.
+    """
+
+    text: npt.NDArray[np.uint8]
+    bounds: Ints
+
+    def pointers(self) -> Names:
+        """Give the names as the library takes them."""
+        return Names(self.text.ctypes.data, self.bounds.ctypes.data)
+
+
+EVERY_POSITION = np.iinfo(np.int64).max
+SHORTEST_ROW = len("q,d,1\n")  # the shortest
+GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64, "group_tied": np.bool_}
+HITS = {"hit_query": np.int64, "hit_position": np.int64, "hit_place": np.int64}
+JOINED_COLUMNS = tuple((kind, SHORTEST_ROW) for kind in (GROUPS | HITS).values())
+
+
+class Joiner:
+    """Joins pieces of runs with one set of references, in any number of threads at once."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        query: PackedNames,
+        items: PackedNames,
+        worthless_items: PackedNames,
+        offsets: Ints,
+        worthless_offsets: Ints,
+        ranks: Ints,
+    ) -> None:
+        """Take references as columns; names of queries that they do not have follow those that they have."""
+        columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, worthless_offsets, ranks)]
+        slots = np.zeros(1 << (2 * len(query.bounds)).bit_length(), np.uint32)
+        self._kept = (query, items, worthless_items, slots, columns)  # the library has their addresses only
+        self.library = library
+        self._references = ReferenceColumns(
+            len(offsets) - 1,
+            len(query.bounds),
+            query.pointers(),
+            slots.ctypes.data,
+            len(slots) - 1,
+            items.pointers(),
+            worthless_items.pointers(),
+            len(ranks),
+            *(column.ctypes.data for column in columns),
+        )
+        self.usable = library.rankdev_index_queries(self._references) == 0
+
+    def join(self, piece: Piece, size: int, table: Table | None, depth: int | None) -> dict[str, npt.NDArray[Any]]:
+        """Join the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
+
+        They are those of a table, or of TREC.
+
+        Gives what is common to the run and the references: for each query of the run its index (-1 where they do not
+        know it), how many positions it fills and whether ties decide there; and for each hit query, position and place.
+        """
+        columns = piece.columns(JOINED_COLUMNS)
+        address = [column.ctypes.data for column in columns]
+        found = JoinedColumns(0, *address[:4], 0, *address[4:])
+        limit = EVERY_POSITION if depth is None else depth
+        if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
+            raise OddError("something is not plain")
+        counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
+        check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
+        return {name: column[:count].copy() for name, column, count in zip(GROUPS | HITS, columns, counts, strict=True)}
+
+
+SHORTEST_GRADE = len("q 0 d 1\n")  # the shortest
+GRADED_COLUMNS = {  # the type of each, and how many bytes of qrels make an entry at the least; names are lines of text
+    "group_hash": (np.uint64, SHORTEST_GRADE),
+    "good_count": (np.int64, SHORTEST_GRADE),
+    "good_bytes": (np.int64, SHORTEST_GRADE),
+    "worthless_count": (np.int64, SHORTEST_GRADE),
+    "worthless_bytes": (np.int64, SHORTEST_GRADE),
+    "queries": (np.uint8, 1),
+    "good_grades": (np.float64, SHORTEST_GRADE),
+    "good_ranks": (np.int32, SHORTEST_GRADE),
+    "good_items": (np.uint8, 1),
+    "worthless_grades": (np.float64, SHORTEST_GRADE),
+    "worthless_items": (np.uint8, 1),
+}
+
+
+def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | None) -> dict[str, npt.NDArray[Any]]:
+    """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
+
+    Gives for each query its name, how many of its items are good and how many worthless, and how many bytes their names
+    take; for each good item, the best of a query first, grade, rank and name; for each worthless one grade and name.
+    """
+    if table is not None:
+        raise OddError("a table, not qrels")
+    columns = piece.columns(tuple(GRADED_COLUMNS.values()))
+    address = [column.ctypes.data for column in columns]
+    found = GradedColumns(
+        *(0, *address[:5], Written(address[5], 0)),
+        *(0, *address[6:8], Written(address[8], 0)),
+        *(0, address[9], Written(address[10], 0)),
+    )
+    if library.rankdev_read_grades(piece.address, size, found) != 0:
+        raise OddError("something is not plain")
+    counts = [found.groups] * 5 + [found.queries.size]
+    counts += [found.good] * 2 + [found.good_items.size, found.worthless, found.worthless_items.size]
+    check_gathered(columns[0][: found.groups])
+    return {name: column[:count].copy() for name, column, count in zip(GRADED_COLUMNS, columns, counts, strict=True)}

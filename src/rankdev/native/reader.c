@@ -31,7 +31,7 @@ enum { INTERFACE = 7 }; /* the number of what follows as Python sees it; a libra
 
 enum { FINE = 0, ODD = 1 };
 
-enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.runs */
+enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.core.run_builder */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
 enum { FEW = 40 };             /* rows that are faster put in order one by one */
 enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are no accident */

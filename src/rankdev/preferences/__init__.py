@@ -1,19 +1,21 @@
 """Pairwise judgments → strengths → tiers; which pair to ask next; who judges well."""
 
-from rankdev.preferences.agreement import JudgeAgreement, judge_agreement
-from rankdev.preferences.build import (
+from rankdev.preferences.active_selection import NextPairs, next_pairs
+from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
+from rankdev.preferences.decision import Decision, Verdict
+from rankdev.preferences.diagnostics import Diagnostics
+from rankdev.preferences.judgments import Preferences
+from rankdev.preferences.position_bias import PositionBias, position_bias
+from rankdev.preferences.rank_aggregation import MergedRankings, merge_rankings
+from rankdev.preferences.strengths import Strengths, strengths
+from rankdev.preferences.tiers import (
+    Summary,
+    Tiers,
     references_from_preferences,
+    summarise,
+    tiers,
     tiers_from_preferences,
 )
-from rankdev.preferences.deciding import Decision, Verdict
-from rankdev.preferences.diagnostics import Diagnostics
-from rankdev.preferences.position import PositionBias, position_bias
-from rankdev.preferences.preferences import Preferences
-from rankdev.preferences.rankings import MergedRankings, merge_rankings
-from rankdev.preferences.selection import NextPairs, next_pairs
-from rankdev.preferences.strengths import Strengths, strengths
-from rankdev.preferences.summary import Summary, summarise
-from rankdev.preferences.tiers import Tiers, tiers
 from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [

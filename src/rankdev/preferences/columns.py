@@ -10,23 +10,24 @@ from typing import Any
 
 import polars as pl
 
-from rankdev.arguments import check_choice, is_list
+from rankdev._common.checks import check_choice, is_list
+from rankdev._common.tables import as_id, check_mapping, is_table, listed, mixed_series, number_column, text_column
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.preferences.outcomes import Values, read_outcomes
-from rankdev.preferences.presets import (
+from rankdev.preferences.outcomes import (
     NAMES,
     ROLES,
     SAYS,
     SAYS_WHO,
     SIDES,
     WON_LOST,
+    Values,
     find_preset,
     flatten_tasks,
     is_task,
     only_answer,
     plain_name,
+    read_outcomes,
 )
-from rankdev.tabular import as_id, check_mapping, is_table, listed, mixed_series, number_column, text_column
 
 Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arrays import Floats, Ints
-from rankdev.preferences.newton import safe_length
+from rankdev._common.arrays import Floats, Ints
+from rankdev.preferences._fitting import safe_length
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths

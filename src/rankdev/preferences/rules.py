@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints
+from rankdev.preferences._separation import Close
 from rankdev.preferences.evidence import beliefs, by_bic, effective_wins, merging_path
-from rankdev.preferences.separation import Close
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
+
 
 DENSE_UP_TO = 3000  # items of one query; longer lists are cut by "partition" where "auto" or "bic" is asked
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.arguments import check_choice, check_kind, check_number, is_number
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_choice, check_kind, check_number, is_number
+from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.preferences._fitting import centred, clustered_factors, factors
+from rankdev.preferences._pairs import Pairs
+from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
-from rankdev.preferences.newton import centred
-from rankdev.preferences.pairs import Pairs
-from rankdev.preferences.position import check_order
-from rankdev.preferences.preferences import MAKE_THEM, Preferences
-from rankdev.preferences.uncertainty import clustered_factors, factors
+from rankdev.preferences.position_bias import check_order
 from rankdev.preferences.workers import WorkerQuality, counted_once, turned_round
-from rankdev.results import Result
 
 METHODS = tuple(MODELS)
 TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
@@ -36,6 +35,8 @@ class Strengths(Result):
     ``pairs`` are the counts they were fitted to, ``curvature`` the information in each pair (None for
     Rank Centrality, which has no likelihood), ``tie_rate`` Davidson's ν.
     """
+
+    display: ClassVar = "rankdev.display.preferences"
 
     preferences: Preferences = field(repr=False)
     method: str

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rankdev.arrays import Floats
-from rankdev.results import Result
+from rankdev._common.arrays import Floats
+from rankdev._common.result import Result
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,8 @@ class WorkerQuality(Result):
     ``low`` and ``high`` enclose the quality with probability ``confidence``, given the fitted strengths. Ties say
     nothing about it: a worker who always answers "equal" may be careful.
     """
+
+    display: ClassVar = "rankdev.display.preferences"
 
     workers: tuple[str, ...]
     quality: Floats = field(repr=False)

@@ -1,28 +1,36 @@
-"""Points of interest: the paper's Tables 2 and 3, Figure 1 and pair counts, on simulated data or on one's own."""
+"""Tables 2 and 3, Figure 1."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 import rankdev as rd
-from rankdev.meta.power import power
-from rankdev.meta.power_result import Power
-from rankdev.meta.sensitivity import Sensitivity, sensitivity
-from rankdev.meta.sizes import PAPER_SIZES
-from rankdev.meta.stability import Stability, stability
-from rankdev.progress import Progress, part_of
-from rankdev.studies.map import power_map
-from rankdev.studies.paper_place import PaperPlace, place_of
-from rankdev.studies.published import published, remarks_into
+from rankdev._common.tables import Tabular
+from rankdev._common.work import Progress, part_of
+from rankdev.display.agreement import plot_sensitivity
+from rankdev.display.cells import interval
+from rankdev.display.power import plot_power, plot_stability
+from rankdev.display.report import Report, Table
+from rankdev.display.style import save
+from rankdev.statistics.parameters import Sensitivity, sensitivity
+from rankdev.statistics.power import power
+from rankdev.statistics.power.result import Power
+from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.stability import Stability, stability
+from rankdev.studies._published import Comparison, fact, facts, published, remarks_into, rows_of
+from rankdev.studies.power_map import power_map
+from rankdev.studies.real_pairs import PaperPlace, place_of
 from rankdev.studies.simulation import simulate
-from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
+
 
 MEASURES = "paper@5"
 LEAST = 100
@@ -59,7 +67,6 @@ class Poi(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, published."""
-        from rankdev.studies.poi_report import poi_report
 
         return poi_report(self).rows
 
@@ -120,3 +127,213 @@ def system_grid(systems: Sequence[str]) -> tuple[list[str], list[str]] | None:
     settings = list(dict.fromkeys(setting for _, _, setting in parts))
     whole = {f"{model}-{setting}" for model in models for setting in settings} == set(systems)
     return (models, settings) if whole and all(model for model in models) else None
+
+
+REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the main experiments, in red frames
+
+
+def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
+    """Write figure1.png (sensitivity), power.png and stability.png; give their paths."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    figures = {
+        "figure1.png": plot_sensitivity(study.sensitivity, REPORTED),
+        "power.png": plot_power(study.power),
+        "stability.png": plot_stability(study.stability),
+    }
+    return [save(figure, target / name) for name, figure in figures.items()]
+
+
+Statement = tuple[str, str, str, bool]
+
+WHY = (
+    "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
+    " systems are was chosen from four tried sets of factors for being near the paper's pair counts; the other"
+    " parameters were not varied. Levels therefore say little; orders of measures say how they react to rankers of"
+    " this kind. docs/studies.md lists the four sets."
+)
+
+
+def poi_report(study: Poi) -> Report:
+    """Show systems, Tables 2 and 3, Figure 1, pair counts and statements, each beside the published values."""
+    paper = published("poi")
+    power, stability = power_table(study, paper), stability_table(study, paper)
+    grid, pairs = _grid_report(study, paper), _pairs_report(study, paper)
+    statements = _statements_report(study, power, stability)
+    records = [*power.records(), *stability.records(), *grid.rows.to_dicts(), *pairs.rows.to_dicts()]
+    notes = [
+        f"data: {study.source}",
+        f"protocol: {_protocol(study)}",
+        *study.notes,
+        *([WHY] if study.simulated else []),
+    ]
+    reports = [_systems_report(study), power.report(), stability.report(), grid, pairs, statements]
+    if study.place is not None:
+        reports.append(_place_report(study.place))
+        records += reports[-1].rows.to_dicts()
+    return Report.joined(facts(records), reports, notes)
+
+
+def power_table(study: Poi, paper: dict[str, Any]) -> Comparison:
+    """Table 2: percentiles of power@100, N80, and the median within each range of reference sizes."""
+    buckets = study.power.bucket_summary(100).pivot("bucket", index="measure", values="p50")
+    summary = study.power.summary(100).join(buckets, on="measure", how="left", maintain_order="left")
+    columns = tuple(paper["power_columns"])
+    title = f"Table 2: power at 100 queries over {study.power.verdicts()['pairs']} pairs; * best"
+    return Comparison("Table 2", title, columns, rows_of(summary, columns, "p50"), paper["power"], ("n80",))
+
+
+def stability_table(study: Poi, paper: dict[str, Any]) -> Comparison:
+    """Table 3: how well subsamples keep the order of systems."""
+    columns = tuple(paper["stability_columns"])
+    rows = rows_of(study.stability.summary(), columns, "auc")
+    title = "Table 3: stability of the order of systems; * best"
+    return Comparison("Table 3", title, columns, rows, paper["stability"], ("n_at_0.8",))
+
+
+def _systems_report(study: Poi) -> Report:
+    """Means of the first measure: a table of models and settings where the names form one."""
+    means = dict(zip(study.scores.systems, study.scores.means[:, 0].tolist(), strict=True))
+    measure = study.scores.measures[0]
+    grid = system_grid(study.scores.systems)
+    if grid is None:
+        display = pl.DataFrame({"system": list(means), measure: list(means.values())})
+    else:
+        models, settings = grid
+        columns = {setting: [means[f"{model}-{setting}"] for model in models] for setting in settings}
+        display = pl.DataFrame({"model": models, **columns})
+    return Report.of_table(display, f"Systems: mean {measure}")
+
+
+def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
+    """Figure 1: median power of every (α, λ), the paper's four known cells, and what it says about the grid."""
+
+    found = study.sensitivity
+    cells = dict(zip(found.measures, found.power.tolist(), strict=True))
+    records = [fact("Figure 1", text, "p50", value, paper["sensitivity"].get(text)) for text, value in cells.items()]
+    values = _grid_values(study)
+    records += [fact("Figure 1", "grid", name, values[name], paper["grid"][name]) for name in values]
+    frame = found.to_polars().pivot("lam", index="alpha", values="power", maintain_order=True)
+    display = frame.rename({name: f"lam={float(name):g}" for name in frame.columns[1:]})
+    display = display.with_columns(alpha=pl.Series([f"{value:g}" for value in frame["alpha"]]))
+    notes = [f"{name}: {_plain(values[name])} (paper {_plain(paper['grid'][name])})" for name in values]
+    known = ", ".join(f"{text} {value:.3f}" for text, value in paper["sensitivity"].items())
+    title = f"Figure 1: median power at {found.n} queries"
+    table = Table(display, title, (*notes, f"cells the paper names: {known}"), digits=3)
+    return Report(facts(records), [table])
+
+
+def _grid_values(study: Poi) -> dict[str, float]:
+    cells = study.sensitivity.power
+    medians = dict(study.power.summary(study.sensitivity.n).select("measure", "p50").iter_rows())
+    other = max(value for measure, value in medians.items() if not measure.startswith("RDQ"))
+    return {
+        "lowest": float(cells.min()),
+        "median": float(sorted(cells.tolist())[len(cells) // 2]),
+        "highest": float(cells.max()),
+        "above the best other": int((cells > other).sum()),
+        "above RBP(p=0.8)@5": int((cells > medians["RBP(p=0.8)@5"]).sum()),
+    }
+
+
+def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
+    """Count the pairs that are told apart on all queries."""
+    counts = study.power.verdicts()
+    measures = len(study.power.measures)
+    words = {
+        "pairs": "pairs of systems",
+        "all": f"told apart by all {measures} measures",
+        "most": f"by at least {measures // 2 + 1}",
+        "any": "by at least one",
+        "none": "by none",
+    }
+    records = [fact("pairs", "", name, counts[name], paper["pairs"][name]) for name in words]
+    columns = {"on all queries": list(words.values()), "rankdev": [counts[name] for name in words]}
+    display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in words]})
+    return Report(facts(records), [Table(display, "Pairs told apart on all queries (p ≤ .05, uncorrected)")])
+
+
+def _place_report(place: PaperPlace) -> Report:
+    """Say where on the map the paper's systems would lie, and what each measure's power is there."""
+    rows = [
+        (name, said, here, interval(low, high, 3))
+        for name, said, here, low, high in zip(
+            place.measures, place.published.tolist(), place.power.tolist(), *place.power_ends.tolist(), strict=True
+        )
+    ]
+    (low, left), (high, right) = place.ends.tolist()
+    best, said = (place.measures[int(part.argmax())] for part in (place.power, place.published))
+    notes = (
+        f"The map (rankdev study map) is nearest to the paper's powers where one system leads by {place.retrieval:.2f}"
+        f" {interval(low, high, 2)} in retrieval and by {place.order:.2f} {interval(left, right, 2)} in order.",
+        f"There {best} has most power (paper: {said}); the orders of measures agree with τ = {place.tau:.2f}, powers"
+        f" are {place.apart:.3f} apart (root mean square). Two coordinates were fitted to 13 numbers.",
+    )
+    names = ["measure", "paper", "map", "95%"]
+    frame = pl.DataFrame(rows, schema=names, orient="row").sort("paper", descending=True, maintain_order=True)
+    records = [fact("map", name, "p50", here, said) for name, said, here, _ in rows]
+    records += [fact("map", "place", name, getattr(place, name)) for name in ("retrieval", "order", "apart", "tau")]
+    title = "Where the paper's systems would lie: power at 100 queries there"
+    return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
+
+
+def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
+    rows = list(_statements(study, power, stability))
+    names = ("the paper says", "paper", "rankdev", "holds here")
+    display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")
+    title = "What the paper says, and whether it holds on these data"
+    return Report.of_table(display, title, prose=names[:3])
+
+
+def _statements(study: Poi, power: Comparison, stability: Comparison) -> Iterator[Statement]:
+    yield _extreme("highest median power", power, "p50", max)
+    yield _extreme("fewest queries for power .8", power, "n80", min)
+    yield _extreme("most stable order (auc)", stability, "auc", max)
+    yield _extreme("least stable order (auc)", stability, "auc", min)
+    for family in ("RBP", "Compat"):
+        yield _extreme(f"strongest {family} (median power)", power, "p50", max, family)
+    growing = sum(_grows(row[4:]) for row in power.ours.values())
+    said = sum(_grows(row[4:]) for row in power.published.values())
+    yield ("power grows with reference size", f"{said} of 13", f"{growing} of {len(power.ours)}", growing == said)
+    if any(row[4] is not None for row in power.ours.values()):
+        paper, ours = (_above_zero(rows) for rows in (power.published, power.ours))
+        yield (
+            "above 0 with ≤3 reference items",
+            ", ".join(sorted(paper)),
+            ", ".join(sorted(ours)) or "none",
+            paper == ours,
+        )
+    above = _grid_values(study)["above the best other"]
+    yield ("most of 25 cells beat the best other measure", "16", str(above), above > 12)
+
+
+def _extreme(text: str, table: Comparison, column: str, pick: Any, family: str = "") -> Statement:
+    at = table.columns.index(column)
+    found = []
+    for rows in (table.published, table.ours):
+        values = {m: row[at] for m, row in rows.items() if m.startswith(family) and row[at] is not None}
+        found.append(pick(values.items(), key=lambda entry: entry[1]))
+    (paper, value), (ours, mine) = found
+    return (text, f"{paper} {_plain(value)}", f"{ours} {_plain(mine)}", paper == ours)
+
+
+def _grows(values: Any) -> bool:
+    return all(a <= b for a, b in pairwise(value for value in values if value is not None))
+
+
+def _above_zero(rows: Any) -> set[str]:
+    return {measure for measure, row in rows.items() if row[4]}
+
+
+def _plain(value: float) -> str:
+    if value == float("inf"):
+        return "∞"
+    return f"{value:g}" if float(value).is_integer() or value > 1 else f"{value:.3f}"
+
+
+def _protocol(study: Poi) -> str:
+    plan = study.protocol
+    return (
+        f"{plan.subsamples} subsamples, {plan.permutations:,} sign flips per test, p = b/B as in the paper,"
+        f" sizes {study.power.sizes[0]} to {study.power.sizes[-1]}"
+    )

@@ -1,22 +1,122 @@
-"""Put the pairs of some runs on the map, and ask whether their place says which measure has more power."""
+"""Real pairs on the map."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 import rankdev as rd
-from rankdev.arguments import check_flag, check_seed, check_whole
-from rankdev.arrays import Floats
-from rankdev.evaluation.inputs import load_inputs
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.checks import check_flag, check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev._common.work import Progress
+from rankdev.io.loading import load_inputs
 from rankdev.measures import parse_all
-from rankdev.meta.power import power
-from rankdev.meta.real_pairs import RealPairs
-from rankdev.progress import Progress
-from rankdev.studies.map import MEASURES, plane
-from rankdev.studies.published import remarks_into
+from rankdev.statistics.panels import pairs_of
+from rankdev.statistics.power import power
+from rankdev.statistics.rank_correlation import tau_b
+from rankdev.studies._published import remarks_into
+from rankdev.studies.power_map import MEASURES, PowerMap, plane
+
+WAYS = {
+    "place": "the nearest simulated pairs",
+    "references": "the simulation's mean order of measures",
+    "hindsight": "the real pairs' mean order of measures",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RealPairs(Result):
+    """Real pairs of systems by what sets them apart, and what a simulation like their references says of them.
+
+    ``place[pair]`` is how much more the second system loses by retrieval and by order, the one that loses less by
+    retrieval first; ``power[pair, measure]`` is what each measure has at ``n`` queries and ``said`` what the nearest
+    simulated pairs have, ``far[pair]`` away at the nearest; ``usual[measure]`` is the mean over all simulated pairs.
+    """
+
+    display: ClassVar = "rankdev.studies._plots"
+    made_with = ("n", "apart", "resamples", "seed")
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    place: Floats = field(repr=False)
+    power: Floats = field(repr=False)
+    said: Floats = field(repr=False)
+    usual: Floats = field(repr=False)
+    far: Floats = field(repr=False)
+    n: int
+    apart: float
+    resamples: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per pair and measure: a, b, retrieval, order, measure, power, said."""
+        pairs = pairs_of(self.systems)
+        pair, measure = (part.ravel() for part in np.indices(self.power.shape))
+        names = {"a": [pairs[i][0] for i in pair], "b": [pairs[i][1] for i in pair]}
+        where = {"retrieval": self.place[pair, 0], "order": self.place[pair, 1]}
+        values = {"power": self.power.ravel(), "said": self.said.ravel()}
+        return pl.DataFrame({**names, **where, "measure": [self.measures[m] for m in measure], **values})
+
+    def summary(self) -> pl.DataFrame:
+        """How often is it said which of two measures has more power? One row per way: way, right, low, high.
+
+        Of cases, a pair of systems and two measures whose powers are clearly different. The interval resamples systems.
+        The last row is what the pair's place adds to knowing the references.
+        """
+        values = self._agreements
+        values = np.column_stack([values, values[:, 0] - values[:, 1]])
+        rows = []
+        for name, column in zip((*WAYS, "gain of the place"), values.T, strict=True):
+            known = column[1:][np.isfinite(column[1:])]
+            ends = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
+            rows.append((name, column[0], *ends))
+        return pl.DataFrame(rows, schema=["way", "right", "low", "high"], orient="row").fill_nan(None)
+
+    @property
+    def by_retrieval(self) -> Floats:
+        """The share of each pair's difference that is retrieval."""
+        size = np.abs(self.place)
+        return np.asarray(size[:, 0] / np.maximum(size.sum(axis=1), 1e-12))
+
+    @property
+    def opposed(self) -> float:
+        """The share of pairs in which one leads in retrieval and the other in order."""
+        return float((self.place[:, 1] < 0).mean())
+
+    @property
+    def _agreements(self) -> Floats:
+        """Give the share of cases each way is right about ``[resample, way]``; the first is all systems once."""
+        count = len(self.systems)
+        first, second = np.triu_indices(count, 1)
+        told = [self.said, np.broadcast_to(self.usual, self.said.shape)]
+        told.append(np.broadcast_to(self.power.mean(axis=0), self.said.shape))
+        cases = [self._right(part) for part in told]
+        rng = np.random.default_rng(self.seed)
+        rows = []
+        for draw in range(self.resamples + 1):
+            held = np.bincount(rng.integers(count, size=count), minlength=count) if draw else np.ones(count, np.int64)
+            rows.append([_share(hits, clear, held[first] * held[second]) for hits, clear in cases])
+        return np.array(rows)
+
+    def _right(self, said: Floats) -> tuple[Floats, Floats]:
+        """Count, for each pair, the clear cases and those that are said rightly."""
+        a, b = np.triu_indices(len(self.measures), 1)
+        real, told = (part[:, a] - part[:, b] for part in (self.power, said))
+        clear = np.abs(real) > self.apart
+        right = np.where(told == 0, 0.5, np.sign(real) == np.sign(told))
+        return (right * clear).sum(axis=1), clear.sum(axis=1).astype(np.float64)
+
+
+def _share(hits: Floats, clear: Floats, weight: Ints) -> float:
+    cases = float(clear @ weight)
+    return float(hits @ weight) / cases if cases else float("nan")
+
 
 STEPS = (0.0, 0.1, 0.2, 0.4)
 NEAREST = 7  # simulated pairs that speak for a real one
@@ -91,3 +191,63 @@ def _located(
     apart *= np.where(apart[:, :1] < 0, -1, 1)  # the system that loses less by retrieval leads
     found = power(rd.evaluate(references, runs, texts), **drawing)
     return apart, found.power[:, :, 0].T
+
+
+FINE = 61  # places tried along each side of the plane
+RESAMPLES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class PaperPlace:
+    """The place of the map whose powers have the smallest mean squared distance from published ones.
+
+    ``ends`` are the quantiles of both coordinates over resampled seeds, ``power[measure]`` the map's powers there with
+    ``power_ends``, ``apart`` the root of the mean squared distance, and ``tau`` how far the order of measures agrees.
+    """
+
+    retrieval: float
+    order: float
+    ends: Floats = field(repr=False)
+    measures: tuple[str, ...]
+    published: Floats = field(repr=False)
+    power: Floats = field(repr=False)
+    power_ends: Floats = field(repr=False)
+    apart: float
+    tau: float
+
+
+def place_of(found: PowerMap, published: Mapping[str, float], seed: int = 0) -> PaperPlace:
+    """Find the place of some measures' powers on a map; powers between its cells are interpolated."""
+    wanted = np.array([published[name] for name in found.measures])
+    sides = [np.linspace(steps[0], steps[-1], FINE) for steps in (found.retrieval, found.order)]
+    fine = np.stack([_finer(plane, found, sides) for plane in found.power])  # [seed, retrieval, order, measure]
+    whole = fine.mean(axis=0)
+    i, j = _nearest(whole, wanted)
+    rng = np.random.default_rng(seed)
+    places, powers = [], []
+    for _ in range(RESAMPLES):
+        drawn = fine[rng.integers(len(fine), size=len(fine))].mean(axis=0)
+        a, b = _nearest(drawn, wanted)
+        places.append((sides[0][a], sides[1][b]))
+        powers.append(drawn[i, j])
+    ends, power_ends = (np.quantile(part, [0.025, 0.975], axis=0) for part in (places, powers))
+    there = whole[i, j]
+    apart = float(np.sqrt(((there - wanted) ** 2).mean()))
+    tau = float(tau_b(there, wanted))
+    return PaperPlace(
+        float(sides[0][i]), float(sides[1][j]), ends, found.measures, wanted, there, power_ends, apart, tau
+    )
+
+
+def _finer(plane: Floats, found: PowerMap, sides: list[Floats]) -> Floats:
+    """Interpolate a plane ``[retrieval, order, measure]`` along both sides."""
+    across, down = (
+        np.stack([np.interp(side, steps, row) for row in np.eye(len(steps))], axis=1)
+        for side, steps in zip(sides, (found.retrieval, found.order), strict=True)
+    )
+    return np.einsum("ia,abm,jb->ijm", across, plane, down)
+
+
+def _nearest(plane: Floats, wanted: Floats) -> tuple[int, int]:
+    i, j = np.unravel_index(np.argmin(((plane - wanted) ** 2).mean(axis=2)), plane.shape[:2])
+    return int(i), int(j)

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankdev.arguments import check_choice, check_number, check_seed, check_whole
-from rankdev.arrays import Floats, Ints, offsets_of
+from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
+from rankdev._common.tables import Tabular
+from rankdev.core.columns import Items
+from rankdev.core.references import References
+from rankdev.core.runs import Run
 from rankdev.errors import UsageError
-from rankdev.references.items import Items
-from rankdev.references.references import References
-from rankdev.runs import Run
-from rankdev.tabular import Tabular
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 BUCKETS = ((1, 3, 100), (4, 10, 762), (11, 20, 2397), (21, 60, 1741))
 MODELS = {"v72": 1.0, "v74": 1.04, "v75": 0.92, "v81": 0.97}
@@ -96,7 +97,7 @@ class Simulation(Tabular):
         """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``."""
         from pathlib import Path
 
-        from rankdev.formats import write_references, write_run
+        from rankdev.io import write_references, write_run
 
         target = Path(folder)
         (target / "runs").mkdir(parents=True, exist_ok=True)

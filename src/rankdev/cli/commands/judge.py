@@ -1,4 +1,4 @@
-"""rankdev judge: people judge pairs of items in a browser."""
+"""Judge, pool, weights."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import named_runs, one_measure_option, refuse_unused
+from rankdev.cli.options import (
+    named_runs,
+    names_and_values,
+    one_measure_option,
+    read_named_table,
+    refuse_unused,
+    seed_option,
+)
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.cli.terminal import say
 from rankdev.errors import DataError, UsageError, counted
-from rankdev.judging.collecting import GOALS
+from rankdev.judging.collect import GOALS
+from rankdev.learning.position_weights import METHODS, weights_from_clicks
 
 if TYPE_CHECKING:
-    from rankdev.web.server import JudgeServer
+    from rankdev.judging.server import JudgeServer
 
 
 @click.command("judge", short_help="Collect people's preferences in the browser.")
@@ -41,7 +50,9 @@ if TYPE_CHECKING:
 )
 @click.option("--port", default=0, help="Port to listen on; any free one by default.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
-def command(items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any) -> None:
+def judge_command(
+    items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any
+) -> None:
     """Let people say in a browser which of two items is better, and keep every answer.
 
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
@@ -53,11 +64,11 @@ def command(items: str, database: str, host: str, port: int, no_browser: bool, l
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only get in each other's way
-    from rankdev.arguments import check_whole
-    from rankdev.web.desk import Desk
-    from rankdev.web.items import read_items
-    from rankdev.web.server import JudgeServer, Tokens
-    from rankdev.web.store import Store
+    from rankdev._common.checks import check_whole
+    from rankdev.judging.items import read_items
+    from rankdev.judging.server import JudgeServer, Tokens
+    from rankdev.judging.sessions import Desk
+    from rankdev.judging.store import Store
 
     exhibits = read_items(items)
     seeker = _seeker(exhibits.pool, **options)
@@ -93,8 +104,8 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
-    from rankdev.judging.collecting import seeker_for
-    from rankdev.judging.seeking import Rule
+    from rankdev.judging.collect import seeker_for
+    from rankdev.judging.strategies import Rule
 
     if goal == "decide" and (len(runs) < 2 or measure is None):
         raise UsageError("--goal decide needs two or more --run and a --measure")
@@ -104,3 +115,59 @@ def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str 
         raise UsageError("--run and --measure belong to --goal decide")
     named = named_runs("", runs, ()) if runs else None
     return seeker_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
+
+
+@click.command(
+    "weights", short_help="Estimate position weights from clicks.", epilog="Example: rankdev weights clicks.csv"
+)
+@click.argument("clicks", type=click.Path())
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="harvesting",
+    show_default=True,
+    help="harvesting and em need items shown at several positions; rates is for randomised positions or views.",
+)
+@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log calls its columns, such as clicked=click.")
+@click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
+@click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resampled sessions.")
+@click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
+@seed_option
+@figure_option
+@output_options
+def weights_command(
+    clicks: str,
+    method: str,
+    columns: str | None,
+    features: str | None,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Estimate from CLICKS how much each position is examined, relative to the first.
+
+    CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
+    clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid;
+    or with counts, shown and clicked of them.
+    """
+    from rankdev.display.dispatch import report_of
+    from rankdev.learning.position_weights import plot_click_weights
+
+    table = read_named_table(clicks, "item, position, clicked")
+    try:
+        found = weights_from_clicks(
+            table.frame,
+            method,
+            columns=names_and_values(columns, "--columns"),
+            features=features.split(",") if features else (),
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+        )
+    except DataError as error:
+        table.fail(error)
+    deliver(report_of(found), form, output)
+    draw(figure, plot_click_weights, found)

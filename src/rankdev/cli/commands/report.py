@@ -1,18 +1,27 @@
-"""rankdev report: a whole comparison on one page."""
+"""Report, playground."""
 
 from __future__ import annotations
 
 import shlex
+import tempfile
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
-from rankdev.cli.outputs import file_option
-from rankdev.cli.progress_bars import reading_progress
-from rankdev.cli.segments import by_option, read_segments
+from rankdev.cli.options import (
+    by_option,
+    empty_option,
+    measure_option,
+    name_option,
+    named_runs,
+    order_options,
+    read_segments,
+    seed_option,
+)
+from rankdev.cli.outputs import file_option, reading_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 @order_options
 @empty_option
 @seed_option
-def command(
+def report_command(
     references: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
@@ -53,9 +62,9 @@ def command(
 
     Verdicts in words are about the first measure. The page opens each query's lists side by side, position by position.
     """
-    from rankdev.formats.references import read_references
-    from rankdev.formats.texts import read_texts
-    from rankdev.reporting.comparison_page import report
+    from rankdev.html_report.page import report
+    from rankdev.io.references import read_references
+    from rankdev.io.tables import read_texts
 
     systems = named_runs(references, runs, names)
     known = read_references(references)
@@ -95,3 +104,25 @@ def _written(ctx: click.Context, public: bool) -> str:
             flag = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
             words += [*flag, *([] if entry is True else [str(entry)])]
     return shlex.join(words)
+
+
+@click.command(
+    "playground",
+    short_help="Open a page on which to try RDQ by hand.",
+    epilog="Example: rankdev playground -o playground.html",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the page here (.html) instead of opening it.")
+def playground_command(output: str | None) -> None:
+    """Open a page to drag items in and out of a ranking and a reference, and see what each position earns.
+
+    The page is one file that works without a network.
+    """
+    from rankdev.html_report.html import playground
+    from rankdev.io.writing import writing
+
+    target = output or str(Path(tempfile.mkdtemp(prefix="rankdev-")) / "playground.html")
+    with writing(target) as stream:
+        stream.write(playground().encode())
+    if output is None:
+        opened = webbrowser.open(Path(target).as_uri())
+        click.echo(target if opened else f"no browser could be opened; the page is {target}")

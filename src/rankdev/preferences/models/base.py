@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rankdev.arrays import Floats
-from rankdev.preferences.pairs import Pairs
-from rankdev.preferences.separation import Close, separation
+from rankdev._common.arrays import Floats
+from rankdev.preferences._pairs import Pairs
+from rankdev.preferences._separation import Close, separation
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
     from rankdev.preferences.strengths import Strengths
     from rankdev.preferences.workers import WorkerQuality
 

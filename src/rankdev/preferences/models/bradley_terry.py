@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankdev.preferences._fitting import Fit, maximise
+from rankdev.preferences._pairs import Pairs, moments, sums, surprises
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.newton import Fit, maximise
-from rankdev.preferences.pairs import Pairs, moments, sums, surprises
-from rankdev.preferences.position import correct_order
+from rankdev.preferences.position_bias import correct_order
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
 
 
 class BradleyTerry(Model):

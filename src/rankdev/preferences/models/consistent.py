@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arrays import Floats, Ints
-from rankdev.preferences.implied import cyclic_groups, losers_of, majorities
+from rankdev._common.arrays import Floats, Ints
+from rankdev.preferences._fitting import centred, maximise
+from rankdev.preferences._pairs import Pairs, sums
+from rankdev.preferences._separation import Close
+from rankdev.preferences.diagnostics import cyclic_groups, losers_of, majorities
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.newton import centred, maximise
-from rankdev.preferences.pairs import Pairs, sums
-from rankdev.preferences.separation import Close
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
     from rankdev.preferences.strengths import Strengths
+
 
 APART = 1e-6  # strengths in the implied order differ at least so much
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
+from rankdev.preferences._fitting import conjugate_gradients, damped, maximise, penalise
+from rankdev.preferences._pairs import Pairs, moments, sums
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.newton import conjugate_gradients, damped, maximise, penalise
-from rankdev.preferences.pairs import Pairs, moments, sums
 from rankdev.preferences.workers import WorkerQuality
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
+
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.arrays import Floats
+from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
+from rankdev.preferences._fitting import EXACT_UP_TO, centred, resampled_strengths
+from rankdev.preferences._pairs import Pairs, sums
+from rankdev.preferences._separation import Close, bootstrap_separation
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.newton import centred
-from rankdev.preferences.pairs import Pairs, sums
-from rankdev.preferences.resampling import resampled_strengths
-from rankdev.preferences.separation import Close, bootstrap_separation
-from rankdev.preferences.uncertainty import EXACT_UP_TO
 from rankdev.preferences.workers import workers_by_query
 
 if TYPE_CHECKING:
-    from rankdev.preferences.preferences import Preferences
+    from rankdev.preferences.judgments import Preferences
     from rankdev.preferences.strengths import Strengths
 
 

@@ -1,4 +1,4 @@
-"""The pipeline of a year: judgments, queries, BM25 candidates, reranked runs; each step kept or replaced by files."""
+"""Judgments, candidates, runs of a year."""
 
 from __future__ import annotations
 
@@ -9,16 +9,60 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rankdev.core.references import References
+from rankdev.core.runs import Run
 from rankdev.errors import DataError, UsageError
-from rankdev.formats import read_references, read_run
-from rankdev.formats.names import runs_in
-from rankdev.references.references import References
-from rankdev.runs import Run
-from rankdev.studies.trec_dl.cache import Cache, default_folder, fingerprint
-from rankdev.studies.trec_dl.judged import DATASET, MissingStepError, load_judgments, load_queries
-from rankdev.studies.trec_dl.reranking import MODELS, Reranker, Reranking
-from rankdev.studies.trec_dl.retrieval import Candidates, search_lucene, search_texts
-from rankdev.studies.trec_dl.texts import read_texts, write_texts
+from rankdev.io import read_references, read_run
+from rankdev.io.tables import runs_in
+from rankdev.studies.trec_dl.rankers import (
+    MODELS,
+    Cache,
+    Candidates,
+    Reranker,
+    Reranking,
+    default_folder,
+    fingerprint,
+    read_texts,
+    search_lucene,
+    search_texts,
+    write_texts,
+)
+
+DATASET = "msmarco-document-v2/trec-dl-{year}/judged"
+
+
+class MissingStepError(DataError):
+    """A step that could not be done here, and the file that would replace it."""
+
+    def __init__(self, year: str, step: str, why: object, remedy: str) -> None:
+        reason = " ".join(str(why).split()) or type(why).__name__
+        super().__init__(f"{year}: no {step} ({reason[:200]}); {remedy} replaces this step")
+
+
+def load_judgments(year: str, dataset: str = DATASET) -> bytes:
+    """Give the judgments as TREC qrels."""
+    try:
+        rows = _dataset(year, dataset).qrels_iter()
+        return "".join(f"{row.query_id} 0 {row.doc_id} {row.relevance}\n" for row in rows).encode()
+    except Exception as error:  # whatever a download can raise
+        raise MissingStepError(year, "judgments", error, f"--qrels {year}=FILE") from error
+
+
+def load_queries(year: str, dataset: str = DATASET) -> dict[str, str]:
+    """Give the text of each query."""
+    try:
+        return {row.query_id: row.default_text() for row in _dataset(year, dataset).queries_iter()}
+    except Exception as error:
+        raise MissingStepError(year, "queries", error, f"--queries {year}=FILE") from error
+
+
+def _dataset(year: str, dataset: str) -> Any:
+    try:
+        import ir_datasets
+    except ImportError:
+        raise ImportError("ir_datasets is not installed: pip install 'rankdev[trec-dl]'") from None
+    return ir_datasets.load(dataset.format(year=year))
+
 
 YEARS = ("2019", "2020", "2021", "2022")
 

@@ -1,0 +1,1 @@
+"""Helpers used by every package."""

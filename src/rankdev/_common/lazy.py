@@ -1,0 +1,36 @@
+"""What is loaded on first use: the public names of a package, and polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["names_on_use", "pl"]
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+
+    class _OnUse:
+        """A library that is imported when something of it is first used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(import_module(self._name), attribute)
+
+    pl = _OnUse("polars")  # for what also runs, or is named in a help text, without it
+
+
+def names_on_use(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], list[str]]:
+    """Return ``__getattr__`` and ``__all__`` of a package whose names are loaded from their modules on first use."""
+    home = {name: module for module, listed in names.items() for name in listed.split()}
+
+    def load(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(home[name]), name)
+
+    return load, list(home)

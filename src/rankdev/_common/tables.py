@@ -1,0 +1,293 @@
+"""Tables from outside (polars, pandas, Arrow) as polars frames with named columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from rankdev._common.checks import is_list
+from rankdev._common.lazy import pl
+from rankdev._common.work import refuse_lost_threads
+from rankdev.errors import DataError, MissingExtraError, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
+KNOWN_NAMES = {
+    "query": ("qid", "query", "query_id", "query-id", "q_id"),  # PyTerrier's query is a text, query_id may be internal
+    "item": ("item", "docno", "doc_id", "docid", "corpus-id"),  # PyTerrier's docid is internal
+    "grade": ("grade", "relevance", "label"),
+}
+ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
+_FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
+IDS = ("query", "item", "system", "measure")
+
+
+def as_id(value: object, where: str = "") -> str:
+    """Give an identifier as text; whole numbers are welcome, other types are not."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(value)
+    if hasattr(value, "as_py"):  # of an Arrow array
+        return as_id(value.as_py(), where)
+    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
+
+
+def is_table(value: object) -> bool:
+    """Tell whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
+    return hasattr(type(value), "columns") or any(
+        hasattr(value, door) for door in ("__arrow_c_stream__", "__dataframe__")
+    )
+
+
+class HasColumns(Protocol):
+    """A table of polars, pandas or Arrow, or whatever else has columns."""
+
+    @property
+    def columns(self) -> Any:
+        """Give the columns, or their names."""
+
+
+class OfRanx(Protocol):
+    """Qrels or Run of ranx."""
+
+    def to_dict(self) -> Any:
+        """Give the values by query and item."""
+
+
+TableLike: TypeAlias = HasColumns | Iterable[Mapping[str, Any]] | Iterable[tuple[Any, ...]]
+"""A table, or a list of records: mappings or named tuples."""
+
+
+def tabled(value: Any) -> Any:
+    """Turn a list of records (mappings or named tuples) into a table; leave everything else as it is.
+
+    >>> tabled([{"query": "q", "item": "d", "rank": 1}]).columns
+    ['query', 'item', 'rank']
+    """
+    if is_table(value) or not is_list(value):
+        return value
+    records = list(value)
+    if not records or not all(_is_record(record) for record in records):
+        return records
+    rows = [record if isinstance(record, Mapping) else record._asdict() for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame({str(name): _mixed(str(name), [row.get(name) for row in rows]) for name in names})
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, tuple) and hasattr(value, "_asdict"))
+
+
+def check_no_records(lists: Mapping[Any, Any]) -> None:
+    """Refuse records where a query's items belong."""
+    for query, entry in lists.items():
+        for item in entry if isinstance(entry, list | tuple) else ():
+            if _is_record(item):
+                raise DataError(f"query {shown(query)}: expected items; got the record {shown(item)}")
+
+
+def from_ranx(value: Any, name: str) -> Any:
+    """Give ranx's ``Qrels`` (name ``qrels``) or ``Run`` (``run``) as a dict; leave everything else as it is."""
+    return value.to_dict() if hasattr(value, name) and hasattr(value, "to_dict") else value
+
+
+def known_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Call columns as rankdev does where ir_measures, PyTerrier or BEIR have another name for them."""
+    for name, aliases in KNOWN_NAMES.items():
+        found = next((alias for alias in aliases if alias in frame.columns), name)
+        if found != name:
+            frame = frame.drop(name, strict=False).rename({found: name})
+    return frame
+
+
+def as_frame(table: Any) -> pl.DataFrame:
+    """Turn a polars, pandas or Arrow table into a polars frame."""
+    return known_names(as_polars(tabled(table)))
+
+
+def as_polars(table: Any) -> pl.DataFrame:
+    """Turn a table into a polars frame whose columns keep their names."""
+    refuse_lost_threads()
+    if isinstance(table, pl.DataFrame):
+        return table
+    try:
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        if type(table).__module__.partition(".")[0] == "pandas":
+            return _from_pandas(table)
+        with _FOREIGN:
+            return pl.DataFrame(_interchanged(table))
+    except DataError:
+        raise
+    except Exception as error:  # whatever another library raises, such as one whose connection was closed
+        raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+    """Take columns, and levels of the index with a name of their own, through NumPy: pyarrow is not needed."""
+    if not hasattr(table, "columns"):
+        raise DataError("a pandas Series is no table; give a DataFrame, such as that of reset_index()")
+    names = [str(name) for name in table.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"the column {shown(twice)} appears twice; keep one")
+    levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
+    columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
+    columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
+    return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
+
+
+def _interchanged(table: Any) -> Any:
+    """Read the older interchange protocol, which polars leaves to pyarrow."""
+    if hasattr(table, "__arrow_c_stream__") or not hasattr(table, "__dataframe__"):
+        return table
+    try:
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        raise TypeError("its protocol needs pyarrow: pip install pyarrow") from None
+    return from_dataframe(table)
+
+
+def _plain(name: str, values: Any) -> Any:
+    return _mixed(name, values.tolist()) if values.dtype == object else values
+
+
+def _mixed(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
+    if ALIASES.get(name, name) not in IDS:
+        return mixed_series(name, values)
+    return text_series(name, [None if _is_missing(value) else as_id(value) for value in values])
+
+
+def _is_missing(value: object) -> bool:
+    return value == "" if isinstance(value, str) else _written(value) is None
+
+
+def first_line(error: object) -> str:
+    """Give what a library's error says, without the explanations below it."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
+    """Make a column of text; refuse half a surrogate pair, which is not text."""
+    refuse_lost_threads()
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{shown(error.object)} is not valid text; write it in UTF-8") from None
+
+
+def mixed_series(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of values of any type, as text where the types are mixed."""
+    try:
+        return pl.Series(name, values)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return text_series(name, [value if isinstance(value, str) else _written(value) for value in values])
+
+
+def number_series(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of what should be numbers; :func:`number_column` finds what is not."""
+    try:
+        return pl.Series(name, values, dtype=pl.Float64)
+    except (TypeError, ValueError, OverflowError):
+        return mixed_series(name, values)
+
+
+def _written(value: object) -> str | None:
+    text = str(value)
+    return None if text in ("None", "nan", "<NA>", "NaT") else text
+
+
+def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Give column ``name``, or say which columns there are."""
+    if name not in frame.columns:
+        raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}")
+    return frame[name]
+
+
+def listed(names: list[str]) -> str:
+    """Name columns in a message."""
+    return ", ".join(shown(name)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "") or "no columns"
+
+
+def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Give column ``name`` as text; identifiers may be numbers in the source, never missing."""
+    values = column(frame, name, what)
+    whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
+    if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers")
+    text = values.cast(pl.String)
+    missing = text.is_null() | (text == "").fill_null(False)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise DataError(f"{what}: row {row} has no {name}; every row needs one", row)
+    return text
+
+
+def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series | None = None) -> pl.Series:
+    """Give column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
+    values = column(frame, name, what)
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
+        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected numbers")
+    numbers = values.cast(pl.Float64, strict=False)
+    if needed is not None:
+        given = values.is_not_null() & (values.cast(pl.String) != "")
+        numbers = numbers.zip_with(needed | given, pl.zeros(len(numbers), pl.Float64, eager=True))
+    bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        names = [f"{key} {shown(frame[key][row])}" for key in ("query", "item") if key in frame.columns]
+        where = ", ".join(names) or f"{what}: row {row}"
+        raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
+    return numbers
+
+
+def check_one_system(frame: pl.DataFrame, known: set[str] | None = None) -> None:
+    """Refuse the rows of several systems where one run belongs; ``known`` are those of earlier rows."""
+    known = set() if known is None else known
+    names = frame["system"] if "system" in frame.columns else pl.Series(dtype=pl.String)
+    if names.dtype.is_integer() or names.dtype in (pl.String, pl.Categorical, pl.Enum):
+        known |= set(names.unique().drop_nulls().cast(pl.String).to_list())
+    if len(known) > 1:
+        some = ", ".join(shown(name) for name in sorted(known)[:3]) + (", …" if len(known) > 3 else "")
+        raise DataError(f"these are the runs of several systems ({some}); give one run for each: {{name: rows}}")
+
+
+def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Give column ``name`` as true or false; a missing value is false."""
+    values = column(frame, name, what).cast(pl.String).str.to_lowercase().fill_null("false")
+    known = values.is_in(["true", "false", "1", "0", ""])
+    if not known.all():
+        row = int((~known).arg_max() or 0)
+        raise DataError(f"{what}: {name} is {shown(values[row])}; expected true or false", row)
+    return values.is_in(["true", "1"])
+
+
+def check_mapping(value: object, what: str, expected: str) -> Mapping[Any, Any]:
+    """Refuse anything but a mapping, with a message that says what was expected."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{what} must be {expected}; got {type(value).__name__}")
+    return value
+
+
+class Tabular(ABC):
+    """A result that is a table: :meth:`to_polars` makes it, and pandas can have it too."""
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """Give the result as a table."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the table of :meth:`to_polars` as a pandas frame; needs pandas, not pyarrow."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "pandas", "to_pandas()") from None
+        frame = self.to_polars()
+        return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})

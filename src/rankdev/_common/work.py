@@ -1,0 +1,98 @@
+"""Thread counts, fork safety, progress callbacks.
+
+A process that was forked after polars began to work left its threads behind, and waiting for them never ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from rankdev.errors import RankdevError
+
+_WORKER = re.compile(r"polars-\d+")
+
+
+class ForkedProcessError(RankdevError, RuntimeError):
+    """Work was asked for in a process in which it would hang."""
+
+
+class _Threads:
+    parent_has = False  # seen before a fork
+    lost = False  # seen in the child
+
+
+def refuse_lost_threads() -> None:
+    """Refuse to work where polars would wait for ever."""
+    if _Threads.lost:
+        raise ForkedProcessError(
+            "this process was forked after its parent had used rankdev, and would hang; start processes with"
+            " multiprocessing.get_context('spawn') or 'forkserver', or fork before the first use"
+        )
+
+
+def cores() -> int:
+    """Count the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _look() -> None:
+    _Threads.parent_has = False
+    with suppress(OSError):  # only Linux shows the names of threads, and only there are processes forked by default
+        tasks = Path("/proc/self/task").glob("*/comm")
+        _Threads.parent_has = any(_WORKER.fullmatch(task.read_text().strip()) for task in tasks)
+
+
+def _remember() -> None:
+    _Threads.lost = _Threads.lost or _Threads.parent_has
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_look, after_in_child=_remember)
+
+
+Progress = Callable[[float, float, str], None]
+"""Called as ``progress(done, total, note)`` while long work goes on: bytes of files, or steps of a simulation.
+
+``done`` never falls and never passes ``total``; where the end is not known, as of a pipe, ``total`` is what is done.
+"""
+
+
+def part_of(progress: Progress | None, begin: float, end: float, whole: float = 1.0, name: str = "") -> Progress | None:
+    """Give a step its part of one bar, from ``begin`` to ``end`` of ``whole``; ``name`` goes before what it says.
+
+    >>> step = part_of(lambda done, total, note: print(done, total, note), 2, 3, 4, "third")
+    >>> step(5, 10, "half way")
+    2.5 4 third, half way
+    """
+    if progress is None:
+        return None
+
+    def tell(done: float, total: float, note: str) -> None:
+        share = done / total if total > 0 else 0.0
+        progress(begin + (end - begin) * share, whole, f"{name}, {note}" if name else note)
+
+    return tell
+
+
+class Together:
+    """Pieces of work that go on at once, in threads, told as one; ``sizes`` says how long each seems to be."""
+
+    def __init__(self, progress: Progress, sizes: Mapping[str, float]) -> None:
+        self._progress = progress
+        self._total = sum(sizes.values())
+        self._done = dict.fromkeys(sizes, 0.0)
+        self._so_far = 0.0
+        self._lock = Lock()
+
+    def tell(self, name: str, done: float) -> None:
+        """Say how much of one piece is done."""
+        with self._lock:
+            self._so_far += done - self._done[name]
+            self._done[name] = done
+            self._total = max(self._total, self._so_far)
+            self._progress(self._so_far, self._total, name)

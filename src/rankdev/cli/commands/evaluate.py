@@ -1,0 +1,192 @@
+"""Eval, explain, measures, bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.inputs import lost_by_runs, score_runs
+from rankdev.cli.options import (
+    by_option,
+    empty_option,
+    import_option,
+    judge_segments,
+    measure_option,
+    name_option,
+    named_runs,
+    one_measure_option,
+    order_options,
+)
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.core.ordering import check_one_order
+from rankdev.errors import DataError, UsageError, suggestion
+
+if TYPE_CHECKING:
+    from rankdev.core.ordering import Order, Ties
+    from rankdev.evaluation.evaluate import Empty
+    from rankdev.measures import Measure
+
+
+@click.command(
+    "eval",
+    short_help="Score runs against references.",
+    epilog="Example: rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5 --sort RDQ@5",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@measure_option(["RDQ@10"])
+@click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
+@click.option("--losses", is_flag=True, help="Show what was lost by retrieval and what by order; for one RDQ measure.")
+@click.option("--sort", metavar="MEASURE", help="Show the systems by this measure, best first.")
+@by_option
+@name_option
+@order_options
+@empty_option
+@output_options
+def eval_command(
+    references: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    losses: bool,
+    sort: str | None,
+    by: str | None,
+    names: tuple[str, ...],
+    order: Order,
+    ties: Ties,
+    empty: Empty,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Score each RUN against REFERENCES, per query and on average.
+
+    REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
+    Parquet. Both may be .gz or .zst; - is standard input.
+    """
+    from rankdev.display.dispatch import report_of
+
+    options: dict[str, Any] = {"order": order, "ties": ties, "empty": empty}
+    if losses:
+        if per_query or by or sort or len(measures) != 1:
+            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --by or --sort")
+        deliver(report_of(lost_by_runs(references, runs, names, measures[0], **options)), form, output)
+        return
+    scores = score_runs(references, runs, names, measures, **options)
+    if sort is not None:
+        scores = scores.sorted_by(sort)
+    deliver(judge_segments(scores, by, lambda part: part, per_query=per_query)[1], form, output)
+
+
+@click.command(
+    "explain",
+    short_help="Show where one query's score was lost.",
+    epilog="Example: rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="A [B]", type=click.Path())
+@click.option("--query", required=True, help="The query to explain.")
+@one_measure_option("RDQ@10", "RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff.")
+@name_option
+@order_options
+@output_options
+def explain_command(
+    references: str,
+    runs: tuple[str, ...],
+    query: str,
+    measure: str,
+    names: tuple[str, ...],
+    order: Order,
+    ties: Ties,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Show, position by position, what a run earned and lost for one query, and why; two runs side by side."""
+    from rankdev.display.dispatch import report_of
+    from rankdev.display.scores import explanations_report as side_by_side
+    from rankdev.evaluation.explain import explain
+    from rankdev.io import read_references, read_run
+
+    check_one_order(ties, "an explanation")
+    if len(runs) > 2:
+        raise UsageError(f"explain shows one run, or two side by side; got {len(runs)}")
+    systems = named_runs(references, runs, names)
+    known = read_references(references)
+    if query not in known:
+        raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
+    found = {
+        name: explain(known[query], read_run(path, order=order, ties=ties).get(query, []), measure=measure)
+        for name, path in systems.items()
+    }
+    single = report_of(next(iter(found.values())), query=query)
+    deliver(single if len(found) == 1 else side_by_side(found, query), form, output)
+
+
+@click.command("measures", short_help="List the measures and their parameters.", epilog="Example: rankdev measures")
+@import_option
+@output_options
+def measures_command(form: str | None, output: str | None) -> None:
+    """List every measure with its parameters, their defaults and what they may be."""
+    import polars as pl
+
+    from rankdev.display.report import Report
+    from rankdev.measures import REGISTRY, load_installed
+
+    load_installed()
+    table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
+    deliver(Report.of_table(table, prose=("meaning",)), form, output)
+
+
+def _rows(kind: type[Measure]) -> list[dict[str, str]]:
+    source = f" ({kind.source})" if kind.source else ""
+    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": f"{kind.meaning()}{source}"}
+    return [first, *({"measure": "", **_row(entry)} for entry in kind.parameters())]
+
+
+def _row(entry: Any) -> dict[str, str]:
+    default = (
+        "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
+    )
+    rule = {"help": "", "number": None, "choices": (), **entry.metadata}
+    allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
+    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
+    return {"parameter": entry.name, "default": str(default), "meaning": meaning}
+
+
+@click.command(
+    "bounds",
+    short_help="Say how far unjudged items leave scores and verdicts open.",
+    epilog="Example: rankdev bounds judged.jsonl nearest.run popular.run blended.run -m RDQ@5",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@measure_option(["RDQ@10"])
+@click.option("--next", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Items to judge next.")
+@name_option
+@order_options
+@figure_option
+@output_options
+def bounds_command(
+    references: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    count: int,
+    names: tuple[str, ...],
+    order: Order,
+    ties: Ties,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Give the lowest and highest score over all ranks that returned unjudged items could have.
+
+    REFERENCES must say which items were judged worthless: grades with 0 for them, or "worthless" beside the tiers.
+    A verdict between two RUNs is safe where no completion of the judgments can overturn it. For RDQ, nDCG, RBP, AP,
+    P and R.
+    """
+    from rankdev.display.dispatch import report_of
+    from rankdev.evaluation.bounds import bounds
+
+    found = bounds(references, named_runs(references, runs, names), measures, order=order, ties=ties)
+    deliver(report_of(found, count=count), form, output)
+    draw(figure, found.plot)

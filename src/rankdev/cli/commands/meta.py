@@ -1,0 +1,266 @@
+"""Agreement, variance, sensitivity, tune."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.inputs import collection_option, judge_source, judging_options, load_scores, simulation_options
+from rankdev.cli.options import (
+    each_once,
+    judge_segments,
+    name_option,
+    named_runs,
+    names_and_values,
+    one_measure_option,
+    order_options,
+    read_named_table,
+    refuse_unused,
+    seed_option,
+)
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options, working_progress
+from rankdev.errors import DataError, FileFormatError, UsageError
+
+if TYPE_CHECKING:
+    from rankdev._common.result import Result
+    from rankdev.evaluation.scores import Scores
+    from rankdev.statistics.variance import Variance
+
+
+@click.command(
+    "agreement",
+    short_help="Say how far measures agree on the order of systems.",
+    epilog="Example: rankdev agreement places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
+)
+@judging_options
+@figure_option
+@click.option(
+    "--intervals", default=0, show_default=True, help="How often to resample the queries, for intervals of tau."
+)
+@click.option(
+    "--people",
+    metavar="FILE",
+    type=click.Path(),
+    help="Agreement with people instead: their verdicts, a table with query, a, b, winner and perhaps judge.",
+)
+def agreement_command(
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    by: str | None,
+    people: str | None,
+    intervals: int,
+    **source: Any,
+) -> None:
+    """Give Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
+
+    Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, say how often each measure
+    prefers the list that people prefer.
+    """
+    from rankdev.statistics.agreement import agreement
+    from rankdev.statistics.side_by_side import agreement_with_people
+
+    scores = load_scores(**source)
+    if people is None:
+        judge: Callable[[Scores], Result] = partial(agreement, intervals=intervals, seed=seed)
+    else:
+        refuse_unused("intervals", why="is for agreement between measures, and that with people has its own")
+        verdicts = read_named_table(people, "query, a, b, winner")
+
+        def judge(part: Scores) -> Result:
+            try:
+                return agreement_with_people(part, verdicts.frame, seed=seed)
+            except DataError as error:
+                verdicts.fail(error)
+
+    found, report = judge_segments(scores, by, judge)
+    deliver(report, form, output)
+    draw(figure, found.plot)
+
+
+@click.command(
+    "variance",
+    short_help="Say where the variance of scores comes from.",
+    epilog="Example: rankdev variance places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+)
+@judging_options
+@figure_option
+@collection_option
+@click.option("--reliability", default=0.95, show_default=True, help="What the order of systems should reach (Eρ²).")
+def variance_command(
+    collections: tuple[str, ...],
+    reliability: float,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    by: str | None,
+    **source: Any,
+) -> None:
+    """Split the variance of scores into systems, queries and their interaction, and say what new queries would give.
+
+    Give REFERENCES and RUNs, or --scores, or a --collection for each of several.
+    """
+    from rankdev.statistics.variance import variance
+
+    def judge(scores: Any) -> Variance:
+        return variance(scores, reliability=reliability)
+
+    found, report = judge_source(judge, collections, by, **source)
+    deliver(report, form, output)
+    draw(figure, found.plot)
+
+
+PAPER_CELLS = [(1, 0.2), (4, 0.2)]
+
+
+@click.command(
+    "sensitivity",
+    short_help="Say how a measure's parameters change its power.",
+    epilog="Example: rankdev sensitivity places.jsonl popular.run blended.run --grid alpha=1,4 -n 5 --subsamples 50",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@one_measure_option("RDQ@5", "The measure whose parameters vary.")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
+@click.option("-n", default=100, show_default=True, help="Number of queries.")
+@name_option
+@order_options
+@simulation_options
+@seed_option
+@output_options
+@figure_option
+@click.option("--mark", multiple=True, metavar="V,V", help="Frame a cell in the picture. Default: the paper's two.")
+def sensitivity_command(
+    references: str,
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    grid: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    mark: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Give the median power at n queries for every combination of a measure's parameters."""
+    from rankdev.display.agreement import plot_sensitivity
+    from rankdev.display.dispatch import report_of
+    from rankdev.statistics.parameters import PAPER_GRID, sensitivity
+
+    with working_progress() as progress:
+        found = sensitivity(
+            references,
+            named_runs(references, runs, names),
+            grid=each_once(map(grid_values, grid), "--grid") or PAPER_GRID,
+            progress=progress,
+            **options,
+        )
+    deliver(report_of(found), form, output)
+    chosen = [tuple(map(_value, cell.split(","))) for cell in mark] or ([] if grid else PAPER_CELLS)
+    draw(figure, plot_sensitivity, found, chosen)
+
+
+def grid_values(text: str) -> tuple[str, list[Any]]:
+    """Read a parameter and its values, such as alpha=0.5,1,2."""
+    name, mark, values = text.partition("=")
+    if not mark or not values:
+        raise UsageError(f"--grid is {text!r}; expected a parameter and its values, such as alpha=0.5,1,2")
+    return name.strip(), [_value(part.strip()) for part in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@click.command(
+    "tune",
+    short_help="Choose a measure's parameters from people's verdicts or clicks.",
+    epilog="Example: rankdev tune places.jsonl nearest.run popular.run blended.run --people verdicts.csv",
+)
+@click.argument("references", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@click.option(
+    "--people",
+    metavar="FILE",
+    type=click.Path(),
+    help="People's verdicts: a table with query, a, b, winner.",
+)
+@click.option(
+    "--clicks",
+    metavar="FILE",
+    type=click.Path(),
+    help="Or clicks: a table with query, session, system, clicked (0 or 1), of interleaved lists or split traffic.",
+)
+@click.option(
+    "--outcome",
+    type=click.Choice(["clicks", "any", "first"]),
+    default="clicks",
+    show_default=True,
+    help="Of two lists the better one has more clicks, any, or the first one higher up.",
+)
+@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log of clicks calls its columns.")
+@one_measure_option("RDQ@5", "The measure whose parameters are chosen.")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat for more.")
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    help="Parts held out in turn.",
+)
+@click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
+@click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
+@name_option
+@order_options
+@seed_option
+@figure_option
+@output_options
+def tune_command(
+    references: str,
+    runs: tuple[str, ...],
+    people: str | None,
+    clicks: str | None,
+    outcome: str,
+    columns: str | None,
+    measure: str,
+    grid: tuple[str, ...],
+    names: tuple[str, ...],
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Say which parameters predict people's verdicts or clicks best on held-out queries, and if data can choose."""
+    from rankdev.display.dispatch import report_of
+    from rankdev.learning.interleaving import verdicts_from_clicks
+    from rankdev.statistics.parameters import tune
+
+    if (people is None) == (clicks is None):
+        raise UsageError("give people's verdicts with --people, or clicks with --clicks, and not both")
+    if people is not None:
+        refuse_unused("outcome", "columns", why="is for --clicks")
+    source = read_named_table(people, "query, a, b, winner") if people else None
+    source = source or read_named_table(str(clicks), "query, session, system, clicked")
+    systems = named_runs(references, runs, names)
+    try:
+        verdicts: Any = source.frame
+        if clicks is not None:
+            named = names_and_values(columns, "--columns")
+            verdicts = verdicts_from_clicks(source.frame, outcome=outcome, columns=named, seed=options["seed"])
+        values = each_once(map(grid_values, grid), "--grid") or None
+        found = tune(measure, references, systems, verdicts, grid=values, **options)
+    except FileFormatError:
+        raise  # about the references or a run
+    except DataError as error:
+        source.fail(error)
+    deliver(report_of(found), form, output)
+    draw(figure, found.plot)

@@ -1,0 +1,115 @@
+"""Demo, help, completion."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
+from textwrap import wrap
+
+import click
+
+from rankdev.errors import UsageError
+
+INTRODUCTION = """\
+Ten searches for places in a harbour town. places.jsonl says which places are
+right for each search and in which order; ties share a rank. Three rankers
+answered: nearest, popular and blended. Every command below is real; to try them
+yourself, run `rankdev demo --save DIR` and go there."""
+
+STEPS = [
+    (
+        "Which ranker is best?",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
+    ),
+    (
+        "Do they lose by what they return, or by its order?",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 --losses",
+    ),
+    (
+        "Where does nearest lose for museums, and what does blended do better?",
+        "rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
+    ),
+    (
+        "Can the differences be believed, with ten queries?",
+        "rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+    ),
+    (
+        "How many queries would tell popular and blended apart?",
+        "rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
+    ),
+    (
+        "Three people compared bakeries in pairs: which order do they support?",
+        "rankdev refs preferences judgments.csv",
+    ),
+    (
+        "How much is each position looked at? Clicks tell.",
+        "rankdev weights clicks.csv",
+    ),
+]
+CLOSING = """
+Next: `rankdev study` reruns the paper's experiments, `rankdev playground` lets
+you drag items and watch RDQ, and every command explains itself with --help."""
+
+
+@click.command(
+    "demo", short_help="Walk through everything on built-in data.", epilog="Example: rankdev demo --save data"
+)
+@click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
+def demo_command(save: str | None) -> None:
+    """Score, explain and judge three rankers on built-in data, build a reference, and learn position weights."""
+    with as_file(files("rankdev").joinpath("data/demo")) as folder:
+        if save is not None:
+            _save(folder, Path(save))
+            return
+        os.chdir(folder)
+        click.echo(INTRODUCTION)
+        for question, line in STEPS:
+            click.secho(f"\n{question}", bold=True)
+            click.secho(_folded(f"$ {line}") + "\n", dim=True)
+            sys.stdout.flush()
+            _run(shlex.split(line)[1:])
+        click.echo(CLOSING)
+
+
+def _run(arguments: list[str]) -> None:
+    from rankdev.cli import cli
+
+    cli.main(arguments, prog_name="rankdev", standalone_mode=False)
+
+
+def _folded(line: str) -> str:
+    """Break a command as a shell lets one break it, to stay within 80 columns, and never between option and value."""
+    whole = re.sub(r"(?<= )(--?\w+) (?!-)", r"\1\0", line)
+    parts = wrap(whole, 77, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return " \\\n".join(parts).replace("\0", " ")
+
+
+def _save(folder: Path, target: Path) -> None:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for source in folder.iterdir():
+            there = target / source.name
+            if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
+                raise UsageError(f"{there} already exists, and is not the demo's; choose another folder")
+        for source in sorted(folder.iterdir()):
+            (target / source.name).write_bytes(source.read_bytes())
+            click.echo(target / source.name)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot write here ({error.strerror}); choose another folder") from None
+
+
+@click.command("completion", short_help="Print the shell completion script.", epilog="Example: rankdev completion bash")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the completion script, for example: rankdev completion bash >> ~/.bashrc."""
+    from click.shell_completion import get_completion_class
+
+    from rankdev.cli import cli
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(cli, {}, "rankdev", "_RANKDEV_COMPLETE").source())

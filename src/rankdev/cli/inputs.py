@@ -1,0 +1,184 @@
+"""What the commands that judge scores share: where the scores come from, and how they are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.options import (
+    Judged,
+    by_option,
+    empty_option,
+    judge_segments,
+    measure_option,
+    name_option,
+    named_runs,
+    order_options,
+    refuse_unused,
+    seed_option,
+)
+from rankdev.cli.outputs import output_options, reading_progress
+from rankdev.cli.terminal import notes
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankdev.core.ordering import Order, Ties
+    from rankdev.display.report import Report
+    from rankdev.evaluation.evaluate import Empty
+    from rankdev.evaluation.losses import Losses
+    from rankdev.evaluation.scores import Scores
+
+
+def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add REFERENCES RUN... or --scores, and all that says how they are scored; load_scores takes these."""
+    for add in (
+        output_options,
+        order_options,
+        empty_option,
+        seed_option,
+        by_option,
+        name_option,
+        click.option(
+            "--scores",
+            "table",
+            metavar="FILE",
+            type=click.Path(),
+            help="Scores from elsewhere: a table with system, query, measure, value.",
+        ),
+        measure_option(()),
+        click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path()),
+        click.argument("references", required=False, type=click.Path()),
+    ):
+        command = add(command)
+    return command
+
+
+collection_option = click.option(
+    "--collection",
+    "collections",
+    metavar="FILE",
+    type=click.Path(),
+    multiple=True,
+    help="Scores of one of several collections, instead of REFERENCES and RUNs; repeat for each.",
+)
+
+
+def judge_source(
+    judge: Callable[[Any], Judged], collections: Sequence[str], by: str | None, **source: Any
+) -> tuple[Judged, Report]:
+    """Judge several collections together, or one source of scores and its segments; give the result and its report."""
+    from rankdev.display.dispatch import report_of
+
+    if not collections:
+        return judge_segments(load_scores(**source), by, judge)
+    found = judge(load_collections(collections, by=by, **source))
+    return found, report_of(found)
+
+
+def load_collections(
+    paths: Sequence[str],
+    references: str | None,
+    table: str | None,
+    measures: Sequence[str],
+    by: str | None = None,
+    **unused: Any,
+) -> dict[str, Scores]:
+    """Read the scores of several collections, named by their files."""
+    from rankdev.io.tables import system_name
+
+    if references is not None or table is not None or by is not None:
+        raise UsageError("give either REFERENCES and RUNs, or --scores, with or without --by; or every --collection")
+    found: dict[str, Scores] = {}
+    for path in paths:
+        name = system_name(path)
+        if name in found:
+            raise UsageError(f"two collections are called {name!r}; rename one of the files")
+        found[name] = chosen_scores(path, measures)
+    return found
+
+
+def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what all simulations of the randomization test take; the values go to the call as they are."""
+    from rankdev.statistics.flips import ENGINES
+
+    for add in (
+        click.option(
+            "--threads",
+            type=click.IntRange(min=1),
+            help="Default: all cores. The numbers do not depend on it.",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default="auto",
+            show_default=True,
+            help="What does the computing; the numbers do not depend on it.",
+        ),
+        click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects."),
+        click.option("--permutations", default=1000, show_default=True, help="Sign flips per test."),
+        click.option("--subsamples", default=300, show_default=True, help="Subsamples per size."),
+    ):
+        command = add(command)
+    return command
+
+
+def load_scores(
+    references: str | None,
+    runs: Sequence[str],
+    table: str | None,
+    measures: Sequence[str],
+    names: Sequence[str],
+    order: Order,
+    ties: Ties,
+    empty: Empty,
+) -> Scores:
+    """Score runs against references, or read scores that were computed elsewhere."""
+    if table is not None:
+        if references is not None:
+            raise UsageError("give either REFERENCES and RUNs or --scores, not both")
+        return chosen_scores(table, measures)
+    if references is None or not runs:
+        raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
+    return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties, empty=empty)
+
+
+def chosen_scores(path: str, measures: Sequence[str]) -> Scores:
+    """Read scores that were computed elsewhere, all or those of some measures."""
+    from rankdev.evaluation.score_files import read_scores
+
+    refuse_unused("names", "order", "ties", "empty", why="is for runs, and scores from a file are taken as they are")
+    scores = read_scores(path)
+    return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
+
+
+def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Name measures by their labels; scores from elsewhere may have labels that mean nothing to us."""
+    from rankdev.measures import parse_all
+
+    return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]
+
+
+def score_runs(
+    references: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], **options: Any
+) -> Scores:
+    """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
+    from rankdev.evaluation.evaluate import evaluate
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        scores = evaluate(references, systems, measures, **options, progress=progress)
+    notes(scores.remarks)
+    return scores
+
+
+def lost_by_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
+    """The same, told apart by what was lost."""
+    from rankdev.evaluation.losses import losses
+
+    systems = named_runs(references, runs, names)
+    with reading_progress(runs) as progress:
+        found = losses(references, systems, measure, **options, progress=progress)
+    notes(found.remarks)
+    return found

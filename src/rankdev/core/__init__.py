@@ -1,0 +1,1 @@
+"""The data model: references, runs, and the order of a run."""

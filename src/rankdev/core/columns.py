@@ -1,0 +1,271 @@
+"""Grouped items of many queries, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.lazy import pl
+from rankdev._common.tables import Tabular, as_id, text_series
+from rankdev.errors import DataError, shown
+from rankdev.native.library import PackedNames
+
+BYTE_ORDER_MARK = "\ufeff".encode()
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Names of items, given as a column or packed; large files are often scored without a column of all their names."""
+
+    given: pl.Series | PackedNames
+
+    @cached_property
+    def column(self) -> pl.Series:
+        """The names, made of the lines when they are first looked at."""
+        return column_of_lines("item", self.given.text) if isinstance(self.given, PackedNames) else self.given
+
+    def packed(self, offsets: Ints) -> PackedNames:
+        """Give the names as the compiled library takes them, those of query ``i`` from ``offsets[i]`` on."""
+        return self.given if isinstance(self.given, PackedNames) else packed_names(self.given, offsets)
+
+
+def packed_names(names: pl.Series, offsets: Ints | None = None) -> PackedNames:
+    """Pack names, or lists of names that begin at ``offsets``."""
+    bounds = (names.str.len_bytes().cast(pl.Int64) + 1).cum_sum().to_numpy()
+    if offsets is not None:
+        bounds = np.concatenate([[0], bounds])[offsets]
+    text: bytes = names.str.join("\n").cast(pl.Binary).item()
+    if text.count(b"\n") >= max(1, len(names)):  # no name in a TREC file has a newline: a blank is not found either
+        return packed_names(names.str.replace_all("\n", " "), offsets)
+    return PackedNames(np.frombuffer(text or b"\n", np.uint8), np.ascontiguousarray(bounds))
+
+
+def column_of_lines(name: str, lines: npt.NDArray[np.uint8]) -> pl.Series:
+    """Make a column of names that are lines, which polars reads fastest as a table."""
+    if not len(lines):
+        return pl.Series(name, [], pl.String)
+    text = b"".join([BYTE_ORDER_MARK, lines.data])  # which polars drops, and does not guess at what follows
+    table = pl.read_csv(text, has_header=False, separator=" ", quote_char=None, schema={name: pl.String})
+    return table[name].rechunk()
+
+
+Value = TypeVar("Value")
+
+
+class ByQuery(Tabular, Mapping[str, Value]):
+    """Items of many queries kept as columns: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``."""
+
+    queries: pl.Series
+    offsets: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of items of each query."""
+        return np.diff(self.offsets)
+
+    @property
+    def codes(self) -> Ints:
+        """Query index of each row."""
+        return np.repeat(np.arange(len(self.queries)), self.sizes)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Index of each query."""
+        return {name: place for place, name in enumerate(self.queries)}
+
+    def rows(self, query: str) -> slice:
+        """Rows of one query."""
+        place = self.places[query]
+        return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows grouped by query: ``names`` in order of appearance, and each row's ``codes`` into them."""
+
+    names: pl.Series
+    codes: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of rows of each query."""
+        return np.bincount(self.codes, minlength=len(self.names))
+
+    @property
+    def offsets(self) -> Ints:
+        """Where each query's rows begin and end once the rows are sorted by code."""
+        return offsets_of(self.sizes)
+
+    def take(self, rows: Ints | slice) -> Groups:
+        """Keep some rows; a query may remain without any."""
+        return Groups(self.names, self.codes[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Worthless:
+    """Items judged and found worthless: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; grades are 0 or less.
+
+    A grade below 0 is kept as it is: trec_eval takes −1 and −2 for items that were not judged after all.
+    """
+
+    offsets: Ints
+    item_names: Items
+    grades: Floats
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """Name of each item."""
+        return self.item_names.column
+
+    @property
+    def codes(self) -> Ints:
+        """Query index of each row."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def of_query(self, place: int) -> dict[str, float]:
+        """Items of one query and their grades."""
+        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        return dict(zip(self.item_ids[rows].to_list(), self.grades[rows].tolist(), strict=True))
+
+    def of_queries(self, places: Ints) -> Worthless:
+        """Keep some queries, in order."""
+        sizes = np.diff(self.offsets)
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        return Worthless(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
+
+
+def last_of_each(offsets: Ints, values: Ints) -> Ints:
+    """Give the last value of each query's rows; 0 where there are none."""
+    result = np.zeros(len(offsets) - 1, np.int64)
+    filled = np.diff(offsets) > 0
+    result[filled] = values[offsets[1:][filled] - 1]
+    return result
+
+
+def group(query: pl.Series) -> Groups:
+    """Number the queries in order of appearance; cheap where equal queries stand together."""
+    if not len(query):
+        return Groups(query, np.zeros(0, np.int64))
+    starts = np.flatnonzero(query.ne_missing(query.shift()).to_numpy())
+    block = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(query)))
+    heads = query.gather(starts)
+    names = heads.unique(maintain_order=True)
+    if len(names) == len(heads):
+        return Groups(names, block)
+    lookup = pl.DataFrame({"query": names, "code": np.arange(len(names))})
+    codes = pl.DataFrame({"query": heads}).join(lookup, on="query", how="left", maintain_order="left")["code"]
+    return Groups(names, codes.to_numpy()[block])
+
+
+def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
+    """Give the items of all queries, one after the other, as text."""
+    names: list[str] = []
+    for query, items in lists.items():
+        where = f"query {shown(query)}: "
+        names += [as_id(item, where) for item in items]
+    return text_series("item", names)
+
+
+def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
+    """Mark rows whose (query, item) stood in an earlier row."""
+    keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    suspects = _repeated_keys(codes, keys)
+    repeated = np.zeros(len(item), bool)
+    if len(suspects):  # equal hashes are only a suspicion: compare the names themselves
+        rows = np.flatnonzero(np.isin(keys, suspects))
+        pairs = pl.DataFrame({"code": codes[rows], "item": item.gather(rows)})
+        repeated[rows] = ~pairs.select(pl.struct("code", "item").is_first_distinct()).to_series().to_numpy()
+    return repeated
+
+
+def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Find keys that a query has twice, among others; far faster where queries are together and about as long."""
+    sizes = np.bincount(codes)
+    width = int(sizes.max(initial=0))
+    if len(sizes) * width <= 2 * len(keys) and (codes[1:] >= codes[:-1]).all():
+        column = np.arange(width)
+        ordered = np.tile(~column.astype(np.uint64), (len(sizes), 1))  # all different, where a query is shorter
+        ordered[column < sizes[:, None]] = keys
+        ordered.sort(axis=1)
+    else:
+        ordered = np.sort(keys)
+    return np.asarray(ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]])
+
+
+def check_once(names: pl.Series, message: str) -> None:
+    """Refuse a name that appears twice; ``message`` has a place for it."""
+    repeated = ~names.is_first_distinct()
+    if repeated.any():
+        row = int(repeated.arg_max() or 0)
+        raise DataError(message.format(shown(names[row])), row=row)
+
+
+def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> None:
+    """Refuse ranks that are not whole, do not start at 1 or have gaps; ``rows`` sorts them by query and rank."""
+    fractional = np.flatnonzero(rank != np.floor(rank))
+    if len(fractional):
+        row = int(fractional[0])
+        raise DataError(f"{_item_at(groups, item, row)} has the rank {rank[row]:g}; ranks are whole numbers", row=row)
+    codes, ordered = groups.codes[rows], rank[rows]
+    first = np.diff(codes, prepend=-1) != 0
+    low = np.flatnonzero(first & (ordered != 1))
+    if len(low):
+        row = int(rows[low[0]])
+        raise DataError(
+            f"query {shown(groups.names[int(groups.codes[row])])}: ranks start at {rank[row]:g}; they must start at 1",
+            row=row,
+        )
+    gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
+    if len(gaps):
+        row = int(rows[gaps[0]])
+        before = ordered[gaps[0] - 1]
+        raise DataError(
+            f"query {shown(groups.names[int(groups.codes[row])])}: rank {before:g} is followed by {rank[row]:g};"
+            f" ranks must be consecutive",
+            row=row,
+        )
+
+
+def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> npt.NDArray[np.bool_]:
+    """Mark repeated rows that say the same; refuse an item to which two rows give different values."""
+    repeated = repeated_rows(groups.codes, item)
+    rows = np.flatnonzero(repeated)
+    if len(rows):
+        frame = pl.DataFrame({"code": groups.codes, "item": item, "value": value})
+        spread = frame.with_columns(pl.col("value").first().over("code", "item").alias("first"))
+        clash = np.flatnonzero((spread["first"] != spread["value"]).to_numpy())
+        if len(clash):
+            row = int(clash[0])
+            raise DataError(
+                f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:.15g} and"
+                f" {value[row]:.15g}; keep one",
+                row=row,
+            )
+    return repeated
+
+
+def tier_ranks(codes: Ints, grade: Floats) -> Floats:
+    """Ranks of rows sorted by query and falling grade: one tier for each distinct grade."""
+    if not len(codes):
+        return np.zeros(0)
+    new_query = np.diff(codes, prepend=-1) != 0
+    new_tier = new_query | (np.diff(grade, prepend=np.inf) != 0)
+    count = np.cumsum(new_tier)
+    starts = np.maximum.accumulate(np.where(new_query, count, 0))
+    return (count - starts + 1).astype(np.float64)
+
+
+def _item_at(groups: Groups, item: pl.Series, row: int) -> str:
+    return f"query {shown(groups.names[int(groups.codes[row])])}: item {shown(item[row])}"

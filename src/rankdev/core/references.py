@@ -1,0 +1,312 @@
+"""References: the ordered reference lists of all queries, kept as columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.files_in_use import PathLike
+from rankdev._common.tables import (
+    OfRanx,
+    TableLike,
+    as_frame,
+    check_mapping,
+    check_no_records,
+    from_ranx,
+    is_table,
+    number_column,
+    tabled,
+    truth_column,
+)
+from rankdev.core._shapes import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
+from rankdev.core.columns import (
+    ByQuery,
+    Groups,
+    Items,
+    Worthless,
+    check_ranks,
+    check_unique,
+    group,
+    last_of_each,
+    tier_ranks,
+)
+from rankdev.core.single import Reference
+from rankdev.errors import DataError, RankdevWarning, counted, shown
+
+ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class References(ByQuery[Reference]):
+    """What is right for every query: items with consecutive ranks from 1, ties sharing a rank.
+
+    A mapping query → :class:`Reference`. Inside, query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of
+    ``item_ids`` and ``ranks``, sorted by rank. Items that were judged and found ``worthless`` are kept apart; None
+    where it is not known which they are.
+
+    >>> references = References.from_lists({"q1": ["d1", "d2"], "q2": ["d9"]})
+    >>> references["q1"].tiers
+    [['d1'], ['d2']]
+    """
+
+    queries: pl.Series
+    offsets: Ints
+    item_names: Items
+    ranks: Ints
+    grades: Floats | None = None
+    worthless: Worthless | None = None
+
+    @classmethod
+    def from_lists(cls, lists: Any, *, worthless: Any = None) -> References:
+        """Take strict orders, best item first: ``{query: [item, …]}`` or a table with query, item in that order.
+
+        ``worthless``, here and where tiers or ranks are taken, are items that were judged and are no good:
+        ``{query: [item, …]}``.
+        """
+        return cls._from_ranked(rows_of_lists(lists, worthless))
+
+    @classmethod
+    def from_tiers(cls, tiers: Any, *, worthless: Any = None) -> References:
+        """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
+        return cls._from_ranked(rows_of_tiers(tiers, worthless))
+
+    @classmethod
+    def from_ranks(cls, ranks: Any, *, worthless: Any = None) -> References:
+        """Take ranks, 1 the best: ``{query: {item: rank}}`` or a table with query, item, rank."""
+        return cls._from_ranked(rows_of_ranks(ranks, worthless))
+
+    @classmethod
+    def from_grades(cls, grades: Any) -> References:
+        """Take relevance grades: ``{query: {item: grade}}`` or a table with query, item, grade.
+
+        Each distinct positive grade is a tier; items of grade 0 or less are worthless. A query may have none but
+        such items: every run scores 0 there.
+
+        >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
+        """
+        return cls._from_graded(rows_of_grades(grades))
+
+    @classmethod
+    def from_table(cls, table: Any) -> References:
+        """Take a table with query, item and rank or grade; where it has both, they must agree.
+
+        In a table of ranks, a column ``worthless`` may mark the items that have no rank because they are no good.
+        """
+        frame = as_frame(table)
+        if "grade" not in frame.columns:
+            return cls._from_ranked(frame)
+        references = cls._from_graded(frame)
+        if "rank" in frame.columns:
+            _check_agreement(references, frame)
+        return references
+
+    @classmethod
+    def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
+        """Take pairwise judgments: items that they do not separate share a rank.
+
+        ``preferences`` are Preferences, a table or tuples (query, winner, loser); the options are those of
+        :func:`rankdev.preferences.tiers_from_preferences`.
+
+        >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
+        Reference({'x': 1, 'y': 2})
+        """
+        from rankdev.preferences import references_from_preferences
+
+        return references_from_preferences(preferences, method, **options)
+
+    @classmethod
+    def of(cls, value: ReferencesLike) -> References:
+        """Take references, a table or records (rank or grade), ranx's Qrels, or ``{query: …}`` of lists or tiers.
+
+        ``{query: {item: number}}`` is refused: it could mean grades or ranks.
+        """
+        if isinstance(value, References):
+            return value
+        value = tabled(value)
+        if is_table(value):
+            return cls.from_table(value)
+        if hasattr(value, "qrels"):
+            return cls.from_grades(from_ranx(value, "qrels"))
+        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
+        check_no_records(value)
+        return cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
+
+    @classmethod
+    def _from_each(cls, entries: Mapping[Any, Reference]) -> References:
+        grades = {query: entry.grades for query, entry in entries.items()}
+        worthless = {query: entry.worthless for query, entry in entries.items()}
+        known = None not in worthless.values()
+        if None in grades.values():
+            lists = {query: list(items or ()) for query, items in worthless.items()}
+            return cls.from_ranks(entries, worthless=lists if known else None)
+        all_grades = {query: {**(grades[query] or {}), **(worthless[query] or {})} for query in entries}
+        return cls.from_grades(all_grades) if known else replace(cls.from_grades(all_grades), worthless=None)
+
+    @classmethod
+    def _from_ranked(cls, frame: pl.DataFrame) -> References:
+        query, item = names_of(frame)
+        bad = truth_column(frame, "worthless", "references") if "worthless" in frame.columns else None
+        rank = number_column(frame, "rank", "references", needed=None if bad is None else ~bad).to_numpy()
+        groups, rows = _grouped(query, item, rank, "rank")
+        rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
+        if bad is None:
+            check_ranks(groups, item, rank, rows)
+            return cls._of_rows(groups, item, rows, rank[rows], None)
+        both = np.flatnonzero(bad.to_numpy() & (rank != 0))
+        if len(both):
+            row = int(both[0])
+            raise DataError(
+                f"query {shown(query[row])}: item {shown(item[row])} has a rank and is worthless too; keep one", row
+            )
+        poor = bad.to_numpy()[rows]
+        check_ranks(groups, item, rank, rows[~poor])
+        return cls._of_rows(groups, item, rows[~poor], rank[rows[~poor]], None, rows[poor], np.zeros(poor.sum()))
+
+    @classmethod
+    def _from_graded(cls, frame: pl.DataFrame) -> References:
+        query, item = names_of(frame)
+        grade = number_column(frame, "grade", "references").to_numpy()
+        groups, rows = _grouped(query, item, grade, "grade")
+        rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
+        good, poor = rows[grade[rows] > 0], rows[grade[rows] <= 0]
+        ranks = tier_ranks(groups.codes[good], grade[good])
+        return cls._of_rows(groups, item, good, ranks, grade[good], poor, grade[poor])
+
+    @classmethod
+    def _of_rows(
+        cls,
+        groups: Groups,
+        item: pl.Series,
+        good: Ints,
+        ranks: Floats,
+        grades: Floats | None,
+        poor: Ints | None = None,
+        poor_grades: Floats | None = None,
+    ) -> References:
+        worthless = None
+        if poor is not None and poor_grades is not None:
+            worthless = Worthless(groups.take(poor).offsets, Items(item.gather(poor).alias("item")), poor_grades)
+        names, items = groups.names.alias("query"), Items(item.gather(good).alias("item"))
+        return cls(names, groups.take(good).offsets, items, ranks.astype(np.int64), grades, worthless)
+
+    @property
+    def item_ids(self) -> pl.Series:
+        """Name of each item."""
+        return self.item_names.column
+
+    @property
+    def tier_counts(self) -> Ints:
+        """Number of tiers of each query (T)."""
+        return last_of_each(self.offsets, self.ranks)
+
+    @property
+    def empty(self) -> int:
+        """Number of queries without any reference item: all that was judged there is worthless."""
+        return int((self.sizes == 0).sum())
+
+    def without_empty(self) -> References:
+        """Leave out the queries without any reference item."""
+        return self.of_queries(np.flatnonzero(self.sizes))
+
+    def of_queries(self, places: Ints) -> References:
+        """Keep some queries, by their places in ascending order."""
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        return replace(
+            self,
+            queries=self.queries.gather(places),
+            offsets=offsets_of(self.sizes[places]),
+            item_names=Items(self.item_ids.gather(rows)),
+            ranks=self.ranks[rows],
+            grades=None if self.grades is None else self.grades[rows],
+            worthless=None if self.worthless is None else self.worthless.of_queries(places),
+        )
+
+    def to_polars(self, *, worthless: bool = False) -> pl.DataFrame:
+        """One row per reference item: query, item, rank, and grade where there are grades.
+
+        With ``worthless``, the items known to be so follow those of their query; they have no rank.
+        """
+        columns = {
+            "query": self.queries.gather(self.codes),
+            "item": self.item_ids,
+            "rank": pl.Series(self.ranks),
+        }
+        if self.grades is not None:
+            columns["grade"] = pl.Series(self.grades)
+        frame = pl.DataFrame(columns)
+        return frame if self.worthless is None or not worthless else self._with_worthless(frame, self.worthless)
+
+    def _with_worthless(self, frame: pl.DataFrame, worthless: Worthless) -> pl.DataFrame:
+        poor = pl.DataFrame({"query": self.queries.gather(worthless.codes), "item": worthless.item_ids})
+        poor = poor.with_columns(rank=pl.lit(None, pl.Int64))
+        if self.grades is not None:
+            poor = poor.with_columns(grade=pl.Series(worthless.grades))
+        else:
+            frame, poor = (part.with_columns(worthless=pl.lit(part is poor)) for part in (frame, poor))
+        rows = np.argsort(np.concatenate([self.codes, worthless.codes]), kind="stable")
+        return pl.concat([frame, poor])[rows]
+
+    def __getitem__(self, query: str) -> Reference:
+        rows = self.rows(query)
+        items = self.item_ids[rows].to_list()
+        worthless = None if self.worthless is None else self.worthless.of_query(self.places[query])
+        if self.grades is not None:
+            grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
+            reference = Reference.from_grades({**grades, **(worthless or {})}, query=query)
+            return reference if worthless is not None else reference.without_worthless()
+        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)), worthless=worthless, query=query)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, References):
+            return NotImplemented
+        known = (self.worthless is None) == (other.worthless is None)
+        return known and self._canonical().equals(other._canonical())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _canonical(self) -> pl.DataFrame:
+        return self.to_polars(worthless=True).sort("query", "rank", "item", nulls_last=True)
+
+    def __repr__(self) -> str:
+        graded = ", graded" if self.grades is not None else ""
+        return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
+
+
+def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
+    """Group rows by query; give the groups and the rows that do not repeat another."""
+    if not len(query):
+        raise DataError("references need at least one row")
+    groups = group(query)
+    repeated = check_unique(groups, item, value, name)
+    if repeated.any():
+        row = int(np.argmax(repeated))
+        count = int(repeated.sum())
+        warnings.warn(
+            f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
+            f" the first for query {shown(query[row])}, item {shown(item[row])}",
+            RankdevWarning,
+            stacklevel=4,
+        )
+    return groups, np.flatnonzero(~repeated)
+
+
+def _check_agreement(references: References, frame: pl.DataFrame) -> None:
+    good = number_column(frame, "grade", "references") > 0
+    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=good))
+    ranked = ranked.select(*names_of(frame), "rank")
+    pairs = references.to_polars().join(ranked, on=["query", "item"], suffix="_given")
+    wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
+    if len(wrong):
+        query, item, rank, grade, given = wrong.row(0)
+        raise DataError(
+            f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
+            " keep one of the two columns"
+        )

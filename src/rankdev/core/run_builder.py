@@ -1,0 +1,247 @@
+"""Rows of a run, batch by batch, checked, put in order and cut."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.core.columns import Groups, check_unique, group
+from rankdev.core.ordering import Ordering
+from rankdev.errors import DataError, RankdevWarning, counted, shown
+
+LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
+
+
+class Columns(NamedTuple):
+    """What a run is made of, in the order of its fields."""
+
+    queries: pl.Series
+    offsets: Ints
+    item_ids: pl.Series
+    scores: Floats | None
+    repeats: Bools | None
+    ordering: Ordering
+    depth: int | None
+
+
+class Rows(NamedTuple):
+    """Rows of some queries; ``repeats`` marks those that say again what a row of the batch has said."""
+
+    groups: Groups
+    item: pl.Series
+    value: Floats
+    repeats: Bools
+
+    def take(self, rows: slice | Ints) -> Rows:
+        """Keep some rows, in this order."""
+        item = self.item[rows] if isinstance(rows, slice) else self.item.gather(rows)
+        return Rows(self.groups.take(rows), item, self.value[rows], self.repeats[rows])
+
+    @property
+    def query(self) -> pl.Series:
+        """Name of each row's query."""
+        return self.groups.names.gather(self.groups.codes)
+
+
+class RunBuilder:
+    """Collects a run batch by batch, keeping only the positions that can matter.
+
+    The last query of a batch may go on in the next one, so its rows wait, uncut, until another query comes: a
+    contradiction between rows of a query is noticed wherever its rows stand together, whatever is cut afterwards.
+    """
+
+    def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
+        self._ordering = ordering
+        self._name = name
+        self._depth = depth
+        self._batches: list[Rows] = []  # in order, and cut
+        self._rows = 0
+        self._waiting: list[Rows] = []  # of one query
+        self._compact_at = 4_000_000
+
+    def add(self, query: pl.Series, item: pl.Series, value: Floats) -> None:
+        """Add rows; ``value`` is the score, or the rank where the order goes by rank."""
+        if not len(query):
+            return
+        batch = self._checked(query, item, value)
+        names, codes = batch.groups.names, batch.groups.codes
+        begin, end = 0, len(codes) - _length_of_first(codes[::-1])
+        if self._waiting and _name_of(self._waiting[0]) == names[0]:
+            begin = _length_of_first(codes)
+            self._waiting.append(batch.take(slice(begin)))
+        if begin < len(codes):
+            self._release()
+            self._keep(batch.take(slice(begin, end)))
+            self._waiting = [batch.take(slice(end, None))]
+        if self._depth is not None:
+            self._bound_memory()
+
+    def finish(self) -> Columns:
+        """Put everything together."""
+        self._release()
+        if not self._batches:
+            return Columns(_NO_NAMES, np.zeros(1, np.int64), _NO_NAMES, np.zeros(0), None, self._ordering, self._depth)
+        rows = self._together()
+        self._batches.clear()
+        if rows.repeats.any():
+            warn_of_repeats(rows.repeats, rows.query, rows.item, self._name)
+        return Columns(
+            rows.groups.names.alias("query"),
+            rows.groups.offsets,
+            rows.item.alias("item"),
+            rows.value if self._ordering.order == "score" else None,
+            rows.repeats if rows.repeats.any() else None,
+            self._ordering,
+            self._depth,
+        )
+
+    def _checked(self, query: pl.Series, item: pl.Series, value: Floats) -> Rows:
+        """Refuse two values of an item, or two items of a rank; mark items that are returned twice."""
+        groups = group(query)
+        repeats = check_unique(groups, item, value, self._ordering.order)
+        if self._ordering.order == "rank":
+            pairs = pl.DataFrame({"code": groups.codes, "rank": value})
+            shared = ~pairs.select(pl.struct("code", "rank").is_first_distinct()).to_series().to_numpy()
+            if shared.any():
+                row = int(np.argmax(shared))
+                name = shown(groups.names[int(groups.codes[row])])
+                raise DataError(
+                    f"query {name}: rank {value[row]:g} appears twice; each item needs a rank of its own", row
+                )
+        return Rows(groups, item, value, repeats)
+
+    def _release(self) -> None:
+        """Keep the query that was waiting for more rows."""
+        if self._waiting:
+            self._keep(self._waiting[0] if len(self._waiting) == 1 else self._joined(self._waiting))
+            self._waiting = []
+
+    def _keep(self, rows: Rows) -> None:
+        if len(rows.value):
+            self._batches.append(self._arranged(rows))
+            self._rows += len(self._batches[-1].value)
+
+    def _bound_memory(self) -> None:
+        """Put together and cut what lies apart in the source: it was cut in each batch alone."""
+        if sum(len(rows.value) for rows in self._waiting) > self._compact_at:
+            self._release()
+        if self._rows > self._compact_at:
+            rows = self._together()
+            self._batches = [rows]
+            self._rows = len(rows.value)
+            self._compact_at = max(self._compact_at, 2 * self._rows)
+
+    def _together(self) -> Rows:
+        """Join the batches, which is all there is to do where no query is in two of them."""
+        names = pl.concat([rows.groups.names for rows in self._batches])
+        sizes = np.concatenate([rows.groups.sizes for rows in self._batches])
+        used = sizes > 0  # a batch knows the query that waits for the next one by name
+        names, sizes = names.filter(pl.Series(used)), sizes[used]
+        if names.n_unique() < len(names):
+            return self._arranged(self._joined(self._batches))
+        return Rows(
+            Groups(names, np.repeat(np.arange(len(names)), sizes)),
+            pl.concat([rows.item for rows in self._batches], rechunk=True),
+            np.concatenate([rows.value for rows in self._batches]),
+            np.concatenate([rows.repeats for rows in self._batches]),
+        )
+
+    def _joined(self, parts: list[Rows]) -> Rows:
+        """Check all rows together that were checked apart."""
+        columns = ([getattr(rows, name) for rows in parts] for name in ("query", "item"))
+        query, item = (pl.concat(pieces, rechunk=True) for pieces in columns)
+        try:
+            return self._checked(query, item, np.concatenate([rows.value for rows in parts]))
+        except DataError as error:
+            raise DataError(str(error)) from None  # its row is none of the batch that is added
+
+    def _arranged(self, rows: Rows) -> Rows:
+        """Sort rows by query and position where they are not so already, and keep those that can matter."""
+        keys = self._ordering.keys(rows.value)
+        order = self._order(rows, keys)
+        kept = self._kept(rows.groups.sizes, keys if order is None else keys[order])
+        if kept is not None:
+            order = kept if order is None else order[kept]
+        return rows if order is None else rows.take(order)
+
+    def _kept(self, counts: Ints, keys: Floats) -> Ints | None:
+        """Find the first ``depth`` positions of each query, and what is tied with the last of them; None for all rows.
+
+        Of a very long tie only the first are kept: they are enough to know that it decides.
+        """
+        if self._depth is None or counts.max() <= self._depth:
+            return None
+        begins = np.cumsum(counts) - counts
+        kept = np.minimum(counts, self._depth)
+        longer = np.flatnonzero(kept < counts)
+        last = begins[longer] + kept[longer] - 1
+        tied = keys[last] == keys[last + 1]
+        if tied.any():
+            longer, last = longer[tied], last[tied]
+            steps = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1)  # where equal keys end
+            until = steps[np.searchsorted(steps, last)] + 1
+            most = np.inf if self._ordering.leaves_ties_open else self._depth + LONGEST_TIE
+            kept[longer] = np.minimum(np.minimum(until - begins[longer], counts[longer]), most)
+        ends = np.cumsum(kept)
+        return np.arange(kept.sum()) + np.repeat(begins - ends + kept, kept)
+
+    def _order(self, rows: Rows, keys: Floats) -> Ints | None:
+        """Find the order of rows by query and position; None where they have it already."""
+        codes = rows.groups.codes
+        if not (codes[1:] >= codes[:-1]).all():
+            return self._sort(rows.item, keys, codes, np.arange(len(codes)))
+        same_query = codes[1:] == codes[:-1]
+        wrong = same_query & ((keys[1:] > keys[:-1]) | self._misordered_ties(rows.item, keys, same_query))
+        if not wrong.any():
+            return None
+        order = np.arange(len(codes))
+        loose = np.isin(codes, codes[1:][wrong])
+        order[loose] = self._sort(rows.item, keys, codes, np.flatnonzero(loose))
+        return order
+
+    def _misordered_ties(self, item: pl.Series, keys: Floats, same_query: Bools) -> Bools:
+        tied = same_query & (keys[1:] == keys[:-1])
+        if self._ordering.names_descend is None or not tied.any():
+            return np.zeros(len(tied), bool)
+        at = np.flatnonzero(tied)
+        upper, lower = item.gather(at), item.gather(at + 1)
+        tied[at] = ((lower > upper) if self._ordering.names_descend else (lower < upper)).to_numpy()
+        return tied
+
+    def _sort(self, item: pl.Series, keys: Floats, codes: Ints, rows: Ints) -> Ints:
+        columns: dict[str, Any] = {"code": codes[rows], "key": -keys[rows]}
+        if self._ordering.names_descend is not None:
+            columns["item"] = item.gather(rows)
+        columns["row"] = rows
+        descending = [name == "item" and bool(self._ordering.names_descend) for name in columns]
+        return pl.DataFrame(columns).sort(list(columns), descending=descending)["row"].to_numpy()
+
+
+def _name_of(rows: Rows) -> str:
+    """Name of the one query that all rows have."""
+    return str(rows.groups.names[int(rows.groups.codes[0])])
+
+
+def _length_of_first(codes: Ints) -> int:
+    """Length of the stretch of equal codes at the beginning."""
+    differs = codes != codes[0]
+    return int(np.argmax(differs)) if differs.any() else len(codes)
+
+
+_NO_NAMES = pl.Series("query", [], pl.String)
+
+
+def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str = "") -> None:
+    """Say that items are returned twice."""
+    row = int(np.argmax(repeats))
+    items = counted(int(repeats.sum()), "item", "is")
+    warnings.warn(
+        f"{f'{name}: ' if name else ''}{items} returned twice for the same query, such as {shown(item[row])} for"
+        f" {shown(query[row])}; only the first occurrence counts",
+        RankdevWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,213 @@
+"""What a system returned, and the one rule for its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.checks import is_list
+from rankdev._common.files_in_use import PathLike
+from rankdev._common.tables import (
+    OfRanx,
+    TableLike,
+    as_frame,
+    as_id,
+    check_mapping,
+    check_no_records,
+    check_one_system,
+    from_ranx,
+    is_table,
+    number_column,
+    number_series,
+    tabled,
+    text_column,
+    text_series,
+)
+from rankdev.core.columns import ByQuery, check_once, item_series, repeated_rows
+from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
+from rankdev.core.run_builder import RunBuilder, warn_of_repeats
+from rankdev.errors import DataError, UsageError, counted, shown
+
+RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}`` or ``{query: {item: score}}``."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(ByQuery[list[str]]):
+    """One system's ranked items for every query, a mapping query → items in order.
+
+    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``. ``repeats`` marks rows whose item appeared
+    higher up in the same query. ``depth`` is how many positions of a run were kept where it was cut.
+
+    >>> run = Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})
+    >>> run["q1"]
+    ['d2', 'd1']
+    """
+
+    queries: pl.Series
+    offsets: Ints
+    item_ids: pl.Series
+    scores: Floats | None = None
+    repeats: Bools | None = None
+    ordering: Ordering = TREC_EVAL
+    depth: int | None = None
+
+    @classmethod
+    def from_lists(cls, lists: Any) -> Run:
+        """Take ``{query: [item, …]}``, already in order."""
+        lists = check_mapping(lists, "a run", "{query: [item, …]}")
+        check_no_records(lists)
+        for query, items in lists.items():
+            if isinstance(items, Set) or not is_list(items):
+                raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
+        lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
+        counts = np.array([len(items) for items in lists.values()], np.int64)
+        items = item_series(lists)
+        queries = text_series("query", [as_id(query) for query in lists])
+        check_once(queries, "query {} appears twice, as a number and as text; keep one")
+        codes = np.repeat(np.arange(len(counts)), counts)
+        repeats = repeated_rows(codes, items)
+        if repeats.any():
+            warn_of_repeats(repeats, queries.gather(codes), items)
+        return cls(queries, offsets_of(counts), items, None, repeats if repeats.any() else None)
+
+    @classmethod
+    def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
+        """Take ``{query: {item: score}}``, to be ordered by score."""
+        scores = check_mapping(scores, "a run", "{query: {item: score}}")
+        for query, values in scores.items():
+            check_mapping(values, f"query {shown(query)}", "{item: score}")
+        frame = pl.DataFrame(
+            {
+                "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+                "item": item_series(scores),
+                "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+            }
+        )
+        return cls.from_table(frame, ties=ties)
+
+    @classmethod
+    def from_table(cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval") -> Run:
+        """Take a table with the columns query, item and score (or rank)."""
+        frame = as_frame(table)
+        check_one_system(frame)
+        if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
+            order = "rank"
+        builder = RunBuilder(Ordering(order, ties))
+        builder.add(
+            text_column(frame, "query", "a run"),
+            text_column(frame, "item", "a run"),
+            number_column(frame, order, "a run").to_numpy(),
+        )
+        return cls(*builder.finish())
+
+    @classmethod
+    def of(cls, value: RunLike, *, order: Order | None = None, ties: Ties | None = None) -> Run:
+        """Take a run, a table, a list of records, ranx's Run, ``{query: [item, …]}`` or ``{query: {item: score}}``.
+
+        Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
+        """
+        if isinstance(value, Run):
+            return value.reordered(order, ties)
+        ordering = Ordering("score" if order is None else order, "trec_eval" if ties is None else ties)
+        value = tabled(value)
+        if is_table(value):
+            return cls.from_table(value, order=ordering.order, ties=ordering.ties)
+        value = from_ranx(value, "run")
+        value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
+        if any(isinstance(entry, Mapping) for entry in value.values()):
+            if order == "rank":
+                raise DataError("a run {query: {item: score}} has no ranks; order it by score")
+            return cls.from_scores(value, ties=ordering.ties)
+        return cls.from_lists(value)
+
+    def reordered(self, order: Order | None = None, ties: Ties | None = None) -> Run:
+        """Put the run in another order; refused where it does not know any more what that takes.
+
+        >>> Run.from_scores({"q": {"a": 1.0, "b": 1.0}}).reordered(ties="ascending")["q"]
+        ['a', 'b']
+        """
+        wanted = Ordering(order or self.ordering.order, ties or self.ordering.ties)
+        if self.scores is None:
+            if (self.ordering.order, order) == ("rank", "score"):
+                raise UsageError("this Run was ordered by rank and knows no scores; read it again with order='score'")
+            return self
+        if wanted == self.ordering:
+            return self
+        if wanted.order == "rank":
+            raise UsageError("this Run was ordered by score and knows no ranks; read it again with order='rank'")
+        if self.depth is not None:
+            raise UsageError(f"this Run was cut at {self.depth}; read it again with ties={wanted.ties!r}")
+        if wanted.ties == "given":
+            raise UsageError("this Run has forgotten the order of its source; read it again with ties='given'")
+        return Run.from_table(self.to_polars(), ties=wanted.ties)
+
+    def top(self, depth: int | None) -> Top:
+        """Find the rows that can matter in the first ``depth`` positions."""
+        positions = self.positions
+        tie = np.arange(len(positions))  # of each row, the row where its tie begins
+        if self.scores is not None:
+            keys = self.ordering.keys(self.scores)
+            same = (keys[1:] == keys[:-1]) & (positions[1:] > 0)
+            tie[1:][same] = 0
+            tie = np.maximum.accumulate(tie)
+        wanted = np.ones(len(positions), bool) if self.repeats is None else ~self.repeats
+        if depth is not None:
+            wanted &= positions[tie] < depth
+        rows = np.flatnonzero(wanted)
+        lengths = self.sizes if depth is None else np.minimum(self.sizes, depth)
+        within = positions[rows] < (depth or np.inf)
+        return Top(rows, self.codes[rows], positions[rows], tie[rows], within, lengths)
+
+    @property
+    def positions(self) -> Ints:
+        """Position of each row in its query, from 0."""
+        return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per item, in order: query, item, rank, and score where there are scores."""
+        columns = {
+            "query": self.queries.gather(self.codes),
+            "item": self.item_ids,
+            "rank": pl.Series(self.positions + 1),
+        }
+        if self.scores is not None:
+            columns["score"] = pl.Series(self.scores)
+        return pl.DataFrame(columns)
+
+    def __getitem__(self, query: str) -> list[str]:
+        return self.item_ids[self.rows(query)].to_list()
+
+    def __eq__(self, other: object) -> bool:
+        """Runs are equal when they return the same items in the same order for the same queries."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        columns = ["query", "rank", "item"]
+        mine, theirs = (run.to_polars().select(columns).sort("query", "rank") for run in (self, other))
+        return mine.equals(theirs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Run({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')})"
+
+
+@dataclass(frozen=True, eq=False)
+class Top:
+    """The first positions of a run: where it is cut is decided here, for all that comes after.
+
+    ``rows`` do not repeat an item; those that are not ``within`` the cut are there because they share the score
+    (``tie``) of one that is. ``lengths`` counts the positions of each query, repeated items included.
+    """
+
+    rows: Ints
+    query: Ints
+    position: Ints
+    tie: Ints
+    within: Bools
+    lengths: Ints

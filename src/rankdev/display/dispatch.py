@@ -1,0 +1,64 @@
+"""The one door into reporting: the report and the figure of any result.
+
+A module that knows how a result looks says so by the result's class, and is found in this folder::
+
+    @reports(Power)
+    def power_report(found: Power, *, n: int | None = None) -> Report: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rankdev._common.result import Result
+from rankdev.display.encodings.markup import fragment
+from rankdev.display.report import Report, Table
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@singledispatch
+def _report(result: Result, **options: Any) -> Report:
+    rows = result.to_polars()
+    return Report(rows, [Table(rows)], remarks=result.remarks)
+
+
+@singledispatch
+def _figure(result: Result, **options: Any) -> Figure:
+    raise UsageError(f"there is no figure of {type(result).__name__}; its table is in to_polars()")
+
+
+def report_of(result: Result, **options: Any) -> Report:
+    """Give what a person reads about a result; ``options`` are those of its report."""
+    _load_for(result, _report.dispatch)
+    return _report(result, **options)
+
+
+def text_of(result: Result) -> str:
+    """Give what the command line prints."""
+    return report_of(result).text().rstrip("\n")
+
+
+def html_of(result: Result) -> str:
+    """Give the same for a notebook."""
+    return fragment(report_of(result))
+
+
+def figure_of(result: Result, **options: Any) -> Figure:
+    """Draw a result; ``options`` are those of its picture."""
+    _load_for(result, _figure.dispatch)
+    return _figure(result, **options)
+
+
+def _load_for(result: Result, dispatch: Callable[[type], Any]) -> None:
+    """Import the module that registers a result, which its class names."""
+    if result.display and dispatch(type(result)) is dispatch(object):
+        import_module(result.display)
+
+
+reports, draws = _report.register, _figure.register  # decorators that take the result's class

@@ -1,0 +1,134 @@
+"""HTML, LaTeX, Markdown."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from rankdev.display.cells import NOT_AVAILABLE
+from rankdev.display.encodings import report_format
+from rankdev.errors import printable
+
+if TYPE_CHECKING:
+    from rankdev.display.cells import Cell
+    from rankdev.display.report import Report, Table
+
+
+@report_format("html", ".html", holds_remarks=True)
+def as_html(report: Report) -> bytes:
+    """Give a page that says no more than the fragment."""
+    return f'<!doctype html>\n<meta charset="utf-8">\n<title>rankdev</title>\n{fragment(report)}'.encode()
+
+
+def fragment(report: Report) -> str:
+    """Give a report as a fragment of a page."""
+    parts = [_html_paragraph(text) for text in report.opening]
+    for table in report.tables:
+        parts += [_html_table(table), *map(_html_paragraph, table.notes)]
+    parts += [_html_paragraph(text) for text in report.closing]
+    parts += [_html_paragraph(text, ' style="color:#a15c00"') for text in report.remarks]
+    return f'<div class="rankdev" style="overflow-x:auto">{"".join(parts)}</div>\n'
+
+
+def _html_paragraph(text: str, look: str = "") -> str:
+    return f"<p{look}>{escape(printable(text))}</p>"
+
+
+def _html_table(table: Table) -> str:
+    sides = ["right" if column.right else "left" for column in table.columns]
+    heads = [
+        f'<th style="text-align:{side}">{escape(column.header)}</th>'
+        for side, column in zip(sides, table.columns, strict=True)
+    ]
+    lines = [f"<tr>{''.join(heads)}</tr>"]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        cells = [
+            f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell)}</td>'
+            for side, cell in zip(sides, row, strict=True)
+        ]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    caption = f'<caption style="text-align:left">{escape(printable(table.title))}</caption>' if table.title else ""
+    return f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+
+
+def _bar(cell: Cell) -> str:
+    """Draw a bar behind a number: see-through, so that it serves light and dark notebooks."""
+    if cell.share is None:
+        return ""
+    end = f"{100 * cell.share:.3g}%"
+    return f";background:linear-gradient(to right,rgba(0,114,178,.3) {end},transparent {end});min-width:6em"
+
+
+def _html_cell(cell: Cell) -> str:
+    text = escape(cell.text.rstrip())
+    if cell.style == "bar":
+        full = cell.text.count("▇")
+        empty = len(cell.text) - full
+        return f'<span style="color:#009E73">{"▇" * full}</span><span style="color:#D55E00">{"░" * empty}</span>'
+    looks = {"best": "font-weight:bold", "bad": "color:#b03000", "dim": "opacity:.6"}
+    return f'<span style="{looks[cell.style]}">{text}</span>' if cell.style in looks else text
+
+
+_LATEX = {
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", NOT_AVAILABLE: "--"},
+    **{"∞": r"$\infty$", "≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "τ": r"$\tau$", "α": r"$\alpha$"},
+    **{"ρ": r"$\rho$", "λ": r"$\lambda$", "Φ": r"$\Phi$", "≠": r"$\neq$", "√": r"$\surd$", "₂": "$_2$"},
+    **{"▇": r"\rule{.4em}{1.2ex}", "░": r"\rule{.4em}{.2ex}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
+}
+
+
+@report_format("latex", ".tex")
+def as_latex(report: Report) -> bytes:
+    """Give each table as a tabular; the best values are bold."""
+    tables = report.tables_or_rows
+    titled = len(tables) > 1
+    parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
+    return "\n".join(parts).encode()
+
+
+def _tabular(table: Table) -> str:
+    columns = table.columns
+    lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
+    lines += [_apart(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
+    for row in zip(*(column.cells for column in columns), strict=True):
+        cells = [f"\\textbf{{{_in_latex(c.bare)}}}" if c.style == "best" else _in_latex(c.bare) for c in row]
+        lines.append(_apart(" & ".join(cells)) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _apart(row: str) -> str:
+    """Keep a row that begins with [ or * from being read as an option of the rule or the line end before it."""
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
+
+
+def _in_latex(text: str) -> str:
+    return "".join(_LATEX.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+
+
+@report_format("markdown", ".md", holds_remarks=True)
+def as_markdown(report: Report) -> bytes:
+    """Give everything, the best values in bold."""
+    parts = [_in_markdown(text) for text in report.opening]
+    for table in report.tables:
+        parts += [f"**{_in_markdown(table.title)}**"] if table.title else []
+        parts += [_pipe_table(table), *map(_in_markdown, table.notes)]
+    parts += [_in_markdown(text) for text in (*report.closing, *report.remarks)]
+    return ("\n\n".join(parts) + "\n").encode()
+
+
+def _pipe_table(table: Table) -> str:
+    rows = [[_in_markdown(column.header) for column in table.columns]]
+    rows.append(["---:" if column.right else "---" for column in table.columns])
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        rows.append(
+            [
+                f"**{_in_markdown(c.text.rstrip())}**" if c.style == "best" else _in_markdown(c.text.rstrip())
+                for c in row
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _in_markdown(text: str) -> str:
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>|~#&!$" else char for char in printable(text))

@@ -1,0 +1,161 @@
+"""Tables and paragraphs as lines of text that fit a width: nothing is left to a terminal to wrap.
+
+A table that is too wide shortens its names in the middle, as long as all of them stay different; where that does not
+do, it is split into blocks of columns, each of which repeats the names.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import zip_longest
+
+from rich.cells import cell_len, chop_cells
+
+from rankdev.display.cells import Cell
+
+GAP = 2
+SHORTEST = 12  # what a name keeps before columns are split into blocks
+NARROWEST = 24  # what running text in a column keeps
+COLOURS = {"best": "1;32", "bad": "31", "dim": "2", "title": "1"}
+Paint = Callable[[str, str], str]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table as text.
+
+    A ``name`` tells rows apart and may be shortened; ``prose`` may be broken into lines; all else is shown whole.
+    """
+
+    header: str
+    cells: Sequence[Cell]
+    right: bool = False
+    name: bool = False
+    prose: bool = False
+
+    @cached_property
+    def width(self) -> int:
+        """The room that the column takes."""
+        lines = (line for cell in self.cells for line in cell.text.split("\n"))
+        return max(cell_len(self.header), max(map(cell_len, lines), default=0))
+
+    @property
+    def least(self) -> int:
+        """The room that it needs when there is little."""
+        if self.prose or self.name:
+            return min(self.width, max(cell_len(self.header), NARROWEST if self.prose else SHORTEST))
+        return self.width
+
+
+def plain(text: str, style: str) -> str:
+    """Show text without colours."""
+    return text
+
+
+def coloured(text: str, style: str) -> str:
+    """Show text in a terminal's colours."""
+    if style == "bar":
+        full = text.count("▇")
+        return f"\x1b[32m{text[:full]}\x1b[31m{text[full:]}\x1b[0m"
+    return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if style in COLOURS else text
+
+
+def paragraph(text: str, width: int) -> list[str]:
+    """Break running text at words."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def table_lines(columns: Sequence[Column], width: int, paint: Paint = plain) -> Iterator[str]:
+    """Give the lines of a table no wider than ``width``, as far as names can be told apart within it."""
+    for i, block in enumerate(blocks(columns, width)):
+        if i:
+            yield ""
+        yield _line([Cell(column.header) for column in block], block, plain)
+        yield "─" * _total(column.width for column in block)
+        for row in zip(*(column.cells for column in block), strict=True):
+            parts = [[Cell(line, cell.style) for line in cell.text.split("\n")] for cell in row]
+            for line in zip_longest(*parts, fillvalue=Cell("")):
+                yield _line(line, block, paint)
+
+
+def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Split columns into as few blocks as fit."""
+    whole = squeezed(columns, width)
+    if _total(column.width for column in whole) <= width:
+        return [whole]
+    names = squeezed([column for column in columns if column.name], width // 2)
+    room = width - _total(column.width for column in names) - (GAP if names else 0)
+    found: list[list[Column]] = []
+    for column in squeezed([column for column in columns if not column.name], 0, each=room):
+        if found and _total(entry.width for entry in (*found[-1], column)) <= width:
+            found[-1].append(column)
+        else:
+            found.append([*names, column])
+    return found or [names]
+
+
+def squeezed(columns: Sequence[Column], width: int, each: int = 0) -> list[Column]:
+    """Shorten names and fold prose, the widest first, until all columns fit together, or ``each`` by itself."""
+    widths = [max(column.least, min(column.width, each)) if each else column.width for column in columns]
+    while not each and _total(widths) > width:
+        able = [i for i, column in enumerate(columns) if widths[i] > column.least]
+        if not able:
+            break
+        widths[max(able, key=lambda i: widths[i])] -= 1
+    return [
+        column if column.width <= wanted else _folded(column, wanted) if column.prose else _shortened(column, wanted)
+        for column, wanted in zip(columns, widths, strict=True)
+    ]
+
+
+def _folded(column: Column, width: int) -> Column:
+    return replace(column, cells=[Cell("\n".join(paragraph(cell.text, width)), cell.style) for cell in column.cells])
+
+
+def _shortened(column: Column, width: int) -> Column:
+    """Shorten to ``width``, or to the first width above at which all names still differ."""
+    texts = {cell.text for cell in column.cells}
+    for wanted in range(width, column.width):
+        for cut in (_middle, _start, _end):
+            short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
+            if len(set(short.values())) == len(texts):
+                return replace(column, cells=[Cell(short[cell.text], cell.style) for cell in column.cells])
+    return column
+
+
+def _middle(text: str, width: int) -> str:
+    tail = (width - 1) // 2
+    return f"{_head(text, width - 1 - tail)}…{_tail(text, tail)}"
+
+
+def _start(text: str, width: int) -> str:
+    return f"…{_tail(text, width - 1)}"
+
+
+def _end(text: str, width: int) -> str:
+    return f"{_head(text, width - 1)}…"
+
+
+def _head(text: str, width: int) -> str:
+    return chop_cells(text, width)[0]
+
+
+def _tail(text: str, width: int) -> str:
+    return _head(text[::-1], width)[::-1]
+
+
+def _line(cells: Sequence[Cell], block: Sequence[Column], paint: Paint) -> str:
+    shown = []
+    for cell, column in zip(cells, block, strict=True):
+        room = " " * (column.width - cell_len(cell.text))
+        text = paint(cell.text, cell.style)
+        shown.append(room + text if column.right else text + room)
+    return (" " * GAP).join(shown).rstrip()
+
+
+def _total(widths: Iterator[int] | Sequence[int]) -> int:
+    known = list(widths)
+    return sum(known) + GAP * max(len(known) - 1, 0)

@@ -1,0 +1,352 @@
+"""Power, stability, plans, variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev.display.cells import count, number, percent
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, verdict
+from rankdev.display.style import (
+    COLOURS,
+    COLUMN,
+    HATCHES,
+    MARKERS,
+    PAGE,
+    figure,
+    looks,
+    over_queries,
+    shortened,
+    styled,
+    titled,
+)
+from rankdev.errors import counted
+from rankdev.statistics.planning import Plan
+from rankdev.statistics.power.result import Power
+from rankdev.statistics.stability import Stability
+from rankdev.statistics.topic_set_size import Design
+from rankdev.statistics.variance import Variance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rankdev._common.arrays import Floats
+
+
+@draws(Power)
+@styled
+def plot_power(power: Power) -> Figure:
+    """Draw the median power over pairs against the number of queries, one curve per measure, with 95% bands."""
+    medians = np.median(power.power, axis=1)
+    ends = None if power.doubt is None else power.doubt.levels[:, 1]
+    drawn = _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1), ends)
+    return titled(drawn, "The higher a curve, the fewer queries tell systems apart")
+
+
+@draws(Stability)
+@styled
+def plot_stability(stability: Stability) -> Figure:
+    """Draw the mean τ-b against the number of queries, one curve per measure, with 95% bands."""
+    ends = stability.tau_ends
+    bottom = min(0.0, float(np.nanmin(stability.tau if ends is None else ends[0], initial=0.0)))
+    drawn = _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1), ends)
+    return titled(drawn, "The higher a curve, the fewer queries give the order that all of them give")
+
+
+def _curves(
+    sizes: tuple[int, ...],
+    measures: tuple[str, ...],
+    values: Floats,
+    label: str,
+    limits: tuple[float, float],
+    ends: Floats | None,
+) -> Figure:
+    columns = 2 if max(map(len, measures)) <= 20 else 1
+    drawn, axes = figure(COLUMN, 2.5 + 0.125 * np.ceil(len(measures) / columns))
+    axis: Any = axes[0, 0]
+    axis.axhline(0.8, color="#777777", linewidth=0.8)
+    axis.annotate(
+        "0.8",
+        (1, 0.8),
+        xycoords=("axes fraction", "data"),
+        xytext=(2, -2),
+        textcoords="offset points",
+        fontsize=6.5,
+        color="#777777",
+    )
+    best_first = np.argsort(-np.nan_to_num(values, nan=-2.0).mean(axis=1), kind="stable")
+    look = looks(measures)
+    for place in best_first:
+        name = measures[place]
+        axis.plot(sizes, values[place], label=name, linewidth=1.1, markersize=2.6, **look[name])
+        if ends is not None:
+            axis.fill_between(sizes, *ends[:, place], color=look[name]["color"], alpha=0.12, linewidth=0)
+    over_queries(axis, sizes)
+    axis.set(xlabel="queries n", ylabel=label, ylim=(limits[0] - 0.02, limits[1] + 0.02))
+    drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
+    return drawn
+
+
+THIRD = {"same": slice(0, 3), "different": slice(3, 6)}
+TICKS = [step * 10**power for power in range(8) for step in (1, 2, 5)]
+SHARED = {"same": "all systems on the same queries", "different": "each system on its own queries"}
+
+
+@reports(Design)
+def design_report(found: Design) -> Report:
+    """Show the queries needed for each requirement, and the variance that they follow from."""
+    rows, summary = found.to_polars(), found.summary()
+    frame = rows.select(
+        "measure", *_asked(), "same", *_limits(found, "same"), "different", *_limits(found, "different")
+    )
+    if len(found.spreads) == 1:
+        frame, summary = frame.drop("measure"), summary.drop("measure")
+    notes = [f"{way}: {words}{' (queries per system)' if way == 'different' else ''}" for way, words in SHARED.items()]
+    ends = [name for name in frame.columns if "95%" in name]
+    table = Table(frame, _title(found), notes=notes, formats=dict.fromkeys(SHARED, count), right=ends)
+    known = summary.select(name for name in summary.columns if summary[name].null_count() < summary.height)
+    shown = Table(known, "Variance of scores over queries, and correlation between systems")
+    return verdict(found, "design", [table, shown])
+
+
+def _title(found: Design) -> str:
+    powered = f"power {percent(found.power)}, " if found.difference else ""
+    return f"Queries needed ({powered}level {found.alpha:g})"
+
+
+def _asked() -> list[pl.Expr]:
+    what = (
+        pl.when(pl.col("method") == "interval")
+        .then(pl.format("a width of {}", "target"))
+        .when(pl.col("method") == "t")
+        .then(pl.format("{} between 2 systems", "target"))
+        .otherwise(pl.format("{} among {} systems", "target", "systems"))
+    )
+    return [what.alias("to detect")]
+
+
+def _limits(found: Design, way: str) -> list[pl.Expr]:
+    if found.spreads[0].pilot is None:
+        return []
+    return [count_intervals(f"{way}_low", f"{way}_high").alias(f"{way}, 95%")]
+
+
+@draws(Design)
+@styled
+def plot_design(found: Design) -> Figure:
+    """Draw the queries needed against the difference, or the width, with what the pilot leaves open as bands."""
+    curves = _size_curves(found)
+    drawn, axes = figure(PAGE, 2.6 + 0.1 * len(curves), columns=2, sharey=True)
+    targets = found.difference or found.width
+    along = np.unique(np.concatenate([np.geomspace(min(targets) / 2, max(targets) * 2, 25), targets]))
+    asked = np.flatnonzero(np.isin(along, targets)).tolist()
+    seen = []
+    for axis, (way, words) in zip(axes[0], SHARED.items(), strict=True):
+        for label, spread, method, systems, look in curves:
+            needed = np.array([found.queries(spread, method, systems, x) for x in along])[:, THIRD[way]]
+            needed[np.isinf(needed)] = np.nan
+            axis.plot(along, needed[:, 0], label=label if way == "same" else None, markevery=asked, **look)
+            axis.fill_between(along, needed[:, 1], needed[:, 2], color=look["color"], alpha=0.15, linewidth=0)
+            seen.append(needed)
+        axis.set(xscale="log", yscale="log", xlabel=_along(found))
+        ticks = sorted({*along[[0, -1]].tolist(), *targets})
+        axis.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
+        axis.set_title(words[0].upper() + words[1:], loc="left")
+        axis.minorticks_off()
+    named = [tick for tick in TICKS if np.nanmin(seen) <= tick <= np.nanmax(seen)]
+    axes[0, 0].set_yticks(named, [f"{tick:,}" for tick in named])
+    axes[0, 0].set_ylabel("queries needed")
+    drawn.legend(loc="outside lower center", ncols=4, frameon=False)
+    return titled(drawn, "The smaller the difference that matters, the more queries a collection needs")
+
+
+def _along(found: Design) -> str:
+    if not found.difference:
+        return f"width of the {percent(1 - found.alpha)} interval"
+    return f"difference to detect with {percent(found.power)} power"
+
+
+def _size_curves(found: Design) -> list[tuple[str, Any, str, int, dict[str, Any]]]:
+    """One curve per measure or, where there is one measure, per number of systems."""
+    methods = [("anova", m) for m in found.systems] if found.difference else [("interval", 2)]
+    if len(found.spreads) > 1:
+        look = looks([spread.measure or "" for spread in found.spreads])
+        many = f", {methods[-1][1]} systems" if len(methods) > 1 else ""
+        return [(f"{s.measure}{many}", s, *methods[-1], look[s.measure or ""]) for s in found.spreads]
+    return [
+        (
+            f"{m} systems" if method == "anova" else found.spreads[0].measure or "an interval",
+            found.spreads[0],
+            method,
+            m,
+            {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]},
+        )
+        for i, (method, m) in enumerate(methods)
+    ]
+
+
+@reports(Variance)
+def variance_report(found: Variance) -> Report:
+    """Show each component's share, and how far the order of systems can be relied on."""
+    shares = found.to_polars().pivot("component", index="measure", values="share", maintain_order=True)
+    table = Table(
+        shares, "Where the variance of scores comes from", formats=dict.fromkeys(shares.columns[1:], _percent)
+    )
+    summary = found.summary()
+    columns = ["measure", "queries", "e_rho2", intervals(digits=3).alias("Eρ², 95%"), "phi", "needed"]
+    if len(found.collections) == 1:
+        columns.append(count_intervals("needed_low", "needed_high").alias("needed, 95%"))
+    frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
+    per = " in each collection" if len(found.collections) > 1 else ""
+    notes = (
+        "Eρ²: reliability of the order of systems; Φ: of the scores themselves",
+        f"needed: queries{per} with which Eρ² reaches {found.reliability:g}",
+    )
+    right = [name for name in frame.columns if "95%" in name]
+    coefficients = Table(
+        frame, "How far the order can be relied on", digits=3, notes=notes, formats={"needed": count}, right=right
+    )
+    return verdict(found, "variance", [table, coefficients])
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+@draws(Variance)
+@styled
+def plot_variance(found: Variance) -> Figure:
+    """Draw the shares of the components as bars, and Eρ² against the number of queries."""
+    drawn, axes = figure(PAGE, 1.9 + 0.3 * len(found.measures), columns=2)
+    left, right = axes[0]
+    rows = found.to_polars()
+    names = [shortened(measure, 22) for measure in found.measures]
+    start = np.zeros(len(names))
+    for i, component in enumerate(rows["component"].unique(maintain_order=True)):
+        share = rows.filter(component=component)["share"].fill_null(0.0).to_numpy()
+        area = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white"}
+        left.barh(names, share, left=start, label=component, height=0.6, **area)
+        start += share
+    left.invert_yaxis()
+    left.set(xlabel="share of the variance", xlim=(0, 1))
+    left.set_title("where scores differ", loc="left")
+    largest = max(sum(parts.sizes) for parts in found.components)
+    sizes = np.unique(np.rint(np.geomspace(2, 4 * largest, 40)).astype(int)).tolist()
+    curves = found.design(sizes)
+    for measure, look in looks(found.measures).items():
+        right.plot(sizes, curves.filter(measure=measure)["e_rho2"], label=measure, markevery=8, **look)
+    right.axhline(found.reliability, color="#777777", linewidth=0.8)
+    over_queries(right, sizes)
+    per = " per collection" if len(found.collections) > 1 else ""
+    right.set(xlabel=f"queries n{per}", ylabel="Eρ²", ylim=(0, 1.02))
+    right.set_title("reliability of the order of systems", loc="left")
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+    return titled(drawn, "What makes scores differ, and how many queries make the order of systems reliable")
+
+
+@reports(Power)
+def power_report(found: Power, *, n: int | None = None) -> Report:
+    """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
+    at = found.sizes[found._size(n)]
+    frame = found.summary(at).select("measure", "p10", "p50", "p90", "n80", *_ends(found))
+    if found.buckets:
+        medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
+        frame = frame.join(medians, on="measure", how="left", maintain_order="left")
+    clear = None if found.doubt is None else found.clearly_best(at)
+    best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
+    pairs = counted(found.verdicts()["pairs"], "pair")
+    title = f"Power at {at} queries over {pairs}{'; * clearly the highest' if best else ''}"
+    right = frame.columns[5:7]
+    table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
+    error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
+    if found.doubt is None:
+        error += "; other queries would move it more: intervals say how far"
+    more = {"buckets": found.bucket_summary()} if found.buckets else {}
+    if found.doubt is not None:
+        more["differences"] = found.differences(at)
+    closing = [_told_apart(found), error, made_with(found, "sizes", "complete", "data")]
+    return verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+
+
+def _ends(found: Power) -> Iterator[pl.Expr]:
+    """Give the intervals of the median power and of N80 as text, where there are any."""
+    if found.doubt is not None:
+        yield intervals("p50_low", "p50_high", 3).alias("p50, 95%")
+        yield count_intervals("n80_low", "n80_high").alias("n80, 95%")
+
+
+def _told_apart(found: Power) -> str:
+    counts = found.verdicts()
+    if len(found.measures) == 1:
+        return f"On all queries, {counts['any']} of {counted(counts['pairs'], 'pair')} told apart."
+    return (
+        f"On all queries, {counts['all']} of {counted(counts['pairs'], 'pair')} told apart by every measure,"
+        f" {counts['most']} by more than half, {counts['any']} by at least one, {counts['none']} by none."
+    )
+
+
+@reports(Stability)
+def stability_report(found: Stability) -> Report:
+    """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
+    frame = found.summary()
+    counts = [name for name in frame.columns if "at_0.8" in name]
+    table = Table(frame, "Agreement (τ) of the order on n queries", digits=3, formats=dict.fromkeys(counts, count))
+    closing = [
+        "tau: with the order on all queries, which include the n: even equal systems seem stable as n grows",
+        "split: between two sets of n queries that share none, as with new queries",
+        made_with(found, "sizes"),
+    ]
+    return verdict(found, "stability", [table], (), closing)
+
+
+@reports(Plan)
+def plan_report(found: Plan) -> Report:
+    """Say in words how many queries are needed, with the power at numbers around it."""
+    table = Table(found.to_polars(), "Power by number of queries", digits=3)
+    return verdict(found, "plan", [table], [plan_in_words(found)])
+
+
+def plan_in_words(found: Plan) -> str:
+    """Say how many queries are needed."""
+    beside = "" if found.resampled is None else f" Resampling the pilot says {_queries(found.resampled)}."
+    return (
+        f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
+        f" with {percent(found.power)} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
+        f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)});"
+        f" with {_queries(found.assured)} that power is reached with 90% certainty."
+        f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
+        f" more; it observed {found.observed:.4g}."
+    )
+
+
+def _queries(n: float) -> str:
+    return "more than ten million" if math.isinf(n) else count(n)
+
+
+@draws(Plan)
+@styled
+def plot_plan(found: Plan) -> Figure:
+    """Draw power against the number of queries, with the number that is needed and its 95% interval as a band."""
+    sizes, analytic, resampled = found.curve
+    drawn, axes = figure(PAGE, 3.2)
+    axis: Any = axes[0, 0]
+    axis.plot(sizes, analytic, "o-", color=COLOURS[0], label="analytic")
+    axis.plot(sizes, resampled, "s--", color=COLOURS[1], label="resampling the pilot")
+    axis.axhline(found.power, color="#777777", linewidth=0.8)
+    if np.isfinite(found.queries):
+        axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
+    if np.isfinite(found.low):
+        end = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
+        words = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
+        axis.axvspan(found.low, min(end, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=words)
+        over_queries(axis, [int(min(sizes[0], found.low)), int(end)])
+    axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
+    axis.legend(frameon=False)
+    pair = " and ".join(shortened(name) for name in (found.a, found.b))
+    enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
+    return titled(drawn, f"{enough} queries give {percent(found.power)} power to tell {pair} apart in {found.measure}")

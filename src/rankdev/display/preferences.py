@@ -1,0 +1,182 @@
+"""Strengths, tiers, annotators, next pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankdev.display.cells import percent
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table, intervals
+from rankdev.display.style import (
+    _lines,
+    draw_intervals,
+    styled,
+    titled,
+)
+from rankdev.errors import counted
+from rankdev.preferences import JudgeAgreement, NextPairs, PositionBias, Strengths, Tiers, WorkerQuality
+from rankdev.preferences.tiers import LIKELY, Summary, summarise
+from rankdev.statistics.judgment_uncertainty import Doubt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@reports(Strengths)
+def strengths_report(found: Strengths) -> Report:
+    """Show each item's strength with its interval, best first."""
+    rows = found.to_polars()
+    title = f"Strengths ({found.method}), {percent(found.confidence)} intervals"
+    return Report(rows, [Table(_with_interval(rows), title, right=("interval",), digits=3)], remarks=found.remarks)
+
+
+@reports(Tiers)
+def tiers_report(found: Tiers) -> Report:
+    """Show the tier of each item, and in words what is decided and what is open."""
+    rows = found.to_polars()
+    words = summarise(found)
+    table = Table(_with_interval(rows), "Tiers: equal ranks are not separated", right=("interval",), digits=3)
+    return Report(rows, [table], closing=_in_words(words), remarks=(*found.remarks, *words.remarks))
+
+
+@reports(Summary)
+def summary_report(found: Summary) -> Report:
+    """Say in plain words what the judgments decide."""
+    return Report(found.to_polars(), opening=_in_words(found), remarks=found.remarks)
+
+
+@reports(NextPairs)
+def next_pairs_report(found: NextPairs) -> Report:
+    """Show the pairs to ask, the most useful first."""
+    rows = found.to_polars()
+    return Report(rows, [Table(rows, f"{counted(len(found), 'pair')} to ask, {found.strategy}")], remarks=found.remarks)
+
+
+@reports(Doubt)
+def doubt_report(found: Doubt) -> Report:
+    """Show means with intervals for queries and judgments, for judgments alone, and how often one beats another."""
+    rows = found.to_polars()
+    level = f"{percent(found.confidence)}"
+    means = rows.select(
+        "measure",
+        "system",
+        "mean",
+        intervals().alias(f"{level}, queries and judgments"),
+        intervals("judgments_low", "judgments_high").alias(f"{level}, judgments"),
+    )
+    title = f"Means over judgments drawn {found.resamples:,} times; {level} intervals"
+    tables = [
+        Table(means, title, right=means.columns[3:]),
+        Table(found.beats(), "How often a beats b (ties count half)", digits=3),
+    ]
+    return Report(rows, tables, remarks=found.remarks, more={"beats": found.beats()})
+
+
+def _in_words(found: Summary) -> list[str]:
+    items, comparisons, tiers, undecided, close, cyclic = (
+        sum(getattr(row, name) for row in found.queries)
+        for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
+    )
+    counts = [
+        counted(len(found.queries), "query"),
+        counted(items, "item"),
+        counted(comparisons, "comparison"),
+        counted(tiers, "tier"),
+    ]
+    lines = [", ".join(counts) + "."]
+    if undecided:
+        lines.append(f"{counted(undecided, 'pair')} of neighbours could not be separated: tied.")
+        known = [row.more for row in found.queries if row.more is not None]
+        if known and (far := undecided - close - cyclic):
+            chance = f"each with a chance of {LIKELY:.0%}"
+            lines.append(f"About {counted(sum(known), 'more judgment')} would separate {far:,} of them, {chance}.")
+        if cyclic:
+            lines.append(f"{cyclic:,} of them on cycles of wins: more judgments need not order them.")
+        if close:
+            lines.append(f"{close:,} of them nearly equal (a 52.5% chance or less): leave tied.")
+    return lines
+
+
+def _with_interval(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select("query", "item", "strength", intervals(digits=3).alias("interval"), "rank")
+
+
+@reports(JudgeAgreement)
+def judge_agreement_report(found: JudgeAgreement) -> Report:
+    """Show a row per fact; what chance gives is beside it."""
+    table = found.to_polars()
+    notes = []
+    if found.position is not None and found.position.swapped:
+        notes.append(swapped_note(found.position))
+    return Report(table, [Table(table, "What the judges agree on")], closing=notes, remarks=found.remarks)
+
+
+@reports(PositionBias)
+def position_report(found: PositionBias) -> Report:
+    """Show the bias of all judges; that of each is in the table."""
+    table = found.to_polars()
+    notes = [f"{counted(len(found.workers), 'worker')}, each in a row of to_polars()"] if found.workers else []
+    if found.swapped:
+        notes.append(swapped_note(found))
+    shown = Table(table.head(1).drop("worker"), "Does the item shown first win?")
+    return Report(table, [shown], closing=notes, remarks=found.remarks)
+
+
+def swapped_note(found: PositionBias) -> str:
+    """Say how many pairs were judged in both orders, and how often the order decided."""
+    pairs = counted(found.swapped, "pair", "was")
+    return f"{pairs} judged in both orders; in {found.changed:,} the answer changed with the order"
+
+
+@draws(Doubt)
+@styled
+def plot_doubt(found: Doubt) -> Figure:
+    """Draw each system's mean with the interval that queries and judgments leave."""
+    rows = found.to_polars()
+    names = list(rows.select("measure", "system").iter_rows())
+    drawn = draw_intervals(rows, "mean", names, f"mean, {percent(found.confidence)} interval")
+    return titled(drawn, "Means, with what both queries and judgments leave open")
+
+
+@draws(Strengths)
+@styled
+def plot_strengths(found: Strengths) -> Figure:
+    """Draw each item's strength with its interval, query by query."""
+    rows = found.to_polars()
+    names = list(rows.select("query", "item").iter_rows())
+    drawn = draw_intervals(rows, "strength", names, f"strength, {percent(found.confidence)} interval", zero=True)
+    return titled(drawn, f"How much {counted(rows.height, 'item', 'is')} preferred, by {found.method}")
+
+
+@draws(Tiers)
+@styled
+def plot_tiers(found: Tiers) -> Figure:
+    """Draw strengths as :func:`plot_strengths` does, tier by tier with another sign."""
+    rows = found.to_polars()
+    names = list(rows.select("query", "item").iter_rows())
+    label = f"strength, {percent(found.strengths.confidence)} interval; one colour and sign per tier"
+    drawn = draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
+    tiers = rows.select("query", "rank").unique().height
+    return titled(drawn, f"{counted(rows.height, 'item')} in {counted(tiers, 'tier')}")
+
+
+@draws(WorkerQuality)
+@styled
+def plot_workers(found: WorkerQuality) -> Figure:
+    """Draw each worker's quality with its interval."""
+    rows = found.to_polars()
+    names = [("", worker) for worker in rows["worker"]]
+    drawn = draw_intervals(rows, "quality", names, f"quality, {percent(found.confidence)} interval")
+    return titled(drawn, "How often each worker answers as the common order says")
+
+
+@draws(NextPairs)
+@styled
+def plot_next_pairs(found: NextPairs) -> Figure:
+    """Draw what each pair's answer is expected to teach."""
+    label = "expected information (bits)"
+    drawn = _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
+    return titled(drawn, "Which answers would be most informative")

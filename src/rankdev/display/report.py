@@ -1,0 +1,232 @@
+"""Tables and sentences about a result, for people and for machines."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import IO, Any
+
+import polars as pl
+
+from rankdev._common.result import Result
+from rankdev.display.cells import Cell, as_cell, counts, interval
+from rankdev.display.layout import Column, Paint, coloured, paragraph, plain, table_lines
+from rankdev.errors import printable
+
+WIDTH = 80  # columns where nothing says how many there are
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame as people read it, made on use where it is a function.
+
+    ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
+    of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
+    the columns do not fit side by side; ``names`` says which columns are where it is not these. Columns of ``prose``
+    are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
+    Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``notes`` follow the
+    table.
+    """
+
+    frame: pl.DataFrame | Callable[[], pl.DataFrame]
+    title: str = ""
+    notes: Sequence[str] = ()
+    best: Collection[tuple[int, str]] = ()
+    digits: int = 4
+    formats: Mapping[str, Callable[[Any], str | Cell]] = field(default_factory=dict)
+    right: Collection[str] = ()
+    left: Collection[str] = ()
+    prose: Collection[str] = ()
+    names: Collection[str] = ()
+    bars: Collection[str] = ()
+
+    @cached_property
+    def shown(self) -> pl.DataFrame:
+        """The frame, made now where it was not made before."""
+        return self.frame() if callable(self.frame) else self.frame
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The cells as text, column by column."""
+        frame = self.shown
+        marked = {name for _, name in self.best}
+        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+        free = [name in texts and name not in (*self.right, *self.prose) for name in frame.columns]
+        names = self.names or frame.columns[: (*free, False).index(False)]
+        found = []
+        for name in frame.columns:
+            right = name in self.right or name not in (*texts, *self.left)
+            values = frame[name].to_list()
+            cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
+            if name in self.bars:
+                most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
+                cells = [replace(cell, share=_share(value, most)) for cell, value in zip(cells, values, strict=True)]
+            found.append(Column(printable(name), cells, right, name in names, name in self.prose))
+        return found
+
+    def _cell(self, row: int, name: str, value: Any, marked: bool) -> Cell:
+        if value is not None and name in self.formats:
+            written = self.formats[name](value)
+            value = written if isinstance(written, Cell) else Cell(written)
+        cell = as_cell(value, self.digits)
+        if not marked:
+            return cell
+        return Cell(cell.text + "*", "best") if (row, name) in self.best else Cell(cell.text + " ", cell.style)
+
+
+def _share(value: float | None, most: float) -> float | None:
+    """Give the length of a number's bar; what is not there, and what is below 0, has none."""
+    return None if value is None or not 0 <= value <= most else value / most
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables and sentences for people; ``rows``, one fact each, for machines.
+
+    ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a verdict also knows the
+    ``command`` that gives it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which JSON holds.
+    """
+
+    rows: pl.DataFrame
+    tables: Sequence[Table] = ()
+    opening: Sequence[str] = ()
+    closing: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    command: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    summary: pl.DataFrame | None = None
+    more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def tables_or_rows(self) -> Sequence[Table]:
+        """Its tables; where it has none, its rows as one."""
+        return self.tables or [Table(self.rows)]
+
+    @classmethod
+    def of_table(cls, frame: pl.DataFrame, title: str = "", **look: Any) -> Report:
+        """Show a frame as it is."""
+        return cls(frame, [Table(frame, title, **look)])
+
+    @classmethod
+    def joined(cls, rows: pl.DataFrame, parts: Sequence[Report], closing: Sequence[str] = ()) -> Report:
+        """Put reports one after the other, with rows of their own for machines."""
+        return cls(rows, [table for part in parts for table in part.tables], closing=closing)
+
+    def text(self, width: int = WIDTH, paint: Paint = plain) -> str:
+        """Give everything as text for a terminal of some width."""
+        return "\n".join(self._lines(width, paint)) + "\n"
+
+    def print_text(self, stream: IO[str]) -> None:
+        """Print for a person: on a terminal in its width and colours, elsewhere plain in 80 columns."""
+        terminal = stream.isatty()
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
+        colours = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        stream.write(self.text(width, coloured if colours else plain))
+
+    def _lines(self, width: int, paint: Paint) -> Iterator[str]:
+        for text in self.opening:
+            yield from paragraph(printable(text), width)
+        for i, table in enumerate(self.tables):
+            if i or self.opening:
+                yield ""
+            if table.title:
+                yield from (paint(line, "title") for line in paragraph(printable(table.title), width))
+                yield ""
+            yield from table_lines(table.columns, width, paint)
+            if table.notes:
+                yield ""
+            for text in table.notes:
+                yield from paragraph(printable(text), width)
+        if self.tables and (self.closing or self.remarks):
+            yield ""
+        for text in (*self.closing, *self.remarks):
+            yield from paragraph(printable(text), width)
+
+
+def intervals(low: str = "low", high: str = "high", digits: int = 4) -> pl.Expr:
+    """Write two columns as one column of intervals."""
+    return _in_one(low, high, partial(interval, digits=digits))
+
+
+def count_intervals(low: str, high: str) -> pl.Expr:
+    """Write two columns of counts as one column of intervals."""
+    return _in_one(low, high, counts)
+
+
+def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Expr:
+    return pl.struct(low, high).map_elements(lambda ends: write(*ends.values()), return_dtype=pl.String)
+
+
+def best_cells(frame: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:
+    """Mark the highest value of each column with several, as far as the shown decimals tell them apart."""
+    cells = set()
+    for name in columns:
+        shown = frame[name].round(digits)
+        if len(shown) - shown.null_count() < 2:
+            continue
+        top = shown.max()
+        cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
+    return frozenset(cells)
+
+
+def report_by_segment(parts: Mapping[str, Report], remarks: Sequence[str] = ()) -> Report:
+    """Put the reports of segments one after the other; rows, summaries and further tables tell the segment.
+
+    So do lines that the first report, of all queries, does not have.
+    """
+    first = next(iter(parts.values()))
+    tables = [
+        replace(table, title=f"{name}: {table.title}" if table.title else name)
+        for name, part in parts.items()
+        for table in part.tables
+    ]
+    summaries = {name: part.summary for name, part in parts.items() if part.summary is not None}
+    opening = [f"{name}: {text}" for name, part in parts.items() for text in part.opening]
+    return replace(
+        first,
+        rows=_with_segment({name: part.rows for name, part in parts.items()}),
+        tables=tables,
+        opening=opening,
+        closing=_labelled({name: part.closing for name, part in parts.items()}),
+        remarks=(*_labelled({name: part.remarks for name, part in parts.items()}), *remarks),
+        summary=_with_segment(summaries) if summaries else None,
+        more={
+            table: _with_segment({name: part.more[table] for name, part in parts.items() if table in part.more})
+            for table in first.more
+        },
+    )
+
+
+def _labelled(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    known = next(iter(lines.values()))
+    others = (f"{name}: {text}" for name, texts in lines.items() for text in texts if text not in known)
+    return (*known, *others)
+
+
+def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    named = [frame.select(pl.lit(name).alias("segment"), pl.all()) for name, frame in frames.items()]
+    return pl.concat(named, how="diagonal_relaxed")
+
+
+# a level is called so on the screen, because α is a parameter of RDQ as well
+WORDS = {"alpha": "level", "p_value": "p-value"}
+
+
+def verdict(
+    found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
+) -> Report:
+    """Make a report that says how the result was made, and holds all that was computed."""
+    known = {"summary": found.summary(), **more}
+    return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
+
+
+def made_with(found: Result, *without: str) -> str:
+    """Name the parameters of a result."""
+    shown = {WORDS.get(name, name): value for name, value in found.parameters.items() if name not in without}
+    return ", ".join(
+        f"{name} = {value:,}" if type(value) is int else f"{name} = {value}" for name, value in shown.items()
+    )

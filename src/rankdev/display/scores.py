@@ -1,0 +1,257 @@
+"""Scores, losses, explanations, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev.display.cells import Cell, count, number
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table, best_cells, intervals, verdict
+from rankdev.display.style import (
+    COLOURS,
+    HATCHES,
+    PAGE,
+    draw_intervals,
+    figure,
+    looks,
+    shortened,
+    styled,
+    titled,
+)
+from rankdev.errors import counted, printable
+from rankdev.evaluation.bounds import Bounds
+from rankdev.evaluation.explain import DISPLACED, Explanation, Position
+from rankdev.evaluation.losses import Losses
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.leaderboard import mean_intervals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@reports(Scores)
+def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
+    """Give means (query null in the rows), and with ``per_query`` every value."""
+    means = scores.mean()
+    rows = means.unpivot(index="system", variable_name="measure", value_name="value")
+    rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
+    if not per_query:
+        best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
+        over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query')}"
+        title = f"{over}{'; * best' if best else ''}"
+        table = Table(means, title, best=best, **_look(scores))
+        return Report(rows, [table], remarks=scores.remarks)
+    values = scores.to_polars()
+
+    def wide() -> pl.DataFrame:
+        table = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
+        return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
+
+    table = Table(wide, **_look(scores))
+    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks)
+
+
+def _over(scores: Scores) -> str:
+    return "sum" if scores.sums == scores.measures else "mean"
+
+
+def _look(scores: Scores) -> dict[str, Any]:
+    """Name the counts among measures that are averaged, and write them without decimals."""
+    notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and _over(scores) == "mean" else []
+    return {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
+
+
+@reports(Losses)
+def losses_report(found: Losses) -> Report:
+    """Give each system's mean score and what it lost to what."""
+    table = found.to_polars()
+    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
+    return Report(table, [Table(table, title, bars=table.columns[1:])], remarks=found.remarks)
+
+
+@draws(Scores)
+@styled
+def plot_scores(scores: Scores) -> Figure:
+    """Draw each system's means, one sign per measure, best first by the first measure; one alone with its intervals."""
+    means, label = scores.sorted_by(scores.measures[0]), "mean"
+    several = len(scores.measures) > 1
+    drawn, axis = _rows(means.systems, len(scores.measures) if several else 0)
+    at = np.arange(len(means.systems))
+    if not several and len(scores.queries) > 1 and not scores.sums:
+        low, high = mean_intervals(means)
+        axis.hlines(at, low[:, 0], high[:, 0], color=COLOURS[0], linewidth=1.2)
+        label = "mean, 95% interval over queries"
+    look = looks(scores.measures) if several else {scores.measures[0]: {"color": COLOURS[0], "marker": "o"}}
+    for m, measure in enumerate(scores.measures):
+        axis.plot(means.means[:, m], at, label=measure, markersize=5, **{**look[measure], "linestyle": "none"})
+    axis.set_xlabel(f"{label} (sum of {', '.join(scores.sums)})" if scores.sums else label)
+    if several:
+        drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+    first = means.means[0, 0]
+    best = f"{shortened(means.systems[0])} has the highest {means.measures[0]}, {first:.4f}"
+    return titled(drawn, best if len(means.systems) > 1 else f"{means.systems[0]}: {means.measures[0]} {first:.4f}")
+
+
+@draws(Losses)
+@styled
+def plot_losses(found: Losses) -> Figure:
+    """Draw for each system what it scored and what it lost, which together make 1."""
+    rows = found.to_polars().sort("score", descending=True, maintain_order=True)
+    drawn, axis = _rows(tuple(rows["system"]), 1)
+    start = np.zeros(rows.height)
+    parts = {"score": "score", "lost_by_order": "lost by order", "lost_by_retrieval": "lost by retrieval"}
+    for (name, label), colour, hatch in zip(parts.items(), COLOURS, HATCHES, strict=False):
+        share = rows[name].to_numpy()
+        axis.barh(range(rows.height), share, left=start, color=colour, hatch=hatch, edgecolor="white", label=label)
+        start += share
+    axis.set(xlabel=found.measure, xlim=(0, 1))
+    drawn.legend(loc="outside lower center", ncols=3, frameon=False)
+    return titled(drawn, f"What keeps each system from 1 in {found.measure}: missing items, or their order?")
+
+
+def _rows(systems: tuple[str, ...], keys: int) -> tuple[Figure, Any]:
+    """Give an axis with a line for each system, and room for a legend of some keys."""
+    drawn, axes = figure(PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3))
+    axis: Any = axes[0, 0]
+    axis.set_yticks(range(len(systems)), [shortened(printable(name)) for name in systems])
+    axis.set_ylim(len(systems) - 0.5, -0.5)
+    axis.grid(visible=False, axis="y")
+    return drawn, axis
+
+
+BAR = 12
+NAMED = 8  # items that were not returned, by name
+
+
+@reports(Explanation)
+def explanation_report(found: Explanation, *, query: str = "") -> Report:
+    """Show position by position what was earned and lost, what was not returned and what would be the best order."""
+    rows = found.to_polars()
+    top = max(max(entry.weight, entry.earned) for entry in found.positions)
+    bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
+    frame = rows.select(
+        pl.col("position").alias("pos"),
+        pl.col("item").fill_null("(empty)"),
+        "rank",
+        pl.col("ideal_rank").alias("ideal"),
+        pl.col("position").alias("earned ▇ of ░"),
+        "lost",
+        "why",
+    )
+    formats = {
+        "earned ▇ of ░": lambda position: bars[position],
+        "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
+    }
+    lost = found.ideal_score - found.score
+    opening = (
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(lost)}:"
+        f" {number(found.retrieval_loss)} by what was returned, {number(found.ordering_loss)} by its order"
+    )
+    return Report(
+        rows,
+        [Table(frame, formats=formats, left=("earned ▇ of ░",), names=("pos", "item"))],
+        [opening],
+        _closing(found),
+        found.remarks,
+        command="explain",
+        parameters={**({"query": query} if query else {}), **found.parameters},
+        summary=found.summary(),
+    )
+
+
+def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
+    """Show two lists for one query beside each other: what each position earned, and what either did not return."""
+    (a, one), (b, other) = both.items()
+    columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
+    for name, found in both.items():
+        blank = len(columns["pos"]) - len(found.positions)
+        for column in ("item", "rank", "earned"):
+            values = [getattr(entry, column) for entry in found.positions] + [None] * blank
+            columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
+    frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
+    scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
+    rows = [found.to_polars().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    summaries = [found.summary().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    return Report(
+        pl.concat(rows, how="vertical_relaxed"),
+        [Table(frame, names=(f"{a} item", f"{b} item"))],
+        [f"{query}  {one.measure}: {scores}"],
+        [f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
+        command="explain",
+        parameters={"query": query, "systems": [a, b], **one.parameters},
+        summary=pl.concat(summaries, how="vertical_relaxed"),
+    )
+
+
+def _closing(found: Explanation) -> list[str]:
+    lines = []
+    if found.not_returned:
+        named = ", ".join(f"{item} (rank {rank})" for item, rank in found.not_returned[:NAMED])
+        more = len(found.not_returned) - NAMED
+        lines.append(f"not returned: {named}{f' and {more} more' if more > 0 else ''}")
+    if found.ordering_loss > 5e-5:
+        lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")
+    return lines
+
+
+def _bar(entry: Position, top: float) -> str:
+    earned = entry.weight * entry.credit or entry.earned
+    length = max(1, round(BAR * max(entry.weight, earned) / top))
+    full = round(length * entry.credit) if entry.weight else length
+    return "▇" * full + "░" * (length - full)
+
+
+OWN = (
+    "a score's range is over its own list's unjudged items, a difference's over both lists': what one list missed"
+    " lowers its score too"
+)
+
+
+@reports(Bounds)
+def bounds_report(found: Bounds, *, count: int = 5) -> Report:
+    """Show the ends of every score and difference, which verdicts are safe, and which items to judge next."""
+    rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
+    shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
+    tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
+    closing = [f"{counted(len(found.items), 'returned item', 'is')} unjudged"]
+    if pairs.height:
+        safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
+        apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
+        tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
+        closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe"
+        closing.append(OWN)
+    if items.height and pairs.height:
+        tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
+    return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
+
+
+@draws(Bounds)
+@styled
+def plot_bounds(found: Bounds) -> Figure:
+    """Draw each score with the lowest and highest that it could be."""
+    rows = found.to_polars().sort("measure", maintain_order=True)
+    names = list(zip(rows["measure"], rows["system"], strict=True))
+    label = "score (dot), and what complete judgments could make of it (line)"
+    return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores open")
+
+
+@draws(Explanation)
+@styled
+def plot_explanation(found: Explanation) -> Figure:
+    """Draw each position: a bar as long as its weight, filled as far as credit was earned."""
+    drawn, axes = figure(PAGE, 0.9 + 0.28 * len(found.positions))
+    axis: Any = axes[0, 0]
+    at = [entry.position for entry in found.positions]
+    axis.barh(at, [entry.weight for entry in found.positions], color="white", edgecolor="#555555", linewidth=0.8)
+    axis.barh(at, [entry.weight * entry.credit for entry in found.positions], color=COLOURS[0])
+    names = ["(empty)" if entry.item is None else entry.item for entry in found.positions]
+    axis.set_yticks(at, [f"{shortened(printable(name))}  {i}" for i, name in zip(at, names, strict=True)])
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
+    axis.set(xlabel="weight of the position; filled: credit earned")
+    lost = f"{found.retrieval_loss:.4f} lost by what was returned, {found.ordering_loss:.4f} by its order"
+    return titled(drawn, f"{found.measure} = {found.score:.4f}: {lost}")

@@ -1,0 +1,259 @@
+"""One look for all pictures: a column's width, readable type, colours that colour-blind people can tell."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+
+import numpy as np
+import polars as pl
+
+from rankdev.errors import MissingExtraError, UsageError, printable
+from rankdev.io.writing import writing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+P = ParamSpec("P")
+NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
+COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
+FORMATS = (".png", ".svg", ".pdf")
+# Okabe and Ito's colours without yellow, which is too light for lines on white
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+FAMILIES = {"RDQ": 0, "RBP": 1, "nDCG": 2, "Compat": 3, "P": 4, "R": 5, "AP": 6, "Tau": 5}
+# lighter and darker for the configurations of a family that are seen together
+SHADES = {
+    "RDQ(alpha=4)": "#5CB0E0",
+    "RDQ(penalty=m1)": "#003A5C",
+    "RBP(p=0.9)": "#8A3C00",
+    "RBP(p=0.5)": "#FF9C57",
+    "nDCG(dcg=exp-log2)": "#003D2D",
+    "nDCG(gains=binary)": "#6FCFB0",
+    "nDCG(gains=linear,dcg=exp-log2)": "#00664B",
+    "Compat(p=0.95)": "#7D3560",
+    "Compat(p=0.8)": "#E9B9D3",
+    "Rho": "#A87400",
+}
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # areas that grey paper can tell apart
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+SETTINGS: Any = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 6.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "text.parse_math": False,  # a name with two dollars is a name, and no formula
+    "hatch.linewidth": 0.5,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+
+
+def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draw with this look, and leave matplotlib's settings as they were."""
+
+    @wraps(draw)
+    def drawing(*args: P.args, **options: P.kwargs) -> Figure:
+        try:
+            import matplotlib as mpl
+        except ImportError:
+            raise MissingExtraError("matplotlib", "plot", "a picture") from None
+        with mpl.rc_context(SETTINGS):
+            return draw(*args, **options)
+
+    return drawing
+
+
+def figure(
+    width: float,
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    layout: Literal["constrained"] | None = "constrained",
+    **options: Any,
+) -> tuple[Figure, Any]:
+    """Give a figure of some inches and its grid of axes."""
+    drawn = _picture()(figsize=(width, height), layout=layout)
+    return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
+
+
+@cache
+def _picture() -> type[Figure]:
+    """Give the kind of figure that notebooks show by themselves; made on use, for matplotlib is optional."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        """A figure that no window manager knows, and that shows itself in a notebook."""
+
+        def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
+            content = io.BytesIO()
+            self.savefig(content, format="png", dpi=2 * NOTEBOOK)
+            return content.getvalue(), {"width": round(NOTEBOOK * self.get_figwidth()), "alt": in_words(self)}
+
+    return Picture
+
+
+def titled(drawn: Figure, text: str) -> Figure:
+    """Say on top of a figure what there is to see, in as many lines as it takes."""
+    title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
+    letters = int(14 * drawn.get_figwidth())
+    while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
+        title.set_text("\n".join(textwrap.wrap(printable(text), letters)))
+        letters -= 2
+    return drawn
+
+
+def in_words(figure: Figure) -> str:
+    """Give what a figure's titles and labels say, for those who do not see it."""
+    texts = [figure.get_suptitle()]
+    for axes in figure.axes:
+        texts += [axes.get_title(loc="left") or axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
+    return "; ".join(dict.fromkeys(text.replace("\n", " ") for text in texts if text))
+
+
+def over_queries(axis: Any, sizes: Sequence[int]) -> None:
+    """Let the axis run over numbers of queries, by their logarithm, with the usual numbers named."""
+    axis.set_xscale("log")
+    ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
+    if len(ticks) > 6:
+        ticks = ticks[::-2][::-1]  # every other, up to the last
+    axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
+    axis.minorticks_off()
+
+
+def shortened(name: str, longest: int = 40) -> str:
+    """Cut a name in the middle, so that it leaves room for what it names.
+
+    >>> shortened("a-name-that-goes-on-and-on", 11)
+    'a-nam…nd-on'
+    """
+    half = (longest - 1) // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
+
+
+def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
+    """Cut the longest of some names until all of them together have room.
+
+    >>> side_by_side(["q1", "a-name-that-goes-on", "another-name-so-long"], 24)
+    ['q1', 'a-nam…es-on', 'anoth…-long']
+    """
+    limit = max(map(len, names))
+    while limit > 7 and sum(min(len(name), limit) for name in names) > longest:
+        limit -= 1
+    return [shortened(name, limit) for name in names]
+
+
+def colour_of(measure: str) -> str:
+    """Give the colour of a measure at any cutoff, the same in every picture.
+
+    >>> colour_of("RDQ@5") == colour_of("RDQ@10")
+    True
+    """
+    name = measure.rpartition("@")[0] or measure
+    family = re.split(r"[(@]", measure)[0]
+    return SHADES.get(name) or COLOURS[FAMILIES.get(family, zlib.crc32(family.encode()) % len(COLOURS))]
+
+
+def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Give each measure its look: its colour, and dash and marker so that none needs colour to be told apart."""
+    found: dict[str, dict[str, Any]] = {}
+    taken: dict[str, set[int]] = {}
+    for measure in measures:
+        variant = zlib.crc32(measure.encode()) % len(MARKERS)
+        siblings = taken.setdefault(re.split(r"[(@]", measure)[0], set())
+        while variant in siblings and len(siblings) < len(MARKERS):
+            variant = (variant + 1) % len(MARKERS)
+        siblings.add(variant)
+        found[measure] = {
+            "color": colour_of(measure),
+            "linestyle": DASHES[variant % len(DASHES)],
+            "marker": MARKERS[variant],
+        }
+    return found
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse a name that does not say what kind of picture to write."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
+
+
+def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
+    """Write a figure as PNG, SVG or PDF, by the name's ending; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    check_name(path)
+    kind = Path(path).suffix.lower()[1:]
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    content = io.BytesIO()
+    with mpl.rc_context(SETTINGS | {"svg.hashsalt": "rankdev"}):
+        figure.savefig(content, format=kind, dpi=dpi, metadata=metadata)
+    with writing(path) as stream:
+        stream.write(content.getvalue())
+    return Path(path)
+
+
+SHOWN = 80  # lines that a picture holds; the others are left to the table
+
+
+def draw_intervals(
+    rows: pl.DataFrame, value: str, names: Sequence[tuple[str, ...]], label: str, filled: Any = None, **look: Any
+) -> Figure:
+    """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` as for a list of lines."""
+    middle, low, high = (rows[name].cast(float).fill_null(np.nan).to_numpy() for name in (value, "low", "high"))
+    return _lines(names, middle, low, high, label, filled, **look)
+
+
+def _lines(
+    names: Sequence[tuple[str, ...]],
+    values: Any,
+    low: Any,
+    high: Any,
+    label: str,
+    filled: Sequence[bool] | None = None,
+    *,
+    zero: bool = False,
+    groups: Sequence[int] | None = None,
+    between: str = "",
+) -> Figure:
+    """Draw a dot and its interval per name: a group, told where there are several, and one name or two."""
+    lines = min(len(names), SHOWN)
+    left_out = f"\n{len(names) - lines:,} more in the table" if len(names) > lines else ""
+    drawn, axes = figure(PAGE, 1.0 + (0.2 if lines <= 30 else 0.17) * lines)
+    axis: Any = axes[0, 0]
+    if zero:
+        axis.axvline(0, color="#777777", linewidth=0.8)
+    for i in range(lines):
+        group = 0 if groups is None else groups[i] - 1
+        colour, sign = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
+        if low is not None and np.isfinite(low[i]) and np.isfinite(high[i]):
+            axis.plot([low[i], high[i]], [i, i], color=colour, linewidth=1.4)
+        face = colour if filled is None or filled[i] else "white"
+        axis.plot(values[i], i, sign, color=colour, markerfacecolor=face, markersize=5)
+    several = len({first for first, *_ in names}) > 1
+    axis.set_yticks(range(lines), [_label(name, between, several) for name in names[:lines]])
+    axis.set(xlabel=label + left_out, ylim=(lines - 0.5, -0.5))
+    axis.grid(visible=False, axis="y")
+    return drawn
+
+
+def _label(name: tuple[str, ...], between: str, grouped: bool) -> str:
+    """Write a name so that each part of it can still be told."""
+    first, *rest = side_by_side([printable(part) for part in (name if grouped else ("", *name[1:]))])
+    return f"{first}: {between.join(rest)}" if first else between.join(rest)

@@ -1,0 +1,89 @@
+"""TREC runs joined with the references while they are read, by compiled code, where they are plain."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.work import Progress
+from rankdev.core.columns import Items, Worthless, packed_names
+from rankdev.core.ordering import TREC_EVAL, Ordering
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher
+from rankdev.io.native_input import read_whole_queries
+from rankdev.io.streams import PathLike
+from rankdev.native.library import Columns, Joiner, OddError, check_gathered, library
+
+
+def joins(ordering: Ordering) -> bool:
+    """Tell whether there is a compiled reader, and whether it knows this order."""
+    return ordering == TREC_EVAL and library() is not None
+
+
+class FileMatcher:
+    """Joins TREC files with the references of a matcher, without making a Run of them.
+
+    What comes out is what :meth:`Matcher.match` gives for the same file. Whatever is not plain is left to it, and so is
+    every message: errors and warnings are those of the run that is read again.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._joiner = _joiner(matcher)
+
+    def match(
+        self, path: PathLike, ordering: Ordering, depth: int | None, progress: Progress | None = None
+    ) -> tuple[MatchedRuns, Coverage] | None:
+        """Match a file's run; None where it has to be read otherwise."""
+        if self._joiner is None or not joins(ordering):
+            return None
+        join = partial(self._joiner.join, depth=depth)
+        try:
+            return self._matched(read_whole_queries(self._joiner.library, path, join, progress), ordering, depth)
+        except OddError:
+            return None
+
+    def _matched(self, joined: Columns, ordering: Ordering, depth: int | None) -> tuple[MatchedRuns, Coverage]:
+        check_gathered(joined.take("group_hash"))
+        hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
+        if not len(hits.query):
+            raise OddError("nothing in common, which takes words")
+        if (hits.query[1:] < hits.query[:-1]).any():
+            hits = hits.take(np.argsort(hits.query, kind="stable"))
+        ideals, query = self._matcher.ideals, joined.take("group_query")
+        queries, items = len(ideals.sizes), len(ideals.ranks)
+        good, poor = (hits.take(np.flatnonzero(part)) for part in (hits.place < items, hits.place >= items))
+        known = (query >= 0) & (query < queries)
+        lengths = np.zeros(queries, np.int64)
+        lengths[query[known]] = joined.take("group_length")[known]
+        worthless = Hits(poor.query, poor.position, poor.place - items)
+        return MatchedRuns.of(ideals, good, worthless, lengths, depth), self._matcher.coverage(
+            ordering.ties,
+            missing=queries - int(known.sum()),
+            unreferenced=int((query < 0).sum()),
+            tied=int(joined.take("group_tied").sum()),
+        )
+
+
+def _joiner(matcher: Matcher) -> Joiner | None:
+    compiled = library()
+    if compiled is None:
+        return None
+    references, worthless = matcher.references, matcher.references.worthless or _none(len(matcher.references))
+    joiner = Joiner(
+        compiled,
+        packed_names(pl.concat([references.queries, matcher.skipped])),
+        references.item_names.packed(references.offsets),
+        worthless.item_names.packed(worthless.offsets),
+        references.offsets,
+        worthless.offsets,
+        references.ranks,
+    )
+    return joiner if joiner.usable else None
+
+
+def _none(queries: int) -> Worthless:
+    """Nothing that is known to be worthless."""
+    return Worthless(np.zeros(queries + 1, np.int64), Items(pl.Series(dtype=pl.String)), np.zeros(0))

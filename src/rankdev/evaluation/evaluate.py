@@ -1,0 +1,276 @@
+"""Evaluate, threads and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Literal, Protocol, TypeVar, get_args
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_choice
+from rankdev._common.work import Progress, Together, cores, refuse_lost_threads
+from rankdev.core.ordering import Order, Ordering, Ties, leaves_open
+from rankdev.core.references import ReferencesLike
+from rankdev.core.runs import Run, RunLike
+from rankdev.errors import MeasureError, UsageError
+from rankdev.evaluation._native_join import FileMatcher, joins
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.matching import MatchedRuns, Matcher
+from rankdev.evaluation.scores import Scores
+from rankdev.io.loading import error_context, load_references, load_run, named_systems, where
+from rankdev.io.streams import size_of
+from rankdev.measures import REGISTRY, parse_all
+from rankdev.measures.base import MeasureLike
+from rankdev.measures.match import Match
+
+THREADS = min(4, cores())
+FEW_BLOCKS = 8  # which are not worth a thread
+
+
+class Scorer(Protocol):
+    """What can be scored: a measure, or what looks like one."""
+
+    @property
+    def reach(self) -> int | None:
+        """How many positions of a run it looks at; None for all."""
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+
+
+def deepest(measures: Iterable[Scorer]) -> int | None:
+    """Find how many positions of a run can matter; None for all."""
+    reaches = [measure.reach for measure in measures]
+    return None if None in reaches else max(reach for reach in reaches if reach is not None)
+
+
+def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[Floats, Coverage]:
+    """Score one run: ``values[query, measure]`` and how the run and the references met.
+
+    A pure function of what it is given, which can be pickled: threads share it, and so can other engines.
+    """
+    matched, coverage = match_run(matcher, run, measures)
+    return score_matched([matched], measures)[0], coverage
+
+
+def match_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[MatchedRuns, Coverage]:
+    """Match a run as deep as the measures look."""
+    for measure in measures:
+        if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
+            raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
+    if run.ordering.leaves_ties_open:
+        check_averages(measures)
+    return matcher.match(run, deepest(measures))
+
+
+def score_matched(runs: Sequence[MatchedRuns], measures: Sequence[Scorer]) -> Floats:
+    """Score runs that are matched already: ``values[run, query, measure]``."""
+    if any(run.ties_are_open for run in runs):
+        return np.stack([_score_all(run, measures) for run in runs])
+    return _score_all(MatchedRuns.together(runs), measures).reshape(len(runs), -1, len(measures))
+
+
+def _score_all(matched: MatchedRuns, measures: Sequence[Scorer]) -> Floats:
+    values = np.zeros((len(matched.lengths), len(measures)))
+
+    def score_block(rows: slice) -> None:
+        block = matched.block(rows)
+        for m, measure in enumerate(measures):
+            values[rows, m] = _score(measure, block)
+
+    blocks = matched.blocks()
+    if len(blocks) <= FEW_BLOCKS:
+        list(map(score_block, blocks))
+    else:
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(score_block, blocks))
+    return values
+
+
+def check_averages(measures: Iterable[Scorer]) -> None:
+    """Refuse measures that cannot be averaged over all orders of ties."""
+    for measure in measures:
+        if not getattr(measure, "averages_ties", False):
+            known = ", ".join(name for name, kind in REGISTRY.items() if kind.averages_ties)
+            raise MeasureError(f"{measure} has no mean over all orders of ties here; ties='expected' is for {known}")
+
+
+def _score(measure: Scorer, block: Match) -> Any:
+    try:
+        return measure.score(block)
+    except MeasureError as error:
+        raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
+
+
+Result = TypeVar("Result")
+Empty = Literal["zero", "skip"]
+SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored together, until there are so many
+
+
+def evaluate(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
+    *,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    empty: Empty = "zero",
+    progress: Progress | None = None,
+) -> Scores:
+    """Score systems against references.
+
+    ``references`` are References, a path, a table or a dict of lists or tiers. ``runs`` maps each system's name to a
+    run: a path, a Run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``. A query missing from a run scores
+    0; queries without a reference are skipped; both are counted in ``coverage``. Queries without any reference item,
+    because all that was judged is worthless, score 0, or are left out with ``empty="skip"``.
+
+    ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
+    its own order, unless said. With ``ties="expected"`` values are means over all orders of equal scores, for the
+    measures that have them in closed form. ``progress(done, total, system)`` is called as files are read, in bytes.
+
+    >>> scores = evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5", "AP@5"])
+    >>> scores.means.round(4).tolist()
+    [[0.5255, 1.0]]
+    """
+    wanted = parse_all(measures)
+    return evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
+
+
+def evaluate_all(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    wanted: Sequence[Scorer],
+    *,
+    order: Order | None,
+    ties: Ties | None,
+    empty: Empty,
+    progress: Progress | None,
+) -> Scores:
+    """Score systems as :func:`evaluate` does, by measures that are no text any more."""
+    refuse_lost_threads()
+    systems = named_systems(runs)
+    if leaves_open(ties):
+        check_averages(wanted)
+    check_choice("empty", empty, get_args(Empty))
+    return _Evaluation(references, systems, wanted, order, ties, empty, progress).scores()
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """References ready to be matched, and room for the values."""
+
+    matcher: Matcher
+    files: FileMatcher
+    values: Floats
+
+
+class _Evaluation:
+    """Systems that are read, matched and scored in threads, one of which prepares the references first."""
+
+    def __init__(
+        self,
+        references: ReferencesLike,
+        systems: Mapping[str, RunLike],
+        wanted: Sequence[Scorer],
+        order: Order | None,
+        ties: Ties | None,
+        empty: Empty,
+        progress: Progress | None,
+    ) -> None:
+        self._references, self._systems, self._wanted = references, systems, wanted
+        self._order, self._ties, self._empty = order, ties, empty
+        sizes = {name: size_of(run) for name, run in systems.items()}
+        self._together = None if progress is None else Together(progress, sizes)
+        self._stopped = Event()
+        self._prepared: Future[_Prepared] = Future()
+
+    def scores(self) -> Scores:
+        """Do it all."""
+        with ThreadPoolExecutor(min(len(self._systems) + 1, THREADS)) as pool:
+            try:
+                self._prepared = pool.submit(self._prepare)
+                tasks = [pool.submit(self._score, *part) for part in _parts(list(self._systems.items()))]
+                prepared = _awaited(self._prepared)
+                coverage = tuple(met for task in tasks for met in _awaited(task))
+            except BaseException:
+                self._stopped.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        known = prepared.matcher.references
+        return Scores(
+            tuple(self._systems),
+            tuple(known.queries.to_list()),
+            tuple(str(measure) for measure in self._wanted),
+            prepared.values,
+            known.sizes,
+            coverage,
+            self._order,
+            self._ties,
+            self._empty,
+        )
+
+    def _prepare(self) -> _Prepared:
+        stopped = self._stopped
+
+        def watch(done: float, total: float, note: str) -> None:
+            if stopped.is_set():
+                raise _StoppedError
+
+        known = load_references(self._references, progress=watch)
+        matcher = Matcher.of(known, skip_empty=self._empty == "skip")
+        shape = (len(self._systems), len(matcher.references), len(self._wanted))
+        return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape))
+
+    def _score(self, first: int, entries: Sequence[tuple[str, RunLike]]) -> list[Coverage]:
+        """Score some systems, of which the first has this place."""
+        waiting: list[MatchedRuns] = []
+        coverage = []
+        for end, (system, source) in enumerate(entries, first + 1):
+            matched, met = self._match(system, source)
+            waiting.append(matched)
+            coverage.append(replace(met, system=system))
+            if len(waiting) * len(matched.lengths) > QUERIES_TOGETHER or len(coverage) == len(entries):
+                self._prepared.result().values[end - len(waiting) : end] = score_matched(waiting, self._wanted)
+                waiting.clear()
+        return coverage
+
+    def _match(self, system: str, source: RunLike) -> tuple[MatchedRuns, Coverage]:
+        def watch(done: float, total: float, note: str) -> None:
+            if self._stopped.is_set() or (self._prepared.done() and self._prepared.exception() is not None):
+                raise _StoppedError  # something else went wrong: what this run says does not matter any more
+            if self._together is not None:
+                self._together.tell(system, done)
+
+        depth = deepest(self._wanted)
+        if isinstance(source, str | Path):
+            ordering = Ordering(self._order or "score", self._ties or "trec_eval")
+            if joins(ordering):  # which takes the references first
+                matched = self._prepared.result().files.match(source, ordering, depth, watch)
+                if matched is not None:
+                    return matched
+        run = load_run(system, source, self._order, self._ties, depth, watch)
+        with error_context(where(system, source)):
+            return match_run(self._prepared.result().matcher, run, self._wanted)
+
+
+def _parts(entries: list[tuple[str, RunLike]]) -> Iterator[tuple[int, list[tuple[str, RunLike]]]]:
+    """Cut systems into parts that are worked on one by one, each with the place of its first."""
+    size = max(1, min(SYSTEMS_TOGETHER, len(entries) // (4 * THREADS)))
+    for first in range(0, len(entries), size):
+        yield first, entries[first : first + size]
+
+
+def _awaited(task: Future[Result]) -> Result:
+    """Wait a little at a time: Ctrl-C does not end a longer wait once polars is loaded."""
+    while not task.done():
+        wait([task], timeout=0.2)
+    return task.result()
+
+
+class _StoppedError(Exception):
+    """Raised in a thread whose result is not wanted any more."""

@@ -1,0 +1,128 @@
+"""The numbers of a comparison as the page's scripts read them: arrays, each with the decimals that it keeps."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats, Ints
+from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison, Lists
+from rankdev.measures.match import Ideals
+from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.power.result import Power
+
+Arrays = dict[str, tuple[npt.ArrayLike, int]]
+SHOWN = 4  # decimals that a page shows
+SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
+
+
+@runtime_checkable
+class PowerMap(Protocol):
+    """What the page shows of :class:`rankdev.results.PowerMap`."""
+
+    retrieval: tuple[float, ...]
+    order: tuple[float, ...]
+    measures: tuple[str, ...]
+    power: Floats
+    best: Ints
+    n: int
+
+
+def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: PowerMap | None) -> Arrays:
+    """Give all arrays of a page; ``places`` are the lists by :func:`pools_of`."""
+    arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, places)
+    if power is not None:
+        medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
+        arrays["power"] = (np.stack(medians, axis=1), 3)
+    if power_map is not None:
+        arrays["map"], arrays["map_best"] = (power_map.power.mean(axis=0), SCORES), (power_map.best, 0)
+    return arrays
+
+
+def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
+    """Ids of each query's items, those of the reference first, and the lists as places among them."""
+    lists, references = found.lists, found.references
+    local = np.full(lists.items.shape, -1)
+    pools = []
+    for q, query in enumerate(references.queries):
+        rows = references.rows(query)
+        first = references.item_ids[rows][:REFERENCE_ITEMS].to_list()
+        codes, inverse = np.unique(lists.items[:, q], return_inverse=True)
+        names = [lists.names[int(code)] if code >= 0 else None for code in codes]
+        place = {item: i for i, item in enumerate(first)}
+        places = [-1 if item is None else place.setdefault(item, len(place)) for item in names]
+        local[:, q] = np.array(places)[inverse.reshape(lists.items[:, q].shape)]
+        pools.append(list(place))
+    return pools, local
+
+
+def _score_arrays(found: Comparison) -> Arrays:
+    lost = found.losses.to_polars()
+    low, high = found.mean_intervals
+    arrays: Arrays = {
+        "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
+        "means": (found.scores.averages, SHOWN),
+        "lows": (low, SHOWN),
+        "highs": (high, SHOWN),
+        "losses": (lost.select("score", "lost_by_retrieval", "lost_by_order").to_numpy(), SHOWN),
+    }
+    if found.segments:
+        parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]
+        arrays["segment_means"] = (np.stack(parts), SHOWN)
+    if found.agreement is not None:
+        arrays["tau"] = (found.agreement.tau[0], 3)
+        arrays["r"] = (found.agreement.r[0], 3)
+    return arrays
+
+
+def _pair_arrays(found: Comparison) -> Arrays:
+    """Verdicts of [measure, pair], pairs in the order (0, 1), (0, 2) …; rounding does not decide who is told apart."""
+    if found.significance is None:
+        return {}
+    columns = found.significance.columns
+    shape = (len(found.scores.measures), -1)
+    digits = {"difference": SHOWN, "low": SHOWN, "high": SHOWN, "wins": 0, "ties": 0, "losses": 0}
+    arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
+    p = np.reshape(columns["p_adjusted"], shape)
+    arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 stands for less than can be shown
+    arrays["pair_told"] = ((p <= found.significance.level).astype(np.int64), 0)
+    if found.equivalence is not None:
+        verdicts = [VERDICTS.index(word) for word in found.equivalence.columns["verdict"]]
+        arrays["pair_verdict"] = (np.reshape(verdicts, shape), 0)
+    return arrays
+
+
+def _reference_arrays(found: Comparison) -> Arrays:
+    """How many items of each reference are shown and how many there are, and the ranks of the first."""
+    references = found.references
+    sizes = references.sizes
+    ranks = Ideals(references.offsets, references.ranks).spread(references.ranks, REFERENCE_ITEMS)
+    return {
+        "reference_sizes": (np.stack([np.minimum(sizes, REFERENCE_ITEMS), sizes], axis=1), 0),
+        "reference_ranks": (np.where(np.arange(REFERENCE_ITEMS) < sizes[:, None], ranks, 0), 0),
+    }
+
+
+def _list_arrays(lists: Lists, places: Ints) -> Arrays:
+    """What is at each position, and the few things that can be said about a position, each once."""
+    ideal = np.broadcast_to(lists.ideal_ranks, lists.items.shape)
+    columns = [
+        lists.ranks,
+        ideal,
+        lists.why,
+        *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.earned, lists.lost)),
+    ]
+    code = np.zeros(lists.items.size, np.int64)
+    for part in columns:  # much faster than whole columns at once
+        values, place = np.unique(part, return_inverse=True)
+        code = np.unique(code * len(values) + place.ravel(), return_inverse=True)[1]
+    _, first = np.unique(code, return_index=True)
+    outcomes = np.stack([part.ravel()[first] for part in columns])
+    return {
+        "items": (places, 0),
+        "outcome": (code.reshape(lists.items.shape), 0),
+        "outcomes": (outcomes, 0),
+        "weights": (lists.weights, SCORES),
+    }

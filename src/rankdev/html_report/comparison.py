@@ -1,0 +1,306 @@
+"""Everything the page shows, computed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.tables import check_mapping
+from rankdev._common.work import Progress, Together
+from rankdev.core.ordering import Order, Ties, check_one_order
+from rankdev.core.references import References, ReferencesLike
+from rankdev.core.runs import Run, RunLike
+from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
+from rankdev.evaluation.evaluate import Empty, deepest, evaluate
+from rankdev.evaluation.explain import DISPLACED, MISSING, NOT_IN_REFERENCE, REPEATED, ROUNDING
+from rankdev.evaluation.losses import Losses, losses
+from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.scores import Scores
+from rankdev.io.loading import load_references, load_run, named_systems
+from rankdev.io.streams import size_of
+from rankdev.measures import parse_all
+from rankdev.measures.base import MeasureLike
+from rankdev.measures.match import Ideals
+from rankdev.measures.rdq import RDQ
+from rankdev.statistics.agreement import Agreement, agreement
+from rankdev.statistics.equivalence import Equivalence, equivalence
+from rankdev.statistics.leaderboard import groups, mean_intervals
+from rankdev.statistics.planning import Plan, plan
+from rankdev.statistics.significance import Significance, significance
+
+WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """What :func:`rankdev.explain` says of every list, as arrays over [system, query, position].
+
+    ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``why``
+    indexes ``WHY``. ``ideal_ranks`` are those of [query, position].
+    """
+
+    measure: str
+    names: pl.Series = field(repr=False)
+    items: Ints = field(repr=False)
+    ranks: Ints = field(repr=False)
+    credit: Floats = field(repr=False)
+    earned: Floats = field(repr=False)
+    lost: Floats = field(repr=False)
+    why: Ints = field(repr=False)
+    ideal_ranks: Ints = field(repr=False)
+    weights: Floats = field(repr=False)
+
+
+def first_positions(references: References, runs: Mapping[str, Run], measure: RDQ, depth: int) -> Lists:
+    """Take the first ``depth`` positions of each run apart, for all queries of the references."""
+    shape = (len(runs), len(references), depth)
+    sizes = references.sizes
+    ideal = Ideals(references.offsets, references.ranks).ideal_ranks(depth)
+    counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
+    relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
+    shares = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
+    names = pl.concat([references.item_ids, *(run.item_ids for run in runs.values())]).unique(maintain_order=True)
+    items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
+    scored = np.zeros(shape, bool)
+    for s, run in enumerate(runs.values()):
+        items[s] = _returned(references, run, names, depth)
+        ranks[s], scored[s] = _ranks(references, run, depth)
+    credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
+    could = np.where(np.arange(depth) < counted[:, None], shares, 0.0)
+    earned = shares * credit
+    lost = could - earned
+    why = np.select(
+        [np.abs(lost) <= ROUNDING, items < 0, ranks == 0, scored],
+        [WHY.index(text) for text in ("", MISSING, NOT_IN_REFERENCE, DISPLACED)],
+        WHY.index(REPEATED),
+    )
+    return Lists(
+        str(measure), names, items, ranks, credit, earned, lost, why, ideal, measure.position_weights.first(depth)
+    )
+
+
+def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
+    """Which item is at [query, position]; -1 where none is."""
+    table = np.full((len(references), depth), -1)
+    rows = np.flatnonzero(run.positions < depth)
+    query = _codes(run.queries, references.queries)[run.codes[rows]]
+    rows, query = rows[query >= 0], query[query >= 0]
+    table[query, run.positions[rows]] = _codes(run.item_ids.gather(rows), names)
+    return table
+
+
+def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
+    """Ranks at [query, position], 0 outside the reference, and whether they count: an item counts once."""
+    ranks = np.zeros((len(references), depth), np.int64)
+    if not run.queries.is_in(references.queries.implode()).any():
+        return ranks, ranks > 0
+    hits = Matcher.of(references).match(run, depth)[0].hits
+    ranks[hits.query, hits.position] = references.ranks[hits.place]
+    scored = ranks > 0
+    if run.repeats is not None:
+        for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
+            query, item = run.queries[int(run.codes[row])], run.item_ids[row]
+            if query in references:
+                ranks[references.queries.index_of(query), run.positions[row]] = references[query].get(item, 0)
+    return ranks, scored
+
+
+def _codes(values: pl.Series, known: pl.Series) -> Ints:
+    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
+    joined = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
+    codes: Ints = joined["code"].fill_null(-1).to_numpy()
+    return codes
+
+
+MOST_SYSTEMS = 150  # whose pairs a page can show
+MOST_LISTS = 2_000_000  # systems × queries that are compared for one page
+MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; of more queries it holds a sample
+MOST_POSITIONS = 20
+REFERENCE_ITEMS = 20  # of each query
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems compared on the same queries: scores, verdicts, and what is behind them.
+
+    ``shown`` are the queries that a page can hold, all of them or a sample; ``lists`` and ``references`` are theirs.
+    """
+
+    scores: Scores
+    confidence: float
+    seed: int
+    losses: Losses
+    shown: Ints
+    lists: Lists
+    references: References
+    all_references: References
+    significance: Significance | None = None
+    equivalence: Equivalence | None = None
+    agreement: Agreement | None = None
+    segments: Mapping[str, Ints] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        """The measure that verdicts in words are about: the first."""
+        return self.scores.measures[0]
+
+    @cached_property
+    def mean_intervals(self) -> tuple[Floats, Floats]:
+        """Ends of the intervals of the means, ``[system, measure]``."""
+        return mean_intervals(self.scores, self.confidence)
+
+    @cached_property
+    def groups(self) -> list[list[tuple[str, ...]]]:
+        """For each measure, the groups of systems that are not told apart."""
+        if self.significance is None:
+            return [[self.scores.systems] for _ in self.scores.measures]
+        return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
+
+    @cached_property
+    def orders(self) -> list[tuple[str, ...]]:
+        """For each measure, the systems by their means, best first."""
+        return [self.scores.sorted_by(measure).systems for measure in self.scores.measures]
+
+    @property
+    def best(self) -> str:
+        """The system with the highest mean in the first measure."""
+        return self.orders[0][0]
+
+    @cached_property
+    def rivals(self) -> list[str]:
+        """The systems that are not told apart from the best in the first measure, best first.
+
+        They need not be a group: the best may be told apart from the second, and not from a third that varies more.
+        """
+        if self.significance is None:
+            return []
+        columns, told = self.significance.columns, set()
+        for a, b, p in list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[: self._pairs]:
+            if p <= self.significance.level and self.best in (a, b):
+                told.add(b if a == self.best else a)
+        return [name for name in self.orders[0][1:] if name not in told]
+
+    @property
+    def _pairs(self) -> int:
+        """How many pairs there are; those of the first measure come first."""
+        return len(self.scores.systems) * (len(self.scores.systems) - 1) // 2
+
+    @cached_property
+    def plan(self) -> Plan | str | None:
+        """How many queries would tell the best system from the next that it is not told apart from; or why none."""
+        rivals = [name for name in self.rivals if name not in self.same_as_best]
+        if not rivals:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RankdevWarning)  # what it warns of is in the plan's remarks
+                return plan(self.scores, self.best, rivals[0], self.headline, seed=self.seed)
+        except RankdevError as error:
+            return str(error)
+
+    @cached_property
+    def same_as_best(self) -> list[str]:
+        """Systems that score as the best one does on every query, in the first measure."""
+        values = self.scores.of(self.headline)
+        mine = values[self.scores.systems.index(self.best)]
+        same = np.isclose(values, mine, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
+        return [name for name, equal in zip(self.scores.systems, same, strict=True) if equal and name != self.best]
+
+
+def compare(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
+    *,
+    order: Order | None,
+    ties: Ties | None,
+    empty: Empty,
+    margin: float | None,
+    segments: Mapping[str, Iterable[str]] | None,
+    seed: int,
+    progress: Progress | None,
+) -> Comparison:
+    """Score the runs and judge the scores."""
+    check_one_order(ties, "a page of lists")
+    wanted = parse_all(measures)
+    explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
+    known = load_references(references)
+    systems = named_systems(runs)
+    if len(systems) > MOST_SYSTEMS:
+        raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); take fewer")
+    if len(systems) * len(known) > MOST_LISTS:
+        raise UsageError(
+            f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
+            f" ({MOST_LISTS:,}); take fewer systems, or a sample of the queries"
+        )
+    depth = deepest([*wanted, explained])
+    loaded = _loaded(systems, order, ties, depth, progress)
+    scores = evaluate(known, loaded, wanted, empty=empty)
+    if empty == "skip" and known.empty:
+        known = known.without_empty()
+    positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
+    picked = _shown(scores, positions, seed)
+    held = known if len(picked) == len(known) else known.of_queries(picked)
+    several = len(scores.systems) > 1
+    return Comparison(
+        scores,
+        0.95,
+        seed,
+        losses(known, loaded, explained, empty=empty),
+        picked,
+        first_positions(held, loaded, explained, positions),
+        held,
+        known,
+        significance(scores, seed=seed) if several else None,
+        equivalence(scores, margin=margin) if several and margin is not None else None,
+        agreement(scores) if several and len(wanted) > 1 else None,
+        _segments(scores, _named_queries(segments)),
+    )
+
+
+def _loaded(
+    systems: Mapping[str, RunLike], order: Order | None, ties: Ties | None, depth: int | None, progress: Progress | None
+) -> dict[str, Run]:
+    together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
+    loaded = {}
+    for name, source in systems.items():
+
+        def watch(done: float, total: float, note: str, name: str = name) -> None:
+            if together is not None:
+                together.tell(name, done)
+
+        loaded[name] = load_run(name, source, order, ties, depth, watch)
+    return loaded
+
+
+def _shown(scores: Scores, positions: int, seed: int) -> Ints:
+    """The queries that a page holds: all, or a sample in their order."""
+    systems, queries, measures = scores.values.shape
+    room = max(1, MOST_NUMBERS // (systems * (measures + positions)))
+    if queries <= room:
+        return np.arange(queries)
+    return np.sort(np.random.default_rng(seed).choice(queries, room, replace=False))
+
+
+def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
+    """Refuse segments that are not lists of queries by name."""
+    known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
+    for name, queries in known.items():
+        listed = isinstance(queries, Collection) and not isinstance(queries, str)
+        if not isinstance(name, str) or not listed or not all(isinstance(query, str) for query in queries):
+            raise UsageError(f"segment {shown(name)} must be a list of queries; got {shown(queries)}")
+    return known
+
+
+def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:
+    """Queries of each segment, by their place among the scores; segments without any are left out."""
+    place = {query: i for i, query in enumerate(scores.queries)}
+    found = {name: sorted(place[query] for query in set(queries) & place.keys()) for name, queries in segments.items()}
+    return {name: np.array(places) for name, places in found.items() if places}

@@ -1,0 +1,248 @@
+"""One self-contained HTML file."""
+
+from __future__ import annotations
+
+import json
+import platform
+import struct
+import warnings
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev import __version__
+from rankdev._common.checks import check_flag, check_kind, check_seed
+from rankdev._common.tables import check_mapping
+from rankdev._common.work import Progress
+from rankdev.core.ordering import Order, Ties
+from rankdev.core.references import ReferencesLike
+from rankdev.core.runs import RunLike
+from rankdev.display.cells import percent
+from rankdev.errors import RankdevWarning, UsageError, printable
+from rankdev.evaluation.evaluate import Empty
+from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
+from rankdev.html_report._sentences import facts, next_steps, remarks, title, verdict
+from rankdev.html_report.comparison import WHY, Comparison, compare
+from rankdev.html_report.html import self_contained
+from rankdev.io.writing import writing
+from rankdev.measures.base import MeasureLike
+from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.power import power as simulate_power
+from rankdev.statistics.power.result import Power
+
+TYPES = {"Int8": "<i1", "Int16": "<i2", "Int32": "<i4"}
+
+
+def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, int]]) -> str:
+    """Put a JSON header and arrays, each with the number of decimals that it keeps, into one text.
+
+    ``assets/unpacking.js`` reads it. The least number of a type stands for what is not available, the next and the
+    greatest for −∞ and ∞. Numbers that are too large for whole multiples are kept as they are.
+    """
+    directory, pieces, at = {}, [], 0
+    for name, (values, digits) in arrays.items():
+        kind, content = _whole(np.asarray(values, np.float64), digits)
+        directory[name] = {"type": kind, "shape": list(np.shape(values)), "at": at, "digits": digits}
+        pieces.append(content)
+        at += len(content)
+    text = json.dumps({**header, "arrays": directory}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    head = text.encode("utf-8", "replace")
+    return b64encode(zlib.compress(struct.pack("<I", len(head)) + head + b"".join(pieces), 9)).decode()
+
+
+def _whole(values: npt.NDArray[np.float64], digits: int) -> tuple[str, bytes]:
+    scaled = np.rint(values * 10.0**digits)
+    finite = np.isfinite(scaled)
+    most = float(np.abs(scaled[finite]).max(initial=0.0))
+    kind = next((name for name, code in TYPES.items() if most < np.iinfo(code).max), None)
+    if kind is None:
+        return "Float64", values.astype("<f8").tobytes()
+    end = np.iinfo(TYPES[kind]).max
+    filled = np.where(finite, scaled, np.where(np.isnan(scaled), -end - 1, np.sign(scaled) * end))
+    return kind, filled.astype(TYPES[kind]).tobytes()
+
+
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
+SCRIPTS = ("page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js")
+TEXT = 300  # characters of a text that a page holds
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """A page that is one file and needs no network; ``html`` is its content, ``verdict`` its first sentence."""
+
+    title: str
+    verdict: str
+    html: str = field(repr=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page."""
+        with writing(path) as stream:
+            stream.write(self.html.encode())
+
+
+def report(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike] = ("RDQ@10",),
+    *,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    empty: Empty = "zero",
+    margin: float | None = None,
+    power: Power | bool | None = None,
+    power_map: PowerMap | None = None,
+    segments: Mapping[str, Iterable[str]] | None = None,
+    queries: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
+    public: bool = False,
+    seed: int = 0,
+    command: str = "",
+    progress: Progress | None = None,
+) -> ReportPage:
+    """Compare systems on one page: verdicts, pairs, losses, queries, lists, measures, and how it was made.
+
+    The first arguments are those of :func:`rankdev.evaluate`; verdicts in words are about the first measure.
+    With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
+    ``queries`` and ``texts`` say what the ids of queries and items stand for; ``texts`` may be a function that is asked
+    for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where they were
+    computed, are shown; with ``power=True`` power is simulated for the page.
+
+    >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
+    >>> page.html.startswith("<!doctype html>")
+    True
+    """
+    seed = check_seed(seed)
+    _check(public, command, power, power_map)
+    queries = _texts(queries, "queries")
+    texts = texts if callable(texts) else _texts(texts, "texts")
+    found = compare(
+        references,
+        runs,
+        measures,
+        order=order,
+        ties=ties,
+        empty=empty,
+        margin=margin,
+        segments=segments,
+        seed=seed,
+        progress=progress,
+    )
+    curves = _simulated(found) if power is True else power or None
+    pools, places = pools_of(found)
+    known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
+    header = {
+        **_words(found),
+        **_names(found),
+        "query_texts": _cut(queries, (found.scores.queries[i] for i in found.shown)),
+        "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
+        "pools": pools,
+        "power": curves and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha},
+        "map": None if power_map is None else _map_header(power_map),
+        "made": _made(found, command),
+    }
+    data = packed(header, arrays_of(found, places, curves, power_map))
+    html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
+    return ReportPage(header["title"], header["verdict"], html)
+
+
+def _check(public: object, command: object, power: object, power_map: object) -> None:
+    check_flag("public", public)
+    check_kind("command", command, str, "it is the call that made the page")
+    if power is not None and not isinstance(power, bool):
+        check_kind("power", power, Power, "it is what rankdev.power gives, or True")
+    if power_map is not None and not isinstance(power_map, PowerMap):
+        raise UsageError(f"power_map must be what rankdev.studies.power_map returns; got {type(power_map).__name__}")
+
+
+def _names(found: Comparison) -> dict[str, Any]:
+    """What is compared, and how it is grouped and ordered."""
+    scores = found.scores
+    return {
+        "systems": scores.systems,
+        "measures": scores.measures,
+        "queries": [scores.queries[i] for i in found.shown],
+        "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
+        "groups": _groups(found),
+        "segments": _segments(found),
+        "explained": found.lists.measure,
+        "why": WHY,
+    }
+
+
+def _words(found: Comparison) -> dict[str, Any]:
+    return {
+        "title": title(found),
+        "verdict": verdict(found),
+        "next": next_steps(found),
+        "facts": facts(found),
+        "remarks": list(remarks(found)),
+        "confidence": found.confidence,
+        "correction": "" if found.significance is None else found.significance.correction,
+        "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
+        "verdicts": VERDICTS,
+        "level": 0.0 if found.significance is None else found.significance.level,
+    }
+
+
+def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
+    parameters = {} if found.significance is None else found.significance.parameters
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
+    return [
+        *([("Command", printable(command))] if command else []),
+        ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
+        ("Intervals of means", f"Student's t over queries, {percent(found.confidence)}"),
+        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
+        ("Seed", f"{found.seed}"),
+        ("Lists explained by", found.lists.measure),
+    ]
+
+
+def _simulated(found: Comparison) -> Power | None:
+    """Simulate power at shares of the queries that there are; two of them, and two systems, are the least."""
+    count = len(found.scores.queries)
+    sizes = sorted({round(count * share) for share in SHARES} - {0, 1})
+    if found.significance is None or not sizes:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)  # what it warns of, the verdicts have said
+        return simulate_power(found.scores, sizes=sizes, subsamples=100, seed=found.seed)
+
+
+def _map_header(found: PowerMap) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("retrieval", "order", "measures", "n")}
+
+
+def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:
+    return {} if texts is None else check_mapping(texts, what, "{id: text}")
+
+
+def _cut(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
+    """Keep the beginnings of the texts that are wanted."""
+    kept = {name: str(texts[name]) for name in wanted if name in texts}
+    return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
+
+
+def _groups(found: Comparison) -> list[list[list[int]]]:
+    place = {name: i for i, name in enumerate(found.scores.systems)}
+    return [[[place[name] for name in members] for members in groups] for groups in found.groups]
+
+
+def _segments(found: Comparison) -> list[dict[str, Any]]:
+    """Each segment's queries among those shown, and how many it has of all."""
+    place = {int(i): n for n, i in enumerate(found.shown)}
+    return [
+        {
+            "name": name,
+            "size": len(queries),
+            "queries": [place[int(i)] for i in queries if int(i) in place],
+        }
+        for name, queries in found.segments.items()
+    ]

@@ -1,0 +1,1 @@
+"""Table() for papers: best bold, significance markers."""

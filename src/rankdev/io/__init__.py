@@ -1,0 +1,13 @@
+"""Files ↔ references and runs (preferences have their own module): TREC, JSONL, JSON, CSV, Parquet, plain or packed."""
+
+from rankdev.io.references import read_grades, read_lists, read_references, write_references
+from rankdev.io.runs import read_run, write_run
+
+__all__ = [
+    "read_grades",
+    "read_lists",
+    "read_references",
+    "read_run",
+    "write_references",
+    "write_run",
+]

@@ -1,0 +1,131 @@
+"""Strict JSON documents."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from rankdev._common.tables import first_line
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io.streams import Source
+from rankdev.io.table_formats.jsonl import loads, unrepeated
+
+Found = TypeVar("Found")
+_WHITE_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def read_json(source: Source) -> dict[str, Any]:
+    """Read one JSON object."""
+    try:
+        value = loads(source.read())
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise not_json(source.name, error) from None
+    if not isinstance(value, dict) or not value:
+        raise FileFormatError(source.name, "expected a JSON object that maps each query to its items")
+    return value
+
+
+def not_json(name: str, error: ValueError | RecursionError) -> FileFormatError:
+    """Say where a document ceases to be JSON."""
+    line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+    return FileFormatError(name, f"this is not JSON ({first_line(error)})", line)
+
+
+def json_entries(source: Source) -> Iterator[tuple[str, Any]]:
+    """Give the members of one JSON object, one after the other, without ever holding the whole document."""
+    document = _Document(source)
+    names: set[str] = set()
+    try:
+        if document.mark() != "{" or document.look() == "}":
+            raise DataError("expected a JSON object that maps each query to its items")
+        while not names or document.mark() == ",":
+            name, value = document.complete(document.member)
+            if name in names:
+                raise DataError(f"{shown(name)} appears twice in the same object; keep one")
+            names.add(name)
+            yield name, value
+        if document.mark():
+            raise ValueError("there is more after its end")
+    except (ValueError, RecursionError) as error:
+        raise document.wrong(error) from None
+
+
+class _Document:
+    """A JSON text of which only a window is in memory."""
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        self._pieces = source.pieces()
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._parse = json.JSONDecoder(object_pairs_hook=unrepeated).raw_decode
+        self._window, self._at = "", 0
+        self._lines = 0  # before the window
+
+    def complete(self, read: Callable[[], Found]) -> Found:
+        """Read something, with a larger window where it goes on behind this one."""
+        while True:
+            begin = self._at
+            try:
+                return read()
+            except json.JSONDecodeError as error:
+                cut_short = error.pos > len(self._window) - 16 or error.msg.startswith("Unterminated")
+                self._at = begin
+                if not cut_short or not self._enlarge():
+                    raise
+
+    def member(self) -> tuple[str, Any]:
+        """Read a name and its value, up to the mark behind it."""
+        name, self._at = self._parse(self._window, self._skip())
+        if not isinstance(name, str):
+            raise ValueError("a name is not text")
+        if self._window[self._skip() : self._at + 1] != ":":
+            raise json.JSONDecodeError("Expecting ':' delimiter", self._window, self._at)
+        self._at += 1
+        value, self._at = self._parse(self._window, self._skip())
+        if self._window[self._skip() : self._at + 1] not in (",", "}"):  # a number might go on
+            raise json.JSONDecodeError("Expecting ',' delimiter", self._window, self._at)
+        return name, value
+
+    def look(self) -> str:
+        """Give the next character that is no white space; nothing at the end."""
+        while self._skip() == len(self._window) and self._enlarge():
+            pass
+        return self._window[self._at : self._at + 1]
+
+    def mark(self) -> str:
+        """Take the next character that is no white space; nothing at the end."""
+        found = self.look()
+        self._at += len(found)
+        return found
+
+    def wrong(self, error: ValueError | RecursionError) -> FileFormatError:
+        """Say what is wrong, and on which line where that is known."""
+        if isinstance(error, DataError):
+            return FileFormatError(self._name, str(error))
+        if isinstance(error, json.JSONDecodeError):
+            line = self._lines + error.lineno
+            return FileFormatError(self._name, f"this is not JSON ({error.msg})", line)
+        return FileFormatError(self._name, f"this is not JSON ({first_line(error)})")
+
+    def _skip(self) -> int:
+        space = _WHITE_SPACE.match(self._window, self._at)
+        self._at = space.end() if space else self._at
+        return self._at
+
+    def _enlarge(self) -> bool:
+        """Drop what is read and at least double what is left; False at the end of the document."""
+        left = len(self._window) - self._at
+        texts: list[str] = []
+        while sum(map(len, texts)) <= left and (piece := next(self._pieces, None)) is not None:
+            texts.append(self._decoder.decode(piece))
+        if not texts:
+            self._decoder.decode(b"", final=True)  # fails where the last character is cut short
+            return False
+        self._lines += self._window.count("\n", 0, self._at)
+        self._window, self._at = "".join([self._window[self._at :], *texts]), 0
+        return True

@@ -1,0 +1,79 @@
+"""The one way from anything a user passes to references and runs in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankdev._common.work import Progress
+from rankdev.core.ordering import TREC_EVAL, Order, Ties
+from rankdev.core.references import References, ReferencesLike
+from rankdev.core.runs import Run, RunLike
+from rankdev.errors import DataError, MeasureError, UsageError, shown
+from rankdev.io.references import read_references
+from rankdev.io.runs import read_run
+
+
+def load_references(references: ReferencesLike, *, progress: Progress | None = None) -> References:
+    """Return references: a path is read, all else is taken by :meth:`References.of`."""
+    if isinstance(references, str | Path):
+        return read_references(references, progress=progress)
+    return References.of(references)
+
+
+def load_inputs(
+    references: ReferencesLike, runs: Mapping[str, RunLike], order: Order | None = None, ties: Ties | None = None
+) -> tuple[References, dict[str, Run]]:
+    """Return references and named runs in memory, whatever :func:`evaluate` takes for them."""
+    known = load_references(references)
+    return known, {name: load_run(name, run, order, ties) for name, run in named_systems(runs).items()}
+
+
+def load_run(
+    system: str,
+    run: RunLike,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    depth: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Return the run of a system: a path is read, to ``depth`` where one is given; all else is taken by :meth:`Run.of`.
+
+    Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
+    """
+    if isinstance(run, str | Path):
+        ordering = order or TREC_EVAL.order, ties or TREC_EVAL.ties
+        return read_run(run, order=ordering[0], ties=ordering[1], depth=depth, progress=progress)
+    with error_context(where(system, run)):
+        return Run.of(run, order=order, ties=ties)
+
+
+def where(system: str, run: RunLike) -> str:
+    """Name a run in an error: by its file, or by its system."""
+    return str(run) if isinstance(run, str | Path) else f"system {shown(system)}"
+
+
+@contextmanager
+def error_context(where: str) -> Iterator[None]:
+    """Say which run an error is about."""
+    try:
+        yield
+    except MeasureError:
+        raise
+    except (DataError, UsageError) as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def named_systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
+    """Refuse what is no mapping of names to runs."""
+    if isinstance(runs, Run | str | Path):
+        raise UsageError("runs must be named: {system: run}")
+    if not isinstance(runs, Mapping):
+        raise UsageError(f"runs must be a mapping {{system: run}}; got {type(runs).__name__}")
+    if not runs:
+        raise UsageError("no run was given; give at least one")
+    for name in runs:
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"a system is named by text; got {shown(name)}")
+    return runs

@@ -1,0 +1,147 @@
+"""Whole-query pieces for the C reader."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy.typing as npt
+
+from rankdev._common.checks import check_path
+from rankdev._common.tables import ALIASES
+from rankdev._common.work import Progress, cores
+from rankdev.errors import RankdevError
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.table_formats import TABLE_FORMATS
+from rankdev.io.table_formats.delimited import Delimited
+from rankdev.native.library import PADDING, Columns, OddError, Piece, Table
+
+_HEADER = re.compile(rb"([^\r\n]*)(\r?\n)")
+_BLANK = rb"[ \t]*"
+_KEY = _BLANK.join([rb"", rb'"([\w-]+)"', rb":", rb'"?'])
+_VALUE = rb'(?:(?<=")[^"\\\x00-\x1f]+(?=")|(?<!")[-+.\w]+)'  # in quotes, or without
+_RECORD = re.compile(
+    rb"(%b\{%b)%b" % (_BLANK, _KEY, _VALUE)
+    + rb'("?%b,%b)%b' % (_BLANK, _KEY, _VALUE) * 2
+    + rb'("?%b\}[ \t\r]*\n)' % _BLANK
+)
+
+
+def plain_table(source: Source) -> Table | None:
+    """Tell from the first line how all lines are written, leaving out a header; None where they are TREC's."""
+    if source.kind == "trec":
+        return None
+    line = source.first_line()
+    if source.kind == "jsonl":
+        return _records(line)
+    known = TABLE_FORMATS.get(source.kind)
+    if isinstance(known, Delimited):
+        source.skip(len(line))
+        return _delimited(line, known.separator.encode())
+    raise OddError("another kind of file")
+
+
+def _delimited(header: bytes, separator: bytes) -> Table:
+    found = _HEADER.fullmatch(header)
+    if found is None or len(separator) > 1:
+        raise OddError("no plain header")
+    return _table(found[1].split(separator), [b"", separator, separator, found[2]], separator)
+
+
+def _records(line: bytes) -> Table:
+    found = _RECORD.fullmatch(line)
+    if found is None:
+        raise OddError("no flat record of three values")
+    first, *keys_and_texts, last = found.groups()
+    return _table(keys_and_texts[::2], [first, *keys_and_texts[1::2], last], b"\\", in_json=True)
+
+
+def _table(columns: Sequence[bytes], around: list[bytes], separator: bytes, *, in_json: bool = False) -> Table:
+    names = [ALIASES.get(name, name) for name in (column.decode(errors="replace") for column in columns)]
+    if sorted(names) != ["item", "query", "score"] or max(map(len, around)) > PADDING:
+        raise OddError("other columns")
+    query, item, score = (names.index(name) for name in ("query", "item", "score"))
+    bare = [i for i in range(3) if in_json and not around[i].endswith(b'"')]
+    if in_json and score not in bare:
+        raise OddError("scores in quotes")
+    whole = sum(1 << i for i in bare if i != score)
+    return Table((*around,), (*map(len, around),), query, item, score, ord(separator), whole)
+
+
+Part = dict[str, npt.NDArray[Any]]
+Work = Callable[[Piece, int, Table | None], Part]
+
+PIECE_BYTES = 1 << 20  # worked on at once: small enough for the processor's cache
+MOST_BYTES = 16 << 20  # of one query
+CORES = cores()
+
+
+def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progress: Progress | None) -> Columns:
+    """Read a file piece by piece; ``work`` makes columns of a piece's first bytes: all lines of some queries.
+
+    They are lines of TREC, or of a table, which says how they are written.
+
+    Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
+    """
+    if str(path) == "-" or not os.path.isfile(check_path(path)):  # a pipe cannot be read again
+        raise OddError("not a file that can be read again")
+    columns = Columns()
+    try:
+        with Source(path, progress) as source:
+            table = plain_table(source)
+            small = source.plain_size is not None and source.plain_size < PIECE_BYTES
+            for part in (_at_once if small else _side_by_side)(library, source, work, table):
+                columns.add(part)
+    except RankdevError as error:
+        raise OddError(str(error)) from None
+    return columns
+
+
+def _at_once(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
+    """Read a small file without threads, which would cost more than they save."""
+    for piece, size in _filled(library, source, table, [Piece((source.plain_size or 0) + 1)]):
+        yield work(piece, size, table)
+
+
+def _side_by_side(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
+    pieces = [Piece(PIECE_BYTES) for _ in range(CORES + 2)]  # one is filled and one waits while all cores work
+    waiting: deque[tuple[Piece, Future[Part]]] = deque()
+    with ThreadPoolExecutor(CORES) as pool:
+        for piece, size in _filled(library, source, table, pieces):
+            waiting.append((piece, pool.submit(work, piece, size, table)))
+            if len(waiting) > CORES:
+                done, task = waiting.popleft()
+                yield task.result()
+                pieces.append(done)
+        for _, task in waiting:
+            yield task.result()
+
+
+def _filled(
+    library: ctypes.CDLL, source: Source, table: Table | None, pieces: list[Piece]
+) -> Iterator[tuple[Piece, int]]:
+    """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
+    rest = b""
+    while True:
+        piece = pieces.pop()
+        if 2 * len(rest) > len(piece.text):
+            piece = Piece(4 * len(rest))
+        piece.text[: len(rest)] = rest
+        size = len(rest) + source.read_into(piece.text[len(rest) :])
+        if size < len(piece.text):  # the end
+            piece.text[size] = ord("\n")  # an empty line where the last one has its end
+            yield piece, size + 1
+            return
+        whole = library.rankdev_last_query(table, piece.address, size)
+        rest = bytes(piece.text[whole:size])
+        if len(rest) > MOST_BYTES:
+            raise OddError("a query is too long")
+        if whole:
+            yield piece, whole
+        else:
+            pieces.append(piece)

@@ -1,0 +1,223 @@
+"""Judgment files and SQLite databases."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankdev._common.checks import check_kind
+from rankdev._common.files_in_use import note_reading
+from rankdev._common.tables import first_line
+from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.io.streams import PathLike, Source, plain_suffix
+from rankdev.io.table_formats.base import Table
+from rankdev.io.tables import ENDINGS, encode_table, parse_table
+from rankdev.io.writing import writing
+from rankdev.preferences import Preferences
+from rankdev.preferences.columns import frame_of_records
+from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, plain_name
+
+MAGIC = b"SQLite format 3\0"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+  id INTEGER PRIMARY KEY,
+  request TEXT NOT NULL,         -- made by the page: an answer that is sent twice is kept once
+  part INTEGER NOT NULL,         -- 0, or the number of the pair where a whole list was put in order
+  query TEXT NOT NULL,
+  first TEXT NOT NULL,           -- shown on the left
+  second TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('first', 'second', 'tie', 'skip')),
+  worker TEXT NOT NULL,
+  weight REAL NOT NULL,          -- 1, or 2/n for each pair of a list of n
+  comment TEXT NOT NULL,
+  at TEXT NOT NULL,              -- UTC
+  undone INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (request, part)
+) STRICT
+"""
+COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment", "at")
+
+
+def is_database(path: PathLike) -> bool:
+    """Tell a SQLite file from others by its first bytes; a pipe is left alone, since it can be read only once."""
+    file = Path(str(path))
+    try:
+        if str(path) == "-" or not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                return False
+            note_reading(path, stream.fileno())
+            return True
+    except OSError:
+        return False
+
+
+def read_answers(path: PathLike) -> pl.DataFrame:
+    """Read the answers that were not taken back, those who could not say included, in the order given."""
+    try:
+        connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        raise FileFormatError(path, f"the database cannot be opened ({error})") from None
+    try:
+        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE NOT undone ORDER BY id").fetchall()
+    except sqlite3.Error as error:
+        raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
+    finally:
+        connection.close()
+    types = {name: pl.Float64 if name == "weight" else pl.String for name in COLUMNS}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
+    """Give answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered."""
+    said = answers.filter(pl.col("outcome") != "skip")
+    lost = pl.col("outcome") == "second"
+    table = said.select(
+        "query",
+        winner=pl.when(lost).then("second").otherwise("first"),
+        loser=pl.when(lost).then("first").otherwise("second"),
+        tie=pl.col("outcome") == "tie",
+        worker="worker",
+        first="first",
+        weight="weight",
+    )
+    return table.drop("weight") if (table["weight"] == 1).all() else table
+
+
+WORDS = ("", ".txt")
+SHAPES = "'topic a b winner' or 'query preferred other'"
+_TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
+
+
+def read_preferences(
+    path: PathLike,
+    *,
+    items: Mapping[Any, Iterable[Any]] | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    values: str | Mapping[str, str | float] | None = None,
+) -> Preferences:
+    """Read judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
+
+    Or from the database that ``rankdev judge`` writes, even while it is in use.
+
+    In a file that is not a table, four words per line are ``topic a b winner`` and three ``query preferred other``.
+    ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` say what
+    the columns and the outcomes mean where that is not obvious: see :meth:`Preferences.from_table`.
+    """
+    if is_database(path):
+        if columns is not None or values is not None:
+            raise UsageError(f"{path}: a database of judgments describes itself; leave out columns and values")
+        return _from_database(path, items)
+    with Source(path) as source:
+        table, values = _read(source, values)
+    try:
+        return Preferences.from_table(table.frame, items=items, columns=columns, values=values)
+    except DataError as error:
+        table.fail(error)
+
+
+def write_preferences(preferences: Preferences, path: PathLike) -> None:
+    """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
+
+    Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
+    """
+    check_kind("preferences", preferences, Preferences, "make them with Preferences.from_rows or read_preferences")
+    content = encode_preferences(preferences, path)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
+    """Give judgments as the bytes of the kind of file that the name asks for."""
+    table = preferences.to_polars()
+    if plain_suffix(path) in ENDINGS:
+        return encode_table(table, path)
+    if plain_suffix(path) not in WORDS:
+        raise UsageError(f"{path}: expected a name that ends in {', '.join([*ENDINGS, *WORDS[1:]])}")
+    names = {*preferences.queries, *preferences.items}
+    if odd := next((name for name in sorted(names) if name.split() != [name]), None):
+        raise DataError(f"{shown(odd)} is not one word, which lines of words need; write .jsonl or .csv instead")
+    if preferences.tie.any() and "tie" in preferences.items:
+        raise DataError(
+            "an item is called 'tie', which stands for a tie in lines of words; write .jsonl or .csv instead"
+        )
+    if preferences.weight is not None or preferences.share is not None:
+        raise DataError("lines of words cannot hold weights; write .jsonl or .csv instead")
+    first = pl.col("first") if "first" in table.columns else pl.col("winner")
+    second = pl.when(first == pl.col("winner")).then("loser").otherwise("winner")
+    won = pl.when("tie").then(pl.lit("tie")).otherwise("winner")
+    lines = table.select(pl.concat_str("query", first, second, won, separator=" ")).to_series()
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) -> Preferences:
+    answers = read_answers(path)
+    judged = as_judgments(answers)
+    if judged.is_empty():
+        raise FileFormatError(path, "nothing was judged yet")
+    skipped = len(answers) - len(judged)
+    aside = counted(skipped, "answer", "was")
+    remarks = (f"{aside} left aside: the judges could not say.",) if skipped else ()
+    found = Preferences.from_table(judged, items=items)
+    return replace(found, remarks=(*found.remarks, *remarks))
+
+
+def _read(source: Source, values: Any) -> tuple[Table, Any]:
+    if source.kind == "json":
+        return _json(source), values
+    content = source.read()
+    kind = source.kind if source.kind != "trec" else _kind_of_header(content)
+    if kind == "trec":
+        return _word_lines(source.name, content), "items" if values is None else values
+    return parse_table(source.name, content, kind), values
+
+
+def _kind_of_header(content: bytes) -> str:
+    """Tell a table, by two names in its header that judgments have, from lines of words."""
+    header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
+    for kind, mark in {"csv": ",", "tsv": "\t"}.items():
+        if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
+            return kind
+    return "trec"
+
+
+def _json(source: Source) -> Table:
+    """Read an array of records, or records one after the other."""
+    content = source.read()
+    try:
+        if not content.lstrip().startswith(b"["):
+            return parse_table(source.name, content, "jsonl")
+        return Table(source.name, frame_of_records(json.loads(content)), lambda row: None)
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise FileFormatError(source.name, f"this is not JSON ({first_line(error)})", line) from None
+
+
+def _word_lines(name: str, content: bytes) -> Table:
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise FileFormatError(name, "the file is not UTF-8; save it as UTF-8") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
+            expected = f"{len(rows[0])} words like the lines before" if rows else SHAPES
+            raise FileFormatError(name, f"expected {expected}; found {counted(len(words), 'word')}", number)
+        rows.append(words)
+        lines.append(number)
+    names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]
+    columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    return Table(name, pl.DataFrame(columns), lambda row: lines[row])

@@ -1,0 +1,311 @@
+"""Reference and qrels files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import offsets_of
+from rankdev._common.checks import check_kind
+from rankdev._common.tables import listed, text_column
+from rankdev._common.work import Progress
+from rankdev.core.columns import Items, Worthless, check_once, column_of_lines
+from rankdev.core.references import References
+from rankdev.core.runs import Run
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io.json_documents import read_json
+from rankdev.io.native_input import read_whole_queries
+from rankdev.io.runs import run_from_source, run_from_table
+from rankdev.io.streams import PathLike, Source, plain_suffix
+from rankdev.io.table_formats.base import Table, joined
+from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, read_table
+from rankdev.io.trec import QRELS, read_trec, write_trec
+from rankdev.io.writing import writing
+from rankdev.native.library import OddError, PackedNames, check_gathered, library, read_graded
+
+
+def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | None:
+    """Read references from qrels; None where the general reader has to do it."""
+    compiled = library()
+    if compiled is None:
+        return None
+    try:
+        columns = read_whole_queries(compiled, path, partial(read_graded, compiled), progress)
+        check_gathered(columns.take("group_hash"))
+    except OddError:
+        return None
+    return References(
+        column_of_lines("query", columns.take("queries")),
+        offsets_of(columns.take("good_count")),
+        Items(PackedNames(columns.take("good_items"), offsets_of(columns.take("good_bytes")))),
+        columns.take("good_ranks").astype(np.int64),
+        columns.take("good_grades"),
+        Worthless(
+            offsets_of(columns.take("worthless_count")),
+            Items(PackedNames(columns.take("worthless_items"), offsets_of(columns.take("worthless_bytes")))),
+            columns.take("worthless_grades"),
+        ),
+    )
+
+
+def read_references(path: PathLike, *, progress: Progress | None = None) -> References:
+    """Read references: JSONL or JSON with tiers, tables with rank or grade, TREC qrels; plain, gzip or zstd.
+
+    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input.
+    ``progress(done, total, name)`` is called as the file is read, in bytes.
+    """
+    references = read_plain_qrels(path, progress)
+    if references is not None:
+        return references
+    with Source(path, progress) as source:
+        return _read(source)
+
+
+def read_grades(path: PathLike) -> References:
+    """Read grades as references: TREC qrels, tables with grade, or JSON ``{query: {item: grade}}``."""
+    with Source(path) as source:
+        if source.kind == "json":
+            return _from_mapping(source, References.from_grades, read_json(source))
+        references = _read(source)
+    if references.grades is None:
+        raise FileFormatError(source.name, "this file has ranks, not grades; it already is a reference")
+    return references
+
+
+def read_lists(path: PathLike) -> References:
+    """Read strict orders as references: lists of items, best first, or the order of a run."""
+    with Source(path) as source:
+        if source.kind == "json":
+            return _from_json(source)
+        if source.kind == "trec":
+            return _from_run(source.name, run_from_source(source))
+        table = read_table(source, source.kind)
+    names = set(table.frame.columns)
+    if {"tiers", "items"} & names:
+        references = _build(_tier_rows(table))
+        return references if "worthless" in names else replace(references, worthless=None)
+    if {"score", "rank"} & names:
+        return _from_run(table.name, run_from_table(table))
+    return _guarded(table, References.from_lists)
+
+
+def write_references(references: References, path: PathLike) -> None:
+    """Write references in the format that the file's name asks for.
+
+    .jsonl and .json hold tiers; .csv, .tsv and .parquet hold ranks (and grades); anything else is TREC qrels.
+    """
+    content = encode_references(references, path)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def encode_references(references: References, path: PathLike) -> bytes:
+    """Give the bytes that :func:`write_references` writes under this name."""
+    check_kind("references", references, References, "make them with References.from_lists and its like")
+    suffix = plain_suffix(path)
+    if suffix == ".json":
+        return _json(references)
+    if suffix == ".jsonl" or str(path) == "-":
+        return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
+    if suffix in ENDINGS:
+        return encode_table(references.to_polars(worthless=True), path)
+    check_trec_name(path)
+    return _qrels(references)
+
+
+def _read(source: Source) -> References:
+    kind = source.kind
+    if kind == "json":
+        return _from_json(source)
+    if kind == "trec":
+        return _build(joined(source.name, read_trec(source, QRELS, "grade")))
+    table = read_table(source, kind)
+    if "tiers" not in table.frame.columns:
+        return _build(table)
+    references = _build(_tier_rows(table))
+    return references if "worthless" in table.frame.columns else replace(references, worthless=None)
+
+
+def _build(table: Table) -> References:
+    names = set(table.frame.columns)
+    if not names & {"rank", "grade"}:
+        looks = "; it looks like a run: give it as a run" if "score" in names else ""
+        expected = "expected the columns query, item and rank (or grade), or query and tiers"
+        raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}{looks}")
+    return _guarded(table, References.from_table)
+
+
+def _guarded(table: Table, build: Callable[[Any], References]) -> References:
+    try:
+        return build(table.frame)
+    except DataError as error:
+        table.fail(error)
+
+
+def _from_mapping(source: Source, build: Callable[[Any], References], value: Any) -> References:
+    try:
+        return build(value)
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+
+
+def _from_json(source: Source) -> References:
+    value = read_json(source)
+    for query, entry in value.items():
+        if not isinstance(entry, list):
+            raise FileFormatError(
+                source.name,
+                f"query {shown(query)} holds {type(entry).__name__}; a JSON reference maps a query to its items or"
+                " tiers, best first. For {query: {item: grade}} use `rankdev refs grades`",
+            )
+    tiers = {query: [tier if isinstance(tier, list) else [tier] for tier in entry] for query, entry in value.items()}
+    return _from_mapping(source, References.from_tiers, tiers)
+
+
+def _from_run(name: str, run: Run) -> References:
+    if run.repeats is not None:
+        raise FileFormatError(name, "an item appears twice in the list of a query; a reference needs each item once")
+    return References.from_ranks(run.to_polars())
+
+
+def _tier_rows(table: Table) -> Table:
+    """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
+    try:
+        query = text_column(table.frame, "query", "references")
+        check_once(query, "query {} appears on two lines; give all its tiers on one")
+    except DataError as error:
+        table.fail(error)
+    kept = ~_without_tiers(table)
+    record = kept.arg_true()
+    ranked = Table(table.name, table.frame.filter(kept), lambda row: table.line_of(record[row]))
+    tiers = pl.DataFrame({"record": record, "query": query.filter(kept), "item": _tiers(ranked)})
+    tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
+    each = ["item", "rank"]
+    if "grades" in table.frame.columns:
+        tiers, each = tiers.with_columns(grade=_tier_grades(ranked, tiers["item"])), [*each, "grade"]
+    rows = tiers.explode(each).explode("item")
+    if "worthless" in table.frame.columns:
+        rows = pl.concat([rows, _worthless_rows(table, query)], how="diagonal_relaxed")
+    records = rows["record"].to_numpy()
+    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(records[row])))
+
+
+def _without_tiers(table: Table) -> pl.Series:
+    """Tell which records hold worthless items and no tiers."""
+    frame = table.frame
+    nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
+    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "worthless")):
+        return nothing
+    return ((frame["tiers"].list.len() == 0) & (frame["worthless"].list.len() > 0)).fill_null(False)
+
+
+def _worthless_rows(table: Table, query: pl.Series) -> pl.DataFrame:
+    """One row per worthless item: with its grade where there are grades, with a mark where there are none."""
+    frame = table.frame
+    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["worthless"]})
+    if _list_depth(rows["item"].dtype) != 1:
+        raise FileFormatError(table.name, "worthless must be [item, …] on every line")
+    rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
+    if "grades" not in frame.columns:
+        return rows.explode("item").drop_nulls("item").with_columns(worthless=pl.lit(True))
+    zeros = pl.col("item").list.eval(pl.element().is_null().cast(pl.Float64))
+    rows = rows.with_columns(grade=zeros if "worthless_grades" not in frame.columns else _worthless_grades(table))
+    rows = rows.with_columns(pl.col("grade").fill_null(zeros)).filter(pl.col("item").list.len() > 0)
+    return rows.explode("item", "grade")
+
+
+def _worthless_grades(table: Table) -> pl.Series:
+    grades = table.frame["worthless_grades"]
+    if _list_depth(grades.dtype) != 1:
+        raise FileFormatError(table.name, "worthless_grades must be [number, …], one for each worthless item")
+    wrong = (grades.list.len() != table.frame["worthless"].list.len()) | (grades.list.max() > 0)
+    if wrong.any():
+        line = table.line_of(int(wrong.arg_max() or 0))
+        raise FileFormatError(table.name, "there must be one grade of 0 or less for each worthless item", line)
+    return grades.cast(pl.List(pl.Float64))
+
+
+def _tiers(table: Table) -> pl.Series:
+    """The tiers of each record; items that are listed without them are a tier each."""
+    if not table.frame.height:
+        return pl.Series(dtype=pl.List(pl.List(pl.String)))
+    name, shape, depth = ("items", "[item, …]", 1)
+    if "tiers" in table.frame.columns:
+        name, shape, depth = ("tiers", "[[item, …], …]", 2)
+    values = table.frame[name]
+    if _list_depth(values.dtype) != depth:
+        raise FileFormatError(table.name, f"{name} must be {shape} on every line")
+    tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
+    sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
+    empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
+    if empty.any():
+        line = table.line_of(int(empty.arg_max() or 0))
+        raise FileFormatError(table.name, "a tier is empty or missing; every rank needs an item", line)
+    return tiers
+
+
+def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
+    grades = table.frame["grades"]
+    if not table.frame.height:
+        return pl.Series(dtype=pl.List(pl.Float64))
+    if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
+        raise FileFormatError(table.name, "grades must be [number, …] on every line, one for each tier")
+    wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
+    wrong |= (grades.list.diff(null_behavior="drop").list.max() >= 0).fill_null(False)
+    wrong |= ~(grades.list.min() > 0).fill_null(False)
+    if wrong.any():
+        line = table.line_of(int(wrong.arg_max() or 0))
+        raise FileFormatError(table.name, "there must be one positive grade for each tier, highest first", line)
+    return grades
+
+
+def _list_depth(dtype: Any) -> int:
+    depth = 0
+    while isinstance(dtype, pl.List):
+        depth, dtype = depth + 1, dtype.inner
+    return depth
+
+
+def _records(references: References) -> Iterator[dict[str, Any]]:
+    """One record per query: its tiers, the grade of each where there are grades, and what is known to be worthless."""
+    new_tier = np.append(np.diff(references.ranks) != 0, True)
+    items = references.item_ids.to_list()
+    bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
+    for place, (query, begin, end) in enumerate(bounds_of_each):
+        ends = begin + np.flatnonzero(new_tier[begin : end - 1]) + 1
+        bounds = [int(begin), *ends.tolist(), int(end)] if end > begin else [int(begin)]
+        record = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
+        if references.grades is not None:
+            record["grades"] = references.grades[bounds[:-1]].tolist()
+        if references.worthless is not None:
+            worthless = references.worthless.of_query(place)
+            record["worthless"] = list(worthless)
+            if any(worthless.values()):
+                record["worthless_grades"] = list(worthless.values())
+        yield record
+
+
+def _json(references: References) -> bytes:
+    if references.grades is not None:
+        raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
+    if references.worthless is not None and len(references.worthless.grades):
+        raise DataError("a .json file holds tiers and no worthless items; write these references as .jsonl")
+    return json.dumps({record["query"]: record["tiers"] for record in _records(references)}).encode()
+
+
+def _qrels(references: References) -> bytes:
+    if references.grades is None:
+        raise DataError("TREC qrels hold grades, but these references have ranks; write them as .jsonl or .csv")
+    frame = references.to_polars(worthless=True)
+    grade = frame["grade"]
+    if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():
+        grade = grade.cast(pl.Int64)
+    zero = pl.zeros(len(grade), pl.Int64, eager=True)
+    return write_trec([frame["query"], zero, frame["item"], grade], "the references")

@@ -1,0 +1,255 @@
+"""Run files and folders of Parquet."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.checks import check_kind, check_path, check_whole
+from rankdev._common.tables import (
+    ALIASES,
+    as_id,
+    check_one_system,
+    number_column,
+    number_series,
+    text_column,
+    text_series,
+)
+from rankdev._common.work import Progress
+from rankdev.core.columns import item_series
+from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
+from rankdev.core.run_builder import RunBuilder
+from rankdev.core.runs import Run
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.io.json_documents import json_entries
+from rankdev.io.streams import PathLike, Source, plain_suffix
+from rankdev.io.table_formats.base import Table
+from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, table_batches
+from rankdev.io.trec import RUN, read_trec, write_trec
+from rankdev.io.writing import writing
+
+_PARQUET = {".parquet", ".pq"}
+_DATA = {*ENDINGS, ".run", ".trec", ".res"} - _PARQUET
+_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
+    """Give the tables of a folder's files, in the order of their names; some may be empty, not all.
+
+    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
+    the names of folders, as in ``query=q1/part-0.parquet``.
+    """
+    empty = True
+    for file in _files(folder):
+        places = _partitions(file.relative_to(folder))
+        with Source(file) as source:
+            for table in table_batches(source, "parquet", columns, may_be_empty=True):
+                wanted = {name: value for name, value in places.items() if name in columns}
+                missing = {name: pl.lit(value) for name, value in wanted.items() if name not in table.frame.columns}
+                yield replace(table, frame=table.frame.with_columns(**missing))
+                empty = False
+    if empty:
+        raise FileFormatError(folder, "the tables have no rows")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Find the files that are one table; refuse what would be left out or counted twice without a word."""
+    if any((folder / name).exists() for name in _VERSIONED):
+        raise UsageError(f"{folder}: its log says which of these files count; read it by its own library, as a frame")
+    entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
+    files = [entry for entry in entries if _is_parquet(entry)]
+    if not files:
+        raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files")
+    for entry in entries:
+        if plain_suffix(entry) in _DATA:
+            raise UsageError(f"{entry}: of a folder only .parquet files are read; move it away, or read it alone")
+    return files
+
+
+def _is_parquet(path: Path) -> bool:
+    """Tell by the ending, or by the first bytes where there is none: Hive writes files called 000000_0."""
+    if path.suffix:
+        return plain_suffix(path) in _PARQUET
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _partitions(path: Path) -> dict[str, str | None]:
+    """Read the columns that are in the names of folders."""
+    pairs = [part.partition("=") for part in path.parent.parts if "=" in part]
+    return {ALIASES.get(name, name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
+
+
+_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", "system"}
+_ROWS = 200_000  # of a JSON run, made a table at once
+
+
+def read_run(
+    path: PathLike,
+    *,
+    order: Order = "score",
+    ties: Ties = "trec_eval",
+    depth: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
+
+    A folder of Parquet files, as Spark and DuckDB write them, is one run; columns may be in the names of its folders.
+
+    ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
+    whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
+    """
+    ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
+    if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
+        return _run_of(str(path), folder_batches(Path(path), _COLUMNS), ordering, depth)
+    with Source(path, progress) as source:
+        return run_from_source(source, ordering, depth)
+
+
+def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:
+    """Read a run from an open source."""
+    kind = source.kind
+    if kind == "trec":
+        parts = read_trec(source, RUN, ordering.order)
+        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, checked=True)
+    if kind == "json":
+        return _read_json(source, ordering, depth)
+    return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
+
+
+def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
+    """Make a run of a table that was read from a file."""
+    return _run_of(table.name, [table], ordering)
+
+
+def _run_of(
+    name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None, *, checked: bool = False
+) -> Run:
+    """Put the batches of a run together; ``checked`` says that columns are known to hold ids and finite numbers."""
+    builder: RunBuilder | None = None
+    systems: set[str] = set()
+    for table in tables:
+        names = set(table.frame.columns)
+        if builder is None:
+            if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
+                raise FileFormatError(name, "this looks like references; give them before the runs")
+            if "score" not in names and "rank" in names:
+                ordering = Ordering("rank", ordering.ties)
+            builder = RunBuilder(ordering, depth, name)
+        try:
+            check_one_system(table.frame, systems)
+            frame = table.frame if checked else _columns(table.frame, ordering.order)
+            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
+        except DataError as error:
+            table.fail(error)
+    try:
+        return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
+    except DataError as error:
+        raise FileFormatError(name, str(error)) from None
+
+
+def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
+    ids = [text_column(frame, name, "a run") for name in ("query", "item")]
+    return pl.DataFrame([*ids, number_column(frame, number, "a run")])
+
+
+def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
+    """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC."""
+    check_kind("run", run, Run, "make one with Run.from_lists, Run.from_scores or read_run")
+    suffix = plain_suffix(path)
+    if run.repeats is not None and (suffix == ".json") != (run.scores is None):
+        item = shown(run.item_ids.filter(pl.Series(run.repeats))[0])
+        other = "as .json" if run.scores is None else "as .csv or .jsonl"
+        raise DataError(f"item {item} is returned twice for a query, which this format cannot hold; write it {other}")
+    if suffix == ".json":
+        content = _json(run)
+    elif suffix in ENDINGS:
+        columns = ["query", "item", "rank" if run.scores is None else "score"]
+        content = encode_table(run.to_polars().select(columns), path)
+    else:
+        check_trec_name(path)
+        content = _trec(run, tag)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def _read_json(source: Source, ordering: Ordering, depth: int | None) -> Run:
+    entries = json_entries(source)
+    first = next(entries)
+    entries = chain([first], entries)
+    if isinstance(first[1], dict):
+        if ordering.order == "rank":
+            raise FileFormatError(source.name, "a run {query: {item: score}} has no ranks; order it by score")
+        return _run_of(source.name, _score_tables(source.name, entries), ordering, depth)
+    try:
+        run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in entries})
+    except FileFormatError:
+        raise
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    return replace(run, depth=depth)
+
+
+def _score_tables(name: str, entries: Iterator[tuple[str, Any]]) -> Iterator[Table]:
+    """Make tables of about ``_ROWS`` rows of ``query, {item: score}``."""
+    held: dict[str, dict[str, Any]] = {}
+    rows = 0
+    for query, scores in entries:
+        if not isinstance(scores, dict):
+            raise FileFormatError(name, f"query {shown(query)} must be {{item: score}}; got {type(scores).__name__}")
+        held[query] = scores
+        rows += len(scores)
+        if rows >= _ROWS:
+            yield _score_table(name, held)
+            held, rows = {}, 0
+    yield _score_table(name, held)
+
+
+def _score_table(name: str, scores: dict[str, dict[str, Any]]) -> Table:
+    try:
+        columns = {
+            "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+            "item": item_series(scores),
+            "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+        }
+    except DataError as error:
+        raise FileFormatError(name, str(error)) from None
+    return Table(name, pl.DataFrame(columns), lambda row: None)
+
+
+def _json(run: Run) -> bytes:
+    if run.scores is None:
+        return json.dumps(dict(run.items())).encode()
+    scores, offsets = run.scores, run.offsets
+    return json.dumps(
+        {
+            query: dict(zip(items, scores[offsets[i] : offsets[i + 1]].tolist(), strict=True))
+            for i, (query, items) in enumerate(run.items())
+        }
+    ).encode()
+
+
+def _trec(run: Run, tag: str) -> bytes:
+    query = run.queries.gather(run.codes)
+    falling = run.sizes[run.codes] - run.positions
+    score = pl.Series(falling if run.scores is None else run.scores)
+    constant = [text_series("tag", [as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
+    columns = [query, constant[0], run.item_ids, pl.Series(run.positions + 1), score, constant[1]]
+    return write_trec(columns, "the run")

@@ -1,0 +1,307 @@
+"""Open, decompress, detect the format, batch."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, TypeVar
+
+from rankdev._common import files_in_use
+from rankdev._common.checks import check_path
+from rankdev._common.work import Progress, refuse_lost_threads
+from rankdev.core.columns import BYTE_ORDER_MARK
+from rankdev.errors import FileFormatError, UsageError
+from rankdev.io.table_formats import TABLE_FORMATS, begins_json
+
+MAGIC_BYTES = 4  # how much of a file tells how it is packed
+_GZIP_BYTES, _UNPACKED_BYTES = 1 << 16, 1 << 20  # unpacked at once, and what comes out at the most
+_ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
+_WAIT_MS = 200
+_GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
+
+
+def opened(path: str, waiting: Callable[[], None]) -> Any:
+    """Open a file, or standard input for ``-``; ``waiting`` is called while a pipe or a terminal has nothing to give.
+
+    Nothing blocks for good, so that the reader can be interrupted, also in a thread: ``waiting`` raises to end it.
+    """
+    raw = _standard_input() if path == "-" else _file(path)
+    return io.BufferedReader(_Patient(raw, waiting), 1 << 16) if _may_wait(raw) else raw
+
+
+def size_of(source: object) -> int:
+    """Give the bytes of a file as it lies there, packed or not; 0 for a pipe and for what is no file."""
+    try:
+        return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def unpacked(begin: bytes, packed: IO[bytes]) -> IO[bytes] | None:
+    """Give the unpacked stream of a file that begins with these bytes; None where it is not packed."""
+    if begin.startswith(_GZIP):
+        new_member = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
+        pieces = _pieces(begin, packed, new_member, zlib.error, _GZIP_BYTES, _UNPACKED_BYTES)
+    elif begin == _ZSTD or (begin[1:] == _SKIPPABLE and begin[0] >> 4 == 5):
+        import zstandard
+
+        new_frame = zstandard.ZstdDecompressor().decompressobj
+        pieces = _pieces(begin, packed, new_frame, zstandard.ZstdError, _ZSTD_BYTES)
+    else:
+        return None
+    return io.BufferedReader(_Joined(pieces), 1 << 20)
+
+
+def _pieces(
+    begin: bytes, packed: IO[bytes], new_frame: Callable[[], Any], broken: type[Exception], size: int, *most: int
+) -> Iterator[bytes]:
+    """Unpack gzip members or zstd frames, one after the other; notice where the last is cut short."""
+    frame, rest = None, begin
+    while rest or (rest := packed.read(size)):
+        if frame is None:
+            rest = rest.lstrip(b"\0")  # what pads a gzip file at its end
+            frame = new_frame() if rest else None
+            continue
+        try:
+            yield frame.decompress(rest, *most)
+        except broken as error:
+            raise OSError(str(error)) from None
+        frame, rest = (None, frame.unused_data) if frame.eof else (frame, frame.unconsumed_tail)
+    if frame is not None:
+        raise EOFError("the compressed data end too early")
+
+
+class _Joined(io.RawIOBase):
+    """Pieces of bytes as a stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._ready = memoryview(piece)
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+class _Patient(io.RawIOBase):
+    """A pipe or a terminal, read when it has something; polars' signal handler would restart a read that blocks."""
+
+    def __init__(self, raw: Any, waiting: Callable[[], None]) -> None:
+        self._raw = raw
+        self._owned = raw is not getattr(sys.stdin, "buffer", None)
+        self._waiting = waiting
+        self._poll = select.poll()
+        self._poll.register(raw.fileno(), select.POLLIN)
+
+    def fileno(self) -> int:
+        number: int = self._raw.fileno()
+        return number
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            while not self._poll.poll(_WAIT_MS):
+                self._waiting()
+            try:
+                return os.readv(self.fileno(), [buffer])
+            except BlockingIOError:
+                continue
+
+    def close(self) -> None:
+        if self._owned:
+            self._raw.close()
+        super().close()
+
+
+def _standard_input() -> Any:
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("standard input is closed; give a file, or pipe something in")
+    return sys.stdin.buffer
+
+
+def _file(path: str) -> Any:
+    try:
+        if os.name == "posix" and stat.S_ISFIFO(os.stat(path).st_mode):  # to open it would wait for a writer
+            return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: this is a folder; give a file") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def _may_wait(raw: Any) -> bool:
+    try:
+        mode = os.fstat(raw.fileno()).st_mode
+    except (OSError, AttributeError):  # what stands in for standard input may have no descriptor
+        return False
+    return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode))
+
+
+PathLike = files_in_use.PathLike
+
+Content = TypeVar("Content")
+
+HEAD_BYTES = 1 << 16
+LINE_BYTES = 64 << 20
+BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
+_COMPRESSED = {".gz", ".zst"}
+
+
+class Source:
+    """A file or standard input (``-``), opened and unpacked; knows what kind of file it seems to be."""
+
+    def __init__(self, path: PathLike, progress: Progress | None = None) -> None:
+        self._path = check_path(path)
+        self.name = "standard input" if self._path == "-" else self._path
+        self._progress = progress
+        self._reported, self._size = 0, size_of(path)
+        refuse_lost_threads()
+        self._raw = opened(self._path, lambda: self._report(0))
+        try:
+            _remember(self._path, self._raw)
+            begin = self._guarded(lambda: self._raw.read(MAGIC_BYTES))
+            stream = unpacked(begin, self._raw)
+            self._stream: IO[bytes] = stream or self._raw
+            head = self._guarded(lambda: self._stream.read(HEAD_BYTES))
+            self._head = (head if stream else begin + head).removeprefix(BYTE_ORDER_MARK)
+            self.kind = self._known_kind()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def plain_size(self) -> int | None:
+        """How many bytes there are to read; None where that is not known before they are."""
+        return self._size if self._stream is self._raw and self._size else None
+
+    def first_line(self) -> bytes:
+        """Give the first line, with its end, where it is not too long; it remains to be read."""
+        line, end, _ = self._head.partition(b"\n")
+        return line + end
+
+    def skip(self, size: int) -> None:
+        """Leave out the first bytes, which are in the first line."""
+        self._head = self._head[size:]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+        if kind is MemoryError:
+            raise FileFormatError(self.name, "the file does not fit into memory; a TREC run takes the least") from None
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._path != "-":
+            self._raw.close()
+
+    def read(self) -> bytes:
+        """Give everything."""
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give pieces of about ``BATCH_BYTES`` that end anywhere."""
+        head, self._head = self._head, b""
+        while piece := head + self._guarded(lambda: self._stream.read(BATCH_BYTES)):
+            head = b""
+            self._report(len(piece))
+            yield piece
+
+    def read_into(self, room: memoryview) -> int:
+        """Fill ``room`` with what comes next; give how many bytes that were: fewer only at the end."""
+        count = min(len(self._head), len(room))
+        room[:count], self._head = self._head[:count], self._head[count:]
+        count += self._guarded(lambda: self._stream.readinto(room[count:]))  # type: ignore[attr-defined]
+        self._report(count)
+        return count
+
+    def batches(self) -> Iterator[bytes]:
+        """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
+        for piece in self.pieces():
+            if piece.endswith(b"\n"):
+                yield piece
+                continue
+            rest = self._guarded(lambda: self._stream.readline(LINE_BYTES))
+            if len(rest) == LINE_BYTES:
+                raise FileFormatError(self.name, f"a line is longer than {LINE_BYTES >> 20} MB; check the file")
+            self._report(len(rest))
+            yield piece + rest
+
+    def _report(self, size: int) -> None:
+        """Say how far the file is read: by its own size where that is known, not by what is unpacked."""
+        if self._progress is not None:
+            at = self._raw.tell() if self._raw.seekable() else self._reported + size
+            self._reported = max(at, self._reported)
+            self._progress(self._reported, max(self._reported, self._size), self.name)
+
+    def _known_kind(self) -> str:
+        if not self._head.strip():
+            raise FileFormatError(self.name, "the file is empty")
+        if self._head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise FileFormatError(self.name, "the file is UTF-16; save it as UTF-8")
+        suffix = plain_suffix(self._path)
+        kind = kind_of(self._head, suffix)
+        binary = {known.name: type(known).__name__ for known in TABLE_FORMATS.values() if known.binary}
+        if kind not in binary and b"\0" in self._head:
+            raise FileFormatError(self.name, f"this is a binary file; expected text or {' or '.join(binary.values())}")
+        certain = ["json", *(known.name for known in TABLE_FORMATS.values() if not known.ending_decides)]
+        if suffix[1:] in certain and kind not in certain:
+            raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
+        return kind
+
+    def _guarded(self, read: Callable[[], Content]) -> Content:
+        try:
+            return read()
+        except (EOFError, OSError) as error:
+            raise FileFormatError(
+                self.name, f"the file cannot be read to its end ({error}); it may be damaged"
+            ) from None
+
+
+def kind_of(head: bytes, suffix: str = "") -> str:
+    """Tell from the first bytes, and the ending of the name, what kind of file it seems to be.
+
+    That is one of the formats of tables, ``"json"`` for a document, or ``"trec"`` for columns without names.
+    """
+    for known in sorted(TABLE_FORMATS.values(), key=lambda known: not known.binary):
+        if known.recognises(head, suffix):
+            return known.name
+    return "json" if begins_json(head, suffix) else "trec"
+
+
+def plain_suffix(path: PathLike) -> str:
+    """Give the ending of a file's name, looking through .gz and .zst."""
+    suffixes = [suffix.lower() for suffix in Path(str(path)).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _remember(path: str, raw: Any) -> None:
+    """Note a file that is read, standard input too, so that no command writes over it."""
+    with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
+        files_in_use.note_reading("/dev/stdin" if path == "-" else path, raw.fileno())

@@ -1,0 +1,173 @@
+"""CSV and TSV, batch by batch: fast where nothing is odd, with Python's csv module from the first oddity on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
+from typing import ClassVar
+
+import polars as pl
+
+from rankdev._common.tables import ALIASES, text_series
+from rankdev.core.columns import BYTE_ORDER_MARK
+from rankdev.errors import DataError, FileFormatError, counted, shown
+from rankdev.io.table_formats.base import Part, TableFormat, begins_json
+
+_SPACE = " \t"
+_ROWS = 200_000  # read with care at once
+_BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
+
+
+class Delimited(TableFormat, abstract=True):
+    """Lines of columns with a mark between them, the first with their names."""
+
+    ending_decides = True
+    separator: ClassVar[str]
+
+    def recognises(self, head: bytes, ending: str) -> bool:
+        """By the ending, or by names in the header that our tables have."""
+        if ending in (".csv", ".tsv"):
+            return ending == self.ending
+        line = head.lstrip().partition(b"\n")[0]
+        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(self.separator.encode())}
+        known = {ALIASES.get(name, name) for name in names}
+        return "query" in known and bool(known & _BESIDE_QUERY) and not begins_json(head, ending)
+
+    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+        """Give the rows of each batch; identifiers stay as they are written."""
+        return csv_parts(name, pieces, self.separator)
+
+    def encode(self, frame: pl.DataFrame) -> bytes:
+        """Give the lines; refuse texts that would be read back without their white space."""
+        for column in frame.select(pl.col(pl.String)):
+            odd = column.filter(column.str.contains(r"^\s|\s$|\x00"))
+            if len(odd):
+                raise DataError(
+                    f"{shown(odd[0])} has white space at an end, which {self.ending} loses; write .jsonl instead"
+                )
+        return frame.write_csv(separator=self.separator).encode()
+
+
+class Csv(Delimited):
+    """Commas."""
+
+    name = "csv"
+    separator = ","
+
+
+class Tsv(Delimited):
+    """Tabs."""
+
+    name = "tsv"
+    separator = "\t"
+
+
+def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[Part]:
+    """Give the rows of a table in parts; identifiers stay as they are written."""
+    header: list[str] | None = None
+    line = 1
+    batches = iter(batches)
+    for text in batches:
+        # a batch may end inside quotes; what follows is then read with care
+        frame = None if text.count(b'"') % 2 else _plain(text, separator, header)
+        if frame is None:
+            yield from _careful(name, chain([text], batches), separator, header, line)
+            return
+        yield frame, _lines_of(name, text, separator, header, line)
+        header = frame.columns
+        line += text.count(b"\n")
+
+
+def _plain(text: bytes, separator: str, header: list[str] | None) -> pl.DataFrame | None:
+    """Read a table without anything odd, fast; None where it takes more care."""
+    mark = re.escape(separator).encode()
+    quoted = rb'(?:(?<=[\n%b])|^)"[^"]*(?:""[^"]*)*"(?=[\r\n%b]|$)' % (mark, mark)
+    bare = re.sub(quoted, b"", text) if b'"' in text else text
+    marked = text.startswith(BYTE_ORDER_MARK)  # polars drops a byte-order mark, which here is part of a name
+    if marked or b'"' in bare or (b"\r" in text and text.count(b"\r") != text.count(b"\r\n")):
+        return None
+    try:
+        frame = pl.read_csv(text, has_header=False, separator=separator, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return None
+    frame = frame.select(pl.all().str.strip_chars(_SPACE))
+    if frame.is_empty() or frame.width < 2 or any(column.null_count() for column in frame):
+        return None
+    if bare.count(separator.encode()) != frame.height * (frame.width - 1):  # polars drops fields past the header's
+        return None
+    if header is None:
+        if frame.height < 2 or len(set(frame.row(0))) < frame.width:
+            return None
+        header, frame = list(frame.row(0)), frame[1:]
+    return frame.rename(dict(zip(frame.columns, header, strict=True))) if frame.width == len(header) else None
+
+
+def _lines_of(
+    name: str, text: bytes, separator: str, header: list[str] | None, line: int
+) -> Callable[[int], int | None]:
+    def line_of(row: int) -> int | None:
+        for frame, lines in _careful(name, [text], separator, header, line):
+            if row < frame.height:
+                return lines(row)
+            row -= frame.height
+        raise IndexError(row)
+
+    return line_of
+
+
+def _careful(
+    name: str, batches: Iterable[bytes], separator: str, header: list[str] | None, line: int
+) -> Iterator[Part]:
+    """Read row by row; ``line`` is the first, and ``header`` is known where it was on an earlier one."""
+    texts = _text_lines(name, batches, line)
+    reader = csv.reader(texts, delimiter=separator, strict=True, skipinitialspace=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            fields = [field.strip(_SPACE) for field in row]
+            if fields in ([], [""]):
+                continue
+            at = line - 1 + reader.line_num
+            if header is None:
+                header = fields
+                _check_header(name, header, at)
+                continue
+            if len(row) != len(header):
+                raise FileFormatError(name, f"{counted(len(row), 'column')}; the header has {len(header)}", at)
+            rows.append(fields)
+            lines.append(at)
+            if len(rows) == _ROWS:
+                yield _frame(header, rows), lines.__getitem__
+                rows, lines = [], []
+    except csv.Error as error:
+        raise FileFormatError(name, f"this is not a table ({error})", line - 1 + reader.line_num) from None
+    if header is None:
+        raise FileFormatError(name, "the table is empty")
+    yield _frame(header, rows), lines.__getitem__
+
+
+def _frame(header: list[str], rows: list[list[str]]) -> pl.DataFrame:
+    columns = zip(*rows, strict=True) if rows else [()] * len(header)
+    return pl.DataFrame({key: text_series(key, values) for key, values in zip(header, columns, strict=True)})
+
+
+def _text_lines(name: str, batches: Iterable[bytes], line: int) -> Iterator[str]:
+    for batch in batches:
+        try:
+            text = batch.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = line + batch.count(b"\n", 0, error.start)
+            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+        yield from io.StringIO(text, newline="")
+        line += batch.count(b"\n")
+
+
+def _check_header(name: str, header: list[str], line: int) -> None:
+    column, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise FileFormatError(name, f"the column {shown(column)} appears twice in the header", line)

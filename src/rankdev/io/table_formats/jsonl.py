@@ -1,0 +1,150 @@
+"""JSONL: one record per line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from operator import add
+from typing import Any
+
+import polars as pl
+
+from rankdev._common.tables import ALIASES, as_id, mixed_series
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io.table_formats.base import Part, TableFormat, begins_json
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_KEY = re.compile(r"[\w-]+", re.ASCII)
+_BLANK = rb"[ \t]*+"
+_CHARACTERS = rb'[^"\\\x00-\x1f]*+'
+_ESCAPE = rb'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})'
+_TEXT = rb'"' + _CHARACTERS + rb"(?:" + _ESCAPE + _CHARACTERS + rb')*+"'
+_WHOLE = rb"-?(?:0|[1-9][0-9]{0,17}+)"
+_NUMBER = rb"-?(?:0|[1-9][0-9]{0,17}+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]{1,3}+)?"
+
+
+def loads(content: bytes) -> Any:
+    """Read JSON in which no name of an object appears twice and every text is text."""
+    value = json.loads(content.decode(), object_pairs_hook=unrepeated)
+    if _SURROGATE.search(content):
+        json.dumps(value, ensure_ascii=False).encode()  # fails where half a pair stands alone, which is not text
+    return value
+
+
+def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that appears twice in an object, where JSON would keep the last."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise DataError(f"{shown(name)} appears twice in the same object; keep one")
+    return value
+
+
+class Jsonl(TableFormat):
+    """Records, one per line."""
+
+    name = "jsonl"
+
+    def recognises(self, head: bytes, ending: str) -> bool:
+        """By the ending, or by a first line that is a record."""
+        line = head.lstrip().partition(b"\n")[0]
+        return begins_json(head, ending) and (ending == self.ending or _is_record(line))
+
+    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+        """Give the records in parts, one for each batch of lines."""
+        line = 1
+        for text in pieces:
+            frame = _alike(text)
+            if frame is not None:
+                yield frame, partial(add, line)
+            elif text.strip():
+                yield _careful(name, text, line)
+            line += text.count(b"\n")
+
+    def encode(self, frame: pl.DataFrame) -> bytes:
+        """Give the lines."""
+        return frame.write_ndjson().encode()
+
+
+def _is_record(line: bytes) -> bool:
+    """Tell a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line.startswith(b'{"query"')
+    return isinstance(value, dict) and any(not isinstance(entry, dict | list) for entry in value.values())
+
+
+def _alike(text: bytes) -> pl.DataFrame | None:
+    """Read flat records, all with the keys of the first and in its order, fast; None where it takes more care.
+
+    polars would take the first of two equal keys, and make text of what is neither text nor a number.
+    """
+    try:
+        first = loads(text.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(first, dict) or not first or not all(_KEY.fullmatch(key) for key in first):
+        return None
+    shapes = {key: _shape(key, value) for key, value in first.items()}
+    fields = [_BLANK.join([b'"%b"' % key.encode(), b":", shape]) for key, (shape, _) in shapes.items() if shape]
+    if len(fields) < len(shapes):
+        return None
+    record = _BLANK.join([rb"\{", (_BLANK + b"," + _BLANK).join(fields), rb"\}"])
+    text = text.rstrip() + b"\n"
+    if not re.fullmatch(rb"(?:%b%b[ \t\r]*+\n)++" % (_BLANK, record), text):
+        return None
+    try:
+        text.decode()
+        frame = pl.read_ndjson(text, schema={key: dtype for key, (_, dtype) in shapes.items()})
+    except (pl.exceptions.PolarsError, ValueError):
+        return None
+    whole = frame.height == text.count(b"\n") and not any(column.null_count() for column in frame)
+    return frame if whole else None
+
+
+def _shape(key: str, value: Any) -> tuple[bytes, Any]:
+    """How a value like this one is written in all records; empty for what takes more care."""
+    if isinstance(value, str):
+        return _TEXT, pl.String
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return b"", None
+    if key in ("score", "rank", "grade", "relevance"):
+        return _NUMBER, pl.Float64
+    return (_WHOLE, pl.Int64) if isinstance(value, int) else (b"", None)
+
+
+def _careful(name: str, text: bytes, first_line: int) -> Part:
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for at, line in enumerate(text.split(b"\n"), start=first_line):
+        if not line.strip():
+            continue
+        try:
+            record = loads(line)
+            if not isinstance(record, dict):
+                raise DataError("this line is not a JSON object; expected one object on each line")
+            records.append({key: _plain(key, value) for key, value in record.items()})
+            lines.append(at)
+        except DataError as error:
+            raise FileFormatError(name, str(error), at) from None
+        except UnicodeDecodeError:
+            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+        except (ValueError, RecursionError) as error:
+            message = f"this line is not JSON ({error}); expected one object on each line"
+            raise FileFormatError(name, message, at) from None
+    keys = dict.fromkeys(key for record in records for key in record)
+    frame = pl.DataFrame({key: mixed_series(key, [record.get(key) for record in records]) for key in keys})
+    return frame, lines.__getitem__
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Make identifiers text, and true a number as it is elsewhere, so that a column has one type in every batch."""
+    if key in ("tiers", "items", "worthless") and isinstance(value, list):
+        return [[as_id(item) for item in tier] if isinstance(tier, list) else as_id(tier) for tier in value]
+    if key in ("score", "rank") and isinstance(value, bool):
+        return int(value)
+    return as_id(value) if ALIASES.get(key, key) in ("query", "item") and value is not None else value

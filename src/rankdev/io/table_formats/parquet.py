@@ -1,0 +1,47 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterable, Iterator
+
+import polars as pl
+
+from rankdev._common.tables import ALIASES, first_line
+from rankdev.errors import FileFormatError
+from rankdev.io.table_formats.base import Part, TableFormat
+
+_SLICE_ROWS = 1_000_000
+
+
+class Parquet(TableFormat):
+    """Columns with their types."""
+
+    name = "parquet"
+    binary = True
+
+    def recognises(self, head: bytes, ending: str) -> bool:
+        """A text may begin with the same letters."""
+        return head.startswith(b"PAR1") and b"\0" in head
+
+    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+        """Give the rows in slices: a small file may unpack to much."""
+        try:
+            scan = pl.scan_parquet(io.BytesIO(b"".join(pieces)))
+            names = [
+                column for column in scan.collect_schema() if columns is None or ALIASES.get(column, column) in columns
+            ]
+            scan = scan.select(names or pl.all())
+            rows = scan.select(pl.len()).collect().item()
+            for begin in range(0, max(rows, 1), _SLICE_ROWS):
+                yield scan.slice(begin, _SLICE_ROWS).collect(), lambda row: None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+            raise FileFormatError(
+                name, f"this Parquet file cannot be read ({first_line(error)}); it may be damaged"
+            ) from None
+
+    def encode(self, frame: pl.DataFrame) -> bytes:
+        """Give the bytes of a file."""
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        return buffer.getvalue()

@@ -1,0 +1,168 @@
+"""Tables of any format; texts; system names from files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from rankdev._common.tables import known_names
+from rankdev.errors import FileFormatError, UsageError
+from rankdev.io.streams import PathLike, Source, plain_suffix
+from rankdev.io.table_formats import TABLE_FORMATS
+from rankdev.io.table_formats.base import Table, joined
+
+ENDINGS = (*(known.ending for known in TABLE_FORMATS.values()), ".json")
+
+
+def read_table(source: Source, kind: str) -> Table:
+    """Read a table, its columns called as rankdev does; in text files, identifiers stay as they are written."""
+    table = parse_table(source.name, source.read(), kind)
+    return Table(table.name, known_names(table.frame), table.line_of)
+
+
+def parse_table(name: str, content: bytes, kind: str) -> Table:
+    """Make a table of a file's content, its columns called as they are there."""
+    table = joined(name, TABLE_FORMATS[kind].parts(name, [content]))
+    if table.frame.is_empty():
+        raise FileFormatError(name, "the table has no rows")
+    return table
+
+
+def table_batches(
+    source: Source, kind: str, columns: Collection[str], *, may_be_empty: bool = False
+) -> Iterator[Table]:
+    """Give a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
+    known = TABLE_FORMATS[kind]
+    empty = True
+    for frame, line_of in known.parts(source.name, source.pieces() if known.binary else source.batches(), columns):
+        if not frame.is_empty():
+            yield Table(source.name, known_names(frame), line_of)
+            empty = False
+    if empty and not may_be_empty:
+        raise FileFormatError(source.name, "the table has no rows")
+
+
+def encode_records(frame: pl.DataFrame) -> bytes:
+    """Give a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    finite = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats)
+    return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+def check_table_name(path: PathLike) -> str:
+    """Give the ending of a table's file; refuse one that no kind of table has."""
+    suffix = plain_suffix(path)
+    if suffix not in ENDINGS:
+        raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; give such an ending")
+    return suffix
+
+
+def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are."""
+    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")
+    return frame.with_columns(pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())
+
+
+def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
+    """Give a table as the bytes of the kind of file that the name asks for."""
+    suffix = check_table_name(path)
+    return encode_records(frame) if suffix == ".json" else TABLE_FORMATS[suffix[1:]].encode(frame)
+
+
+KEYS = {
+    "query": ("query", "qid", "query_id", "_id", "id"),
+    "item": ("item", "docno", "doc_id", "docid", "pid", "_id", "id"),
+}
+
+
+def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, str]:
+    """Read the texts of the ``wanted`` queries or items (``key``).
+
+    A table (CSV, TSV, JSONL, Parquet) with a column for the id and one called text, before which a title is put where
+    there is one; or, as collections are handed round in this field, a .tsv without a header, id and text.
+    """
+    found: dict[str, str] = {}
+    with Source(path) as source:
+        pairs = _tabled(source, key) if source.kind not in ("tsv", "json", "trec") else _lined(source, key)
+        for name, text in pairs:
+            if name in wanted and found.setdefault(name, text) != text:
+                raise FileFormatError(source.name, f"{key} {name!r} has two texts; keep one")
+    return found
+
+
+def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
+    for table in table_batches(source, source.kind, ("title", "text", "query", *KEYS["query"], *KEYS["item"])):
+        name = next((name for name in KEYS[key] if name in table.frame.columns), None)
+        if name is None or "text" not in table.frame.columns:
+            raise FileFormatError(
+                source.name, f"expected the columns {key} and text; got {', '.join(table.frame.columns)}"
+            )
+        texts = table.frame["text"].cast(str)
+        if "title" in table.frame.columns:
+            texts = (table.frame["title"].cast(str).fill_null("") + " " + texts.fill_null("")).str.strip_chars()
+        yield from zip(table.frame[name].cast(str), texts.fill_null(""), strict=True)
+
+
+def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
+    id_at, text_at, line = 0, None, 0
+    for batch in source.batches():
+        for content in batch.decode("utf-8", "replace").split("\n"):
+            line += 1
+            fields = content.rstrip("\r").split("\t")
+            if line == 1 and "text" in fields and set(fields) & set(KEYS[key]):
+                id_at, text_at = next(fields.index(name) for name in KEYS[key] if name in fields), fields.index("text")
+            elif len(fields) > max(id_at, text_at or 1):
+                yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
+            elif content.strip():
+                raise FileFormatError(source.name, "expected an id, a tab and a text", line)
+
+
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", *ENDINGS}
+
+
+def system_name(path: str) -> str:
+    r"""Name a system after its file, without endings such as .run, .txt and .gz; bytes that are no text as escapes.
+
+    >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
+    ('bm25', 'caf\\xe9')
+    """
+    if path == "-":
+        return "stdin"
+    name = (Path(path).name or path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def runs_in(folder: str | Path) -> dict[str, str]:
+    """Give the files of a folder by the name of their system, in order of name; hidden files are not runs."""
+    if not Path(folder).is_dir():
+        raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file per system")
+    runs: dict[str, str] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            name = system_name(str(path))
+            if name in runs:
+                raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); rename one file")
+            runs[name] = str(path)
+    if not runs:
+        raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file per system")
+    return runs
+
+
+_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".yaml", ".yml", ".pdf", ".md", ".tex", ".doc", ".docx", ".sqlite"}
+_OTHERS |= {".pkl", ".npz", ".feather", ".arrow", ".avro", ".orc", ".zip", ".bz2", ".xz", ".7z", ".tar"}
+
+
+def check_trec_name(path: str | os.PathLike[str]) -> None:
+    """Refuse endings that promise what is not written; any other may stand for TREC."""
+    suffix = Path(str(path)).suffix.lower()
+    if suffix in _OTHERS - {*ENDINGS}:
+        raise UsageError(
+            f"{path}: {suffix} is not written here; take {', '.join(ENDINGS)} (also with .gz or .zst), or an ending"
+            " such as .txt for TREC"
+        )

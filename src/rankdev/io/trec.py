@@ -1,0 +1,163 @@
+"""TREC text: runs ``query Q0 item rank score tag`` and qrels ``query 0 item grade``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from operator import add
+from typing import NoReturn
+
+import numpy as np
+import polars as pl
+
+from rankdev.core.columns import BYTE_ORDER_MARK
+from rankdev.errors import DataError, FileFormatError, counted, shown
+from rankdev.io.streams import HEAD_BYTES, Source, kind_of
+from rankdev.io.table_formats.base import Part
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of a TREC file, and how many of them a line needs."""
+
+    what: str
+    columns: tuple[str, ...]
+    least: int
+    mistaken_for: str
+
+
+RUN = Layout(
+    "a run",
+    ("query", "Q0", "item", "rank", "score", "tag"),
+    5,
+    "it looks like qrels (query 0 item grade); give them as the references",
+)
+QRELS = Layout(
+    "qrels",
+    ("query", "0", "item", "grade"),
+    4,
+    "it looks like a run (query Q0 item rank score tag); give it as a run",
+)
+
+_CACHED_BYTES = 1 << 18
+_SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
+
+
+def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Part]:
+    """Give batches of (query, item, number) and, for each, the line of a row."""
+    first_line = 1
+    for piece in source.batches():
+        text = piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece
+        frame = _columns(text, layout, number) if _is_single_spaced(text) else None
+        if frame is not None:
+            yield frame, partial(add, first_line)
+            first_line += frame.height
+            continue
+        if text.strip(_SPACE.encode() + b"\n"):
+            yield _mended(source.name, text, first_line, layout, number)
+        first_line += text.count(b"\n")
+
+
+def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Part:
+    """Read what is not plain single spaces throughout: bring the white space in order, or find the wrong line."""
+    frame = _columns(_single_spaced(text), layout, number)
+    if frame is None:
+        _complain(name, text, first_line, layout, number)
+    return frame, lambda row: _line_of(text, first_line, row)
+
+
+def _is_single_spaced(text: bytes) -> bool:
+    """Tell whether one blank stands between columns and none elsewhere, so that a plain split finds the columns."""
+    if b"\t" in text or b"\r" in text or text[:1] <= b" " or text[-1:] == b" ":
+        return False
+    characters = np.frombuffer(text, np.uint8)
+    for begin in range(0, len(characters), _CACHED_BYTES):  # much faster than to look for pairs of bytes
+        blank = characters[begin : begin + _CACHED_BYTES + 1] <= ord(" ")
+        if (blank[1:] & blank[:-1]).any():
+            return False
+    return True
+
+
+def _single_spaced(text: bytes) -> bytes:
+    text = text.translate(bytes.maketrans(_SPACE.encode(), b" " * len(_SPACE)))
+    for pair, one in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while pair in text:  # halves what is left, much faster than a regular expression
+            text = text.replace(pair, one)
+    return text.strip(b" \n") + b"\n"
+
+
+def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
+    """Read single-spaced lines, each a row; None where a line is anything else."""
+    extra = len(layout.columns)
+    schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
+    needed = ("query", "item", number, layout.columns[layout.least - 1])  # the last says that the line is whole
+    wanted = sorted({layout.columns.index(column) for column in needed})
+    # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
+    shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
+    try:
+        frame = pl.read_csv(
+            shield + text,
+            has_header=False,
+            separator=" ",
+            quote_char=None,
+            schema=schema,
+            columns=[*wanted, extra],
+            missing_columns="insert",
+        )
+    except (pl.exceptions.PolarsError, ValueError):
+        return None
+    whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
+    return frame.select("query", "item", number).rechunk() if whole and frame[number].is_finite().all() else None
+
+
+def _complain(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:
+    """Find the first wrong line and say what is wrong with it."""
+    for at, raw in enumerate(text.split(b"\n"), start=first_line):
+        try:
+            line = raw.decode("utf-8").strip(_SPACE)
+        except UnicodeDecodeError:
+            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+        if not line:
+            continue
+        fields = re.split(f"[{_SPACE}]+", line)
+        if not layout.least <= len(fields) <= len(layout.columns):
+            expected = f"{counted(len(fields), 'column')}; expected {len(layout.columns)}: {' '.join(layout.columns)}"
+            other = len(fields) in ((4,) if layout is RUN else (5, 6))
+            raise FileFormatError(name, f"{expected}{f'; {layout.mistaken_for}' if other else ''}", at)
+        value = fields[layout.columns.index(number)]
+        if not _is_finite(value):
+            raise FileFormatError(name, f"the {number} is {shown(value)}; expected a finite number", at)
+    raise FileFormatError(name, f"this cannot be read as {layout.what}: {' '.join(layout.columns)}")
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text)) and text.isascii() and "_" not in text
+    except ValueError:
+        return False
+
+
+def _line_of(text: bytes, first_line: int, row: int) -> int:
+    lines = [at for at, line in enumerate(text.split(b"\n"), start=first_line) if line.strip()]
+    return lines[row]
+
+
+def write_trec(columns: list[pl.Series], what: str) -> bytes:
+    """Join columns by single spaces; names with white space cannot be written so."""
+    for column in columns:
+        if column.dtype == pl.String:
+            odd = column.filter(column.str.contains(r"[\s\x00]|^$"))
+            if len(odd):
+                raise DataError(
+                    f"{shown(odd[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
+                )
+    frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
+    content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+    if content.startswith(BYTE_ORDER_MARK) or kind_of(content[:HEAD_BYTES]) != "trec":
+        raise DataError(
+            f"{shown(columns[0][0])} begins as another kind of file does; write {what} as .jsonl instead of TREC"
+        )
+    return content

@@ -1,0 +1,200 @@
+"""The loop: choose a pair, ask the judge, learn, until the budget is spent or the goal is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
+from rankdev.errors import UsageError, counted, shown
+from rankdev.judging.items import Pair, Pool
+from rankdev.judging.result import Answer, AnswerFile, Better, Collected, JudgeError
+from rankdev.judging.strategies import NEEDS_RUNS, DecisionSeeker, OrderSeeker, Rule, Seeker, SystemScores
+from rankdev.measures import Measure
+from rankdev.preferences import Preferences
+
+GOALS = ("order", "top", "decide")
+
+
+def collect(
+    judge: Callable[[Any, Any, Any], Any],
+    items: Any,
+    *,
+    budget: int | None = None,
+    goal: str = "order",
+    top: int = 5,
+    runs: Any = None,
+    measure: str | Measure | None = None,
+    repeats: int = 1,
+    sure: float = 0.95,
+    indifference: float = 0.1,
+    file: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+) -> Collected:
+    """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
+
+    ``judge(query, a, b)`` gives a, b, or None for equally good. ``items`` are ``{query: [item, …]}``, or grades
+    ``{query: {item: grade}}`` to start from. Each time, the pair is chosen whose answer is expected to be most
+    informative: about the order (``goal="order"``), about the first ``top`` places (``"top"``), or about which of the
+    systems in ``runs`` is better by ``measure`` (``"decide"``). Which of the two is shown first is random; a pair is
+    asked about ``repeats`` times at most, each time the other way round.
+
+    The loop stops when the budget is spent, when no pair is left, or when the goal is reached. An order is settled
+    where each item is better than the next with probability ``sure``, or where the two are equal: the better one wins
+    with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
+    probability ``sure``.
+
+    With ``file`` every answer is on disk before the next question; call again with the same file to continue.
+
+    >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
+    >>> found.asked, found.stopped
+    (13, 'order settled')
+    >>> dict(found.references["q"])
+    {'a': 1, 'b': 2, 'c': 3}
+    """
+    _check(judge, budget, goal)
+    seed = check_seed(seed)
+    pool = Pool.of(items)
+    rule = Rule(check_number("sure", sure, 0.5, 1), check_number("indifference", indifference, 0, 0.5))
+    seeker = seeker_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
+    answers = AnswerFile(check_path(file), pool) if file is not None else None
+    loop = _Loop(judge, pool, seeker, answers, seed)
+
+    def result(stopped: str) -> Collected:
+        verdict = _verdict(seeker)
+        unsettled = tuple(seeker.unsettled())
+        parts = (pool, tuple(loop.answers), stopped, goal, budget, repeats, rule.sure, seed, unsettled, verdict)
+        return Collected(*parts, _remarks(pool, loop.answers))
+
+    reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
+    try:
+        while budget is None or len(loop.answers) < budget:
+            if not seeker.unsettled():
+                return result(reached)
+            pair = seeker.ask()
+            if pair is None:
+                return result("no pair left to ask")
+            try:
+                loop.put(pair)
+            except _NoAnswerError as error:
+                raise JudgeError(str(error), result("the judge gave no answer")) from error.__cause__
+        return result("budget spent" if seeker.unsettled() else reached)
+    finally:
+        if answers is not None:
+            answers.close()
+
+
+def seeker_for(
+    pool: Pool,
+    goal: str,
+    rule: Rule,
+    *,
+    top: int = 5,
+    runs: Any = None,
+    measure: str | Measure | None = None,
+    repeats: int = 1,
+    seed: int = 0,
+) -> Seeker:
+    """Make what chooses the questions for a goal."""
+    repeats = check_whole("repeats", repeats, 1)
+    if goal == "decide":
+        if measure is None:
+            raise UsageError(NEEDS_RUNS)
+        return DecisionSeeker(pool, SystemScores.of(pool.items, runs, measure), rule.sure, repeats=repeats, seed=seed)
+    if runs is not None or measure is not None:
+        raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
+    places = check_whole("top", top, 1) if goal == "top" else None
+    return OrderSeeker(pool, replace(rule, top=places), repeats=repeats, seed=seed)
+
+
+class _NoAnswerError(Exception):
+    """The judge failed, or said something else than it was asked."""
+
+
+class _Loop:
+    """Puts questions to the judge; the order of presentation depends on the seed and the number of the question."""
+
+    def __init__(
+        self, judge: Callable[[Any, Any, Any], Any], pool: Pool, seeker: Seeker, file: AnswerFile | None, seed: int
+    ) -> None:
+        self.judge, self.pool, self.seeker, self.file, self.seed = judge, pool, seeker, file, seed
+        self.answers: list[Answer] = []
+        self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
+        for answer in file.before if file else ():
+            self._learn(answer)
+
+    def put(self, pair: Pair) -> None:
+        """Ask one question, keep the answer, and learn from it."""
+        query, first, second = self._presented(*pair)
+        given = self.pool.given
+        asked = given[query, first], given[query, second]
+        try:
+            said = self.judge(given[query,], *asked)
+        except Exception as error:
+            kept = self._kept()
+            raise _NoAnswerError(
+                f"query {query!r}, {first!r} or {second!r}: the judge failed ({type(error).__name__}: {error}); {kept}"
+            ) from error
+        if not (said is None or (isinstance(said, str | Integral) and not isinstance(said, bool) and said in asked)):
+            raise _NoAnswerError(
+                f"query {query!r}: the judge said {shown(said)}; expected {shown(asked[0])}, {shown(asked[1])} or None"
+                f" for equally good; {self._kept()}"
+            )
+        winner, loser = (second, first) if said is not None and said == asked[1] else (first, second)
+        answer = Answer(query, winner, loser, said is None, first)
+        if self.file is not None:
+            self.file.add(answer)
+        self._learn(answer)
+
+    def _presented(self, query: str, a: str, b: str) -> Pair:
+        before = self.shown.get((query, frozenset((a, b))))
+        turned = before == a if before else np.random.default_rng((self.seed, len(self.answers))).random() < 0.5
+        return (query, b, a) if turned else (query, a, b)
+
+    def _learn(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
+        self.seeker.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
+
+    def _kept(self) -> str:
+        count = len(self.answers)
+        if not count:
+            return "nothing was answered before"
+        where = "the error's collected" if self.file is None else str(self.file.path)
+        return f"{counted(count, 'earlier answer', 'is')} in {where}"
+
+
+def _verdict(seeker: Seeker) -> Better | None:
+    if not isinstance(seeker, DecisionSeeker) or not isinstance(seeker.scores, SystemScores):
+        return None
+    systems = seeker.scores
+    found = seeker.verdict()
+    names = systems.systems
+    return Better(names[found.best], names[found.other], str(systems.measure), found.difference, found.probability)
+
+
+def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
+    """Say which items no answer connects with the others."""
+    records = [answer.record() for answer in answers]
+    if pool.grades is not None or not records:
+        return ()
+    judged = Preferences.from_rows(records, items=pool.items)
+    kept = judged.select({answer.query for answer in answers}).largest_groups()
+    lost = len(judged.items) - len(kept.items)
+    if not lost:
+        return ()
+    few = counted(lost, "item", "was", of=len(judged.items))
+    return (f"{few} not compared with the others; references leave {'it' if lost == 1 else 'them'} out.",)
+
+
+def _check(judge: object, budget: int | None, goal: str) -> None:
+    if not callable(judge):
+        raise UsageError(f"judge must be a function of a query and two items; got {shown(judge)}")
+    check_choice("goal", goal, GOALS)
+    if budget is not None:
+        check_whole("budget", budget, 1)

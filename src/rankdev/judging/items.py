@@ -1,0 +1,188 @@
+"""Pools and what is shown to assessors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rankdev._common.tables import as_id
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.table_formats.base import Table
+from rankdev.io.tables import read_table
+from rankdev.preferences import Preferences
+
+Pair = tuple[str, str, str]  # query and two of its items
+
+
+def sorted_pair(pair: Pair) -> Pair:
+    """Give a pair under the one name that it has whichever item comes first."""
+    query, a, b = pair
+    return query, min(a, b), max(a, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The items of every query by their names; ``given`` are the objects that the user calls them by."""
+
+    items: dict[str, list[str]]
+    grades: dict[str, dict[str, float]] | None = None
+    given: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, value: Any) -> Pool:
+        """Take ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` (or references made of grades)."""
+        if not isinstance(value, Mapping) or not value:
+            raise UsageError(f"items must be {{query: [item, …]}} or {{query: {{item: grade}}}}; got {shown(value)}")
+        items: dict[str, list[str]] = {}
+        grades: dict[str, dict[str, float]] = {}
+        given: dict[tuple[str, ...], Any] = {}
+        for query, listing in value.items():
+            entries = getattr(listing, "grades", None) or listing
+            if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
+                raise UsageError(f"query {shown(query)}: expected a list of items; got {shown(entries)}")
+            name, listed = as_id(query), list(entries)
+            items[name] = [as_id(item) for item in listed]
+            given[name,] = query
+            given |= {(name, as_id(item)): item for item in listed}
+            if len(set(items[name])) < len(listed):
+                twice = next(item for item in items[name] if items[name].count(item) > 1)
+                raise DataError(f"query {name!r}: item {twice!r} appears twice; list it once")
+            if isinstance(entries, Mapping):
+                grades[name] = {as_id(item): grade for item, grade in entries.items()}
+        if grades and len(grades) < len(items):
+            bare = next(query for query in items if query not in grades)
+            raise DataError(f"query {bare!r} has no grades, but others have; give grades for all queries or for none")
+        if all(len(listed) < 2 for listed in items.values()):
+            raise DataError("no pairs to ask: no query has two items")
+        return cls(items, grades or None, given)
+
+    def start(self) -> Preferences:
+        """Give the judgments that there are before the first question: none, or what grades say."""
+        nothing = Preferences.from_rows(items=self.items)
+        return nothing if self.grades is None else nothing.with_grades(self.grades)
+
+    def check(self, query: str, *items: str) -> None:
+        """Refuse a pair that is not of the pool."""
+        for item in items:
+            if item not in self.items.get(query, ()):
+                raise DataError(f"query {query!r}: item {item!r} is not among the items to be judged")
+
+
+SHOWN = ("title", "text", "url")
+OPTIONAL = (*SHOWN, "image", "grade", "query_text")
+EXPECTED = "expected a table with the columns query and item, and perhaps title, text, url, image, grade, query_text"
+PICTURES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibits:
+    """Items as people see them; ``pictures`` are files, by query and item, and remote ones are in ``content``."""
+
+    pool: Pool
+    content: Mapping[tuple[str, str], dict[str, str]]
+    pictures: Mapping[tuple[str, str], Path]
+    query_text: Mapping[str, str]
+
+    def query(self, query: str) -> dict[str, str]:
+        """Give what a page shows of a query."""
+        return {"id": query, "text": self.query_text.get(query, query)}
+
+    def shown(self, query: str, item: str) -> dict[str, Any]:
+        """Give what a page shows of an item; a picture that is a file by its number."""
+        number = self._numbers.get((query, item))
+        return {"item": item, **self.content[query, item], **({} if number is None else {"picture": number})}
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {key: number for number, key in enumerate(self.pictures)}
+
+    def remote(self) -> list[str]:
+        """Name the servers that pictures come from."""
+        addresses = (urlsplit(entry["image"]) for entry in self.content.values() if "image" in entry)
+        return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
+
+
+def read_items(path: PathLike) -> Exhibits:
+    """Read JSONL, CSV, TSV or Parquet with query and item, and what else there is to show."""
+    with Source(path) as source:
+        if source.kind in ("trec", "json"):
+            raise FileFormatError(source.name, EXPECTED)
+        table = read_table(source, source.kind)
+    if missing := [name for name in ("query", "item") if name not in table.frame.columns]:
+        raise FileFormatError(table.name, f"there is no column {missing[0]}; {EXPECTED}")
+    frame = table.frame.select(name for name in ("query", "item", *OPTIONAL) if name in table.frame.columns)
+    content: dict[tuple[str, str], dict[str, str]] = {}
+    pictures: dict[tuple[str, str], Path] = {}
+    grades: dict[str, dict[str, float]] = {}
+    texts: dict[str, str] = {}
+    for row, values in enumerate(frame.iter_rows(named=True)):
+        entry = _Row(table, row, values)
+        query, item = entry.needed("query"), entry.needed("item")
+        if (query, item) in content:
+            entry.fail(f"item {shown(item)} appears twice in query {shown(query)}")
+        content[query, item] = entry.shown()
+        if picture := entry.picture(Path(str(path)).absolute().parent):
+            pictures[query, item] = picture
+        grades.setdefault(query, {})[item] = entry.grade()
+        if text := entry.text("query_text"):
+            texts[query] = text
+    graded = "grade" in frame.columns
+    items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
+    return Exhibits(Pool.of(items), content, pictures, texts)
+
+
+@dataclass(frozen=True)
+class _Row:
+    table: Table
+    number: int
+    values: Mapping[str, Any]
+
+    def fail(self, message: str) -> None:
+        raise FileFormatError(self.table.name, message, self.table.line_of(self.number))
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name)
+        return "" if value is None else str(value)
+
+    def needed(self, name: str) -> str:
+        if not self.text(name):
+            self.fail(f"the {name} is empty")
+        return self.text(name)
+
+    def shown(self) -> dict[str, str]:
+        entry = {name: self.text(name) for name in SHOWN if self.text(name)}
+        if "url" in entry and urlsplit(entry["url"]).scheme not in ("http", "https"):
+            self.fail(f"the url is {shown(entry['url'])}; expected one that begins with http:// or https://")
+        if urlsplit(self.text("image")).scheme in ("http", "https"):
+            entry["image"] = self.text("image")
+        return entry
+
+    def picture(self, folder: Path) -> Path | None:
+        image = self.text("image")
+        if not image or urlsplit(image).scheme in ("http", "https"):
+            return None
+        path = folder / image
+        if path.suffix.lower() not in PICTURES:
+            self.fail(f"the image is {shown(image)}; expected a file ending in {', '.join(PICTURES)}, or an address")
+        if not path.is_file():
+            self.fail(f"there is no image {shown(image)} beside the file")
+        return path
+
+    def grade(self) -> float:
+        value = self.values.get("grade", 0)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            self.fail(f"the grade is {shown(value)}; expected a number for every item, or no such column")
+            raise

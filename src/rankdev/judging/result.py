@@ -1,0 +1,183 @@
+"""Answers on disk and what follows from them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.result import Result
+from rankdev._common.tables import as_id
+from rankdev.display.dispatch import reports
+from rankdev.display.report import Report, Table
+from rankdev.errors import DataError, FileFormatError, counted
+from rankdev.judging.items import Pool
+from rankdev.preferences import Preferences, references_from_preferences
+
+if TYPE_CHECKING:
+    from rankdev.core.references import References
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The winner (of a tie: the item shown first), the loser, and which of them was shown first."""
+
+    query: str
+    winner: str
+    loser: str
+    tie: bool
+    first: str
+
+    def record(self) -> dict[str, Any]:
+        """Give what a file of preferences holds."""
+        return dict(vars(self))
+
+
+class AnswerFile:
+    """A JSONL file of answers, readable by ``read_preferences`` at any time."""
+
+    def __init__(self, path: str | os.PathLike[str], pool: Pool) -> None:
+        self.path = Path(path)
+        self.before = self._read(pool)
+        try:
+            self._stream = self.path.open("ab")
+        except OSError as error:
+            raise DataError(f"{self.path}: {error.strerror}") from None
+
+    def add(self, answer: Answer) -> None:
+        """Write an answer through to the disk."""
+        self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def _read(self, pool: Pool) -> list[Answer]:
+        """Read what was answered; a last line without its end was never acknowledged, and is taken off."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise DataError(f"{self.path}: {error.strerror}") from None
+        whole = content[: content.rfind(b"\n") + 1]
+        answers = [self._answer(line, number, pool) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
+        if len(whole) < len(content):
+            if not content[len(whole) :].startswith(b'{"query": '[: len(content) - len(whole)]):
+                raise FileFormatError(self.path, "this is not a file of answers; give another name", len(answers) + 1)
+            os.truncate(self.path, len(whole))
+        return answers
+
+    def _answer(self, line: bytes, number: int, pool: Pool) -> Answer:
+        try:
+            record = json.loads(line)
+            query, winner, loser, first = (as_id(record[name]) for name in ("query", "winner", "loser", "first"))
+            answer = Answer(query, winner, loser, record["tie"] is True, first)
+        except (ValueError, KeyError, TypeError):
+            expected = '{"query": …, "winner": …, "loser": …, "tie": …, "first": …}'
+            raise FileFormatError(self.path, f"this is not an answer; expected {expected}", number) from None
+        try:
+            pool.check(answer.query, answer.winner, answer.loser)
+        except DataError as error:
+            raise FileFormatError(
+                self.path, f"{error}; continue with the same items, or give another file", number
+            ) from None
+        return answer
+
+
+@dataclass(frozen=True)
+class Better:
+    """The system that leads, the next, the expected difference of their means, and the probability that it leads."""
+
+    system: str
+    other: str
+    measure: str
+    difference: float
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Collected(Result):
+    """What a judge was asked and answered, and why the loop stopped; ``verdict`` where the goal was a decision."""
+
+    pool: Pool = field(repr=False)
+    answers: tuple[Answer, ...] = field(repr=False)
+    stopped: str
+    goal: str
+    budget: int | None
+    repeats: int
+    sure: float
+    seed: int
+    unsettled: tuple[str, ...] = field(default=(), repr=False)
+    verdict: Better | None = None
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("goal", "budget", "repeats", "sure", "seed")
+
+    @property
+    def asked(self) -> int:
+        """How many questions were asked, those of an earlier call with the same file included."""
+        return len(self.answers)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """The answers; with what the grades say, where the loop started from grades."""
+        records = [answer.record() for answer in self.answers]
+        if not records:
+            return self.pool.start()
+        judged = Preferences.from_rows(records, items=self.pool.items)
+        return judged if self.pool.grades is None else judged.with_grades(self.pool.grades)
+
+    @cached_property
+    def references(self) -> References:
+        """References made of the preferences; items that no answer connects with the others are left out."""
+        judged = self.preferences
+        compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
+        if not compared:
+            raise DataError("no references yet: nothing was asked")
+        return references_from_preferences(judged.select(compared), disconnected="largest", seed=self.seed)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per question, in the order asked: query, first, second (as shown), winner (null: equal)."""
+        rows = [
+            (a.query, a.first, a.loser if a.first == a.winner else a.winner, None if a.tie else a.winner)
+            for a in self.answers
+        ]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
+
+    def summary(self) -> pl.DataFrame:
+        """One row per query: query, items, asked, settled."""
+        asked = [answer.query for answer in self.answers]
+        rows = [(q, len(items), asked.count(q), q not in self.unsettled) for q, items in self.pool.items.items()]
+        names = {"query": pl.String, "items": pl.Int64, "asked": pl.Int64, "settled": pl.Boolean}
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+
+class JudgeError(DataError):
+    """A judge that failed or gave an invalid answer; ``collected`` has all earlier answers."""
+
+    def __init__(self, message: str, collected: Collected | None = None) -> None:
+        super().__init__(message)
+        self.collected = collected
+
+
+@reports(Collected)
+def collected_report(found: Collected) -> Report:
+    """Say what was asked, why it ended and what came out; a row per query."""
+    lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
+    if found.verdict is not None:
+        better = found.verdict
+        chance = "more than 0.999" if better.probability >= 0.9995 else f"{better.probability:.3f}"
+        lines.append(
+            f"{better.system} is better than {better.other} with probability {chance};"
+            f" {better.measure} differs by {better.difference:.4f}."
+        )
+    return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)

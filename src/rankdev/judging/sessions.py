@@ -1,0 +1,168 @@
+"""The desk behind the page: gives questions, keeps answers, and shows the owner what is known so far."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from rankdev.errors import DataError, UsageError
+from rankdev.io.preferences import as_judgments
+from rankdev.judging._questions import Questions
+from rankdev.judging.items import Exhibits
+from rankdev.judging.store import Said, Store
+from rankdev.judging.strategies import Seeker
+from rankdev.preferences import Preferences, tiers_from_preferences
+
+OUTCOMES = ("first", "second", "tie", "skip")
+LONGEST_NAME, LONGEST_COMMENT = 80, 2000
+
+
+class Desk:
+    """Serves questions and takes answers of any number of judges at once.
+
+    ``strange`` counts the answers of the database that are about other items than these; they are left aside.
+    """
+
+    def __init__(self, exhibits: Exhibits, store: Store, seeker: Seeker, *, list_size: int = 6) -> None:
+        self.exhibits, self.store, self.list_size = exhibits, store, list_size
+        self._random = random.SystemRandom()
+        answers = [Said(*row) for row in store.answers().iter_rows()]
+        before = [said for said in answers if self._knows(said)]
+        self.strange = len(answers) - len(before)
+        self.questions = Questions(seeker, before)
+
+    def question(self, name: str) -> dict[str, Any]:
+        """Give the question that a judge is to answer now."""
+        _check_name(name)
+        pair = self.questions.ask(name)
+        if pair is None:
+            return {"question": None, "progress": self._progress(name)}
+        query, *items = pair
+        sides = [self.exhibits.shown(query, item) for item in items]
+        return {"question": {"query": self.exhibits.query(query), "sides": sides}, "progress": self._progress(name)}
+
+    def answer(self, name: str, request: str, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep an answer; it is on the disk when this returns. Give the next question."""
+        answer = self._checked(name, said)
+        if self.store.add(request, [answer]):
+            self.questions.note([answer], 1)
+        return self.question(name)
+
+    def ranking(
+        self, name: str, request: str, query: str, shown: Sequence[str], tiers: Sequence[Sequence[str]]
+    ) -> dict[str, Any]:
+        """Keep an order of several items, with ties, as judgments of all its pairs that together weigh n − 1.
+
+        ``shown`` is the order in which the page had shown them: of two items the higher one was seen first.
+        """
+        _check_name(name)
+        rank = {item: place for place, tier in enumerate(tiers) for item in tier}
+        if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
+            raise UsageError("an order holds two or more items, those that were shown, each once")
+        self.exhibits.pool.check(query, *shown)
+        answers = [
+            Said(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown)) for a, b in combinations(shown, 2)
+        ]
+        if self.store.add(request, answers):
+            self.questions.note(answers, 1)
+        return self.next_list(name)
+
+    def next_list(self, name: str) -> dict[str, Any]:
+        """Give some items of one query to put in order: those that the judge has compared least."""
+        _check_name(name)
+        counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
+        pool = self.exhibits.pool.items
+
+        def seen(query: str) -> float:
+            return sum(counts[query, item] for item in pool[query]) / len(pool[query])
+
+        queries = [query for query, items in pool.items() if len(items) > 1]
+        self._random.shuffle(queries)
+        query = min(queries, key=seen)
+        items = self._random.sample(pool[query], len(pool[query]))
+        items = sorted(items, key=lambda item: counts[query, item])[: self.list_size]
+        return {
+            "query": self.exhibits.query(query),
+            "items": [self.exhibits.shown(query, item) for item in items],
+            "progress": self._progress(name),
+        }
+
+    def undo(self, name: str) -> dict[str, Any]:
+        """Take back the judge's last answer, and ask it again."""
+        _check_name(name)
+        taken = self.store.undo(name, self._knows)
+        self.questions.note(taken, -1)
+        if len(taken) == 1:
+            self.questions.ask_again(name, taken[0].pair)
+        return {**self.question(name), "undone": len(taken) > 0}
+
+    def overview(self, query: object) -> dict[str, Any]:
+        """Give the owner what there is: who judged how much, and the tiers of one query."""
+        judgments = as_judgments(self.store.answers())
+        counts = Counter(judgments["query"].to_list())
+        pool = self.exhibits.pool.items
+        queries = [
+            {**self.exhibits.query(name), "items": len(items), "judgments": counts[name]}
+            for name, items in pool.items()
+        ]
+        chosen = query if isinstance(query, str) and query in pool else max(pool, key=lambda name: counts[name])
+        return {
+            "judges": self.questions.answered(),
+            "queries": queries,
+            "query": chosen,
+            "tiers": self._tiers(judgments, chosen),
+            **self.questions.state,
+        }
+
+    def _tiers(self, judged: pl.DataFrame, query: str) -> list[list[dict[str, Any]]]:
+        mine = judged.filter(judged["query"] == query)
+        if mine.is_empty():
+            return []
+        found = tiers_from_preferences(Preferences.from_table(mine), disconnected="largest")
+        known = self.exhibits.content
+        return [
+            [{"item": item, "title": known.get((query, item), {}).get("title", "")} for item in tier]
+            for tier in found.tiers[query]
+        ]
+
+    def close(self) -> None:
+        """Stop choosing."""
+        self.questions.close()
+
+    def _progress(self, name: str) -> dict[str, int]:
+        counts = self.questions.progress(name)
+        return {**counts, "queries": len(self.exhibits.pool.items), **self.questions.state}
+
+    def _knows(self, said: Said) -> bool:
+        try:
+            self.exhibits.pool.check(said.query, said.first, said.second)
+        except DataError:
+            return False
+        return True
+
+    def _checked(self, name: str, said: Mapping[str, Any]) -> Said:
+        _check_name(name)
+        words = [said.get(key) for key in ("query", "first", "second", "outcome", "comment")]
+        if not all(isinstance(word, str) for word in words):
+            raise UsageError("an answer has query, first, second, outcome and comment, all text")
+        query, first, second, outcome, comment = (str(word) for word in words)
+        if outcome not in OUTCOMES or first == second:
+            raise UsageError(f"an answer is one of {', '.join(OUTCOMES)} about two items")
+        if len(comment) > LONGEST_COMMENT:
+            raise UsageError(f"a comment has at most {LONGEST_COMMENT:,} characters; shorten it")
+        self.exhibits.pool.check(query, first, second)
+        return Said(query, first, second, outcome, name, 1.0, comment)
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters, and no space at its ends")
+
+
+def _outcome(first: int, second: int) -> str:
+    return "tie" if first == second else "first" if first < second else "second"

@@ -1,0 +1,131 @@
+"""Answers in SQLite: written through to the disk before anybody is told that they are saved."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import IO
+
+import polars as pl
+
+from rankdev.errors import DataError, FileFormatError
+from rankdev.io.preferences import COLUMNS, SCHEMA, is_database, read_answers
+from rankdev.judging.items import Pair
+
+try:
+    import fcntl
+except ImportError:  # Windows: nobody is kept from opening a database twice
+    fcntl = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer of one judge; ``first`` was on the left."""
+
+    query: str
+    first: str
+    second: str
+    outcome: str
+    worker: str
+    weight: float = 1.0
+    comment: str = ""
+    at: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        """What was compared, as it was shown."""
+        return self.query, self.first, self.second
+
+
+class Store:
+    """The database of one project; one process at a time writes to it, any number may read it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = Lock()
+        try:
+            if self.path.exists() and self.path.stat().st_size and not is_database(self.path):
+                raise FileFormatError(path, "this is not a database; give another name")
+            self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            self._own = self._claim()
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute(SCHEMA)
+            self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers LIMIT 1")
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(f"{self.path}: the database cannot be opened ({error})") from None
+
+    def add(self, request: str, answers: Sequence[Said]) -> bool:
+        """Keep the answers of one request, all or none; False where the same request was kept before."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        rows = [
+            (request, part, a.query, a.first, a.second, a.outcome, a.worker, a.weight, a.comment, now)
+            for part, a in enumerate(answers)
+        ]
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany(
+                    f"INSERT INTO answers (request, part, {', '.join(COLUMNS)}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows
+                )
+                self._connection.execute("COMMIT")
+            except sqlite3.IntegrityError:
+                self._connection.execute("ROLLBACK")
+                before = self._connection.execute(
+                    "SELECT query, first, second, outcome, worker FROM answers WHERE request = ? ORDER BY part",
+                    (request,),
+                ).fetchall()
+                if before != [(a.query, a.first, a.second, a.outcome, a.worker) for a in answers]:
+                    raise DataError("this request was made before, with another answer; load the page again") from None
+                return False
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+        return True
+
+    def undo(self, worker: str, known: Callable[[Said], bool]) -> list[Said]:
+        """Take back the last request of a judge, unless it is about items not known; nothing is deleted."""
+        with self._lock:
+            last = self._connection.execute(
+                "SELECT request FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
+            ).fetchone()
+            if last is None:
+                return []
+            rows = self._connection.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM answers WHERE request = ? ORDER BY part", last
+            ).fetchall()
+            answers = [Said(*row) for row in rows]
+            if not all(map(known, answers)):
+                return []
+            self._connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)
+        return answers
+
+    def answers(self) -> pl.DataFrame:
+        """Give all answers that were not taken back."""
+        return read_answers(self.path)
+
+    def close(self) -> None:
+        """Close the database; all is in one file then."""
+        with self._lock:
+            self._connection.close()
+            if self._own is not None:
+                self._own.close()
+
+    def _claim(self) -> IO[bytes] | None:
+        """Refuse a second process, which would not know what this one learns."""
+        if fcntl is None:
+            return None
+        handle = Path(f"{self.path}-judging").open("wb")  # noqa: SIM115 (held until the end)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            raise DataError(f"{self.path}: another rankdev judge has it open; use its page") from None
+        return handle

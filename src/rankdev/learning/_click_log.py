@@ -1,0 +1,285 @@
+"""Interaction logs as counts: how often each item was shown and clicked at each position, by bag of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.tables import as_frame, check_mapping, column, number_column
+from rankdev.errors import DataError, UsageError, shown
+
+BAGS = 400  # sessions are resampled in at most so many bags: enough for an interval, whatever the size of the log
+MOST = 2**53  # larger counts are not whole numbers for sure
+NAMES = {
+    "click": "clicked",
+    "clicks": "clicked",
+    "viewed": "clicked",
+    "item_id": "item",
+    "session_id": "session",
+    "pos": "position",
+    "propensity_score": "propensity",
+    "impressions": "shown",
+    "views": "clicked",
+}
+
+
+def sums(code: Ints, values: Any, size: int = 0) -> Floats:
+    """Add values up by code."""
+    return np.asarray(np.bincount(code, values, size), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ClickLog:
+    """Counts of a log, one entry per bag of sessions, item and position.
+
+    ``unit`` numbers the (query, item) pairs and ``place`` indexes ``positions``. ``shown`` and ``clicked`` are
+    counts, or sums of inverse propensities where the log has them. ``grid`` has the (row, column) of each position
+    where the log is of a grid. ``rows`` are the impressions themselves, and ``keys`` the columns that make a unit.
+    """
+
+    positions: tuple[int, ...]
+    unit: Ints = field(repr=False)
+    place: Ints = field(repr=False)
+    bag: Ints = field(repr=False)
+    shown: Floats = field(repr=False)
+    clicked: Floats = field(repr=False)
+    units: int
+    bags: int
+    impressions: int
+    clicks: int
+    sessions: int | None
+    weighted: bool
+    grid: tuple[tuple[int, int], ...] | None
+    rows: pl.DataFrame = field(repr=False)
+    keys: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, columns: Mapping[str, str] | None = None, weighted: bool = False, seed: int = 0
+    ) -> ClickLog:
+        """Count a table of impressions: query, item, position, clicked; session and propensity where there are any.
+
+        Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` says what a column is
+        called here: ``{"clicked": "was_clicked"}``. ``weighted`` counts each impression by its inverse propensity.
+        With a column ``shown`` a row holds counts: impressions, and how many of them were clicked.
+        """
+        named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
+        frame = named_columns(as_frame(table), named)
+        frame, grid = _with_positions(frame)
+        if "shown" in frame.columns:
+            return cls._from_counts(frame, grid, views=weighted, seed=seed)
+        clicked = click_column(frame)
+        weighted = weighted and "propensity" in frame.columns
+        weight = _inverse_propensities(frame) if weighted else np.ones(frame.height)
+        units = _units(frame)
+        positions, place = np.unique(positions_of(frame), return_inverse=True)
+        bag, sessions = _bags(frame, seed)
+        rows = frame.with_columns(
+            place=pl.Series(place), bag=pl.Series(bag), n=pl.Series(weight), c=pl.Series(weight * clicked)
+        )
+        return cls._of_rows(rows, units, positions, int(clicked.sum()), sessions, weighted, grid)
+
+    @classmethod
+    def _from_counts(
+        cls, frame: pl.DataFrame, grid: tuple[tuple[int, int], ...] | None, *, views: bool, seed: int
+    ) -> ClickLog:
+        """Count a table of counts: shown, and clicked (or viewed) of them; impressions are dealt into bags."""
+        if "session" in frame.columns or "propensity" in frame.columns:
+            raise DataError(
+                "a click log with the column shown holds counts, which have no session and no propensity; drop shown"
+                " where each row is one impression"
+            )
+        if views and "item" not in frame.columns:
+            frame = frame.with_columns(item=pl.lit("any"))
+        units = _units(frame)
+        shown, clicked = _counts(frame)
+        positions, place = np.unique(positions_of(frame), return_inverse=True)
+        rng = np.random.default_rng([seed, 0])
+        even = np.full(BAGS, 1 / BAGS)
+        hits, misses = (rng.multinomial(part, even) for part in (clicked, shown - clicked))  # [row, bag]
+        row, bag = np.nonzero(hits + misses)
+        columns = {"place": place[row], "bag": bag, "n": (hits + misses)[row, bag], "c": hits[row, bag]}
+        rows = frame[row].with_columns(pl.Series(name, values.astype(np.float64)) for name, values in columns.items())
+        rows = rows.with_columns(pl.col("place", "bag").cast(pl.Int64))
+        return cls._of_rows(rows, units, positions, int(clicked.sum()), None, False, grid)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        rows: pl.DataFrame,
+        units: list[str],
+        positions: Ints,
+        clicks: int,
+        sessions: int | None,
+        weighted: bool,
+        grid: tuple[tuple[int, int], ...] | None,
+    ) -> ClickLog:
+        """Add up n shown and c clicked of each unit, place and bag."""
+        counts = (
+            rows.select(*units, "place", "bag", "n", "c")
+            .group_by(*units, "place", "bag")
+            .agg(pl.col("n", "c").sum())
+            .sort(*units, "place", "bag")
+        )
+        unit = counts.select(pl.struct(units).rle_id()).to_series().to_numpy().astype(np.int64)
+        return cls(
+            tuple(positions.tolist()),
+            unit,
+            counts["place"].to_numpy().astype(np.int64),
+            counts["bag"].to_numpy().astype(np.int64),
+            counts["n"].to_numpy(),
+            counts["c"].to_numpy(),
+            int(unit[-1]) + 1,
+            int(counts["bag"].max()) + 1,  # type: ignore[arg-type]
+            int(rows["n"].sum()) if "shown" in rows.columns else rows.height,
+            clicks,
+            sessions,
+            weighted,
+            grid,
+            rows,
+            tuple(units),
+        )
+
+    @cached_property
+    def cells(self) -> tuple[Ints, Ints, Ints]:
+        """The (unit, place) pairs that occur, as two arrays, and the cell of each entry."""
+        key = self.unit * len(self.positions) + self.place
+        known, cell = np.unique(key, return_inverse=True)
+        return known // len(self.positions), known % len(self.positions), cell
+
+    @cached_property
+    def _by_bag(self) -> tuple[Any, Any]:
+        """Impressions and clicks as sparse tables ``[cell, bag]``."""
+        from scipy.sparse import csr_array
+
+        where = (self.cells[2], self.bag)
+        shape = (len(self.cells[0]), self.bags)
+        return csr_array((self.shown, where), shape), csr_array((self.clicked, where), shape)
+
+    def counts(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """Impressions and clicks of each cell; with ``weights`` of bags, those of a resample."""
+        w = np.ones(self.bags) if weights is None else weights
+        shown, clicked = self._by_bag
+        return shown @ w, clicked @ w
+
+    def totals(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """Impressions and clicks of each position."""
+        place, size = self.cells[1], len(self.positions)
+        shown, clicked = self.counts(weights)
+        return sums(place, shown, size), sums(place, clicked, size)
+
+    def impressions_with_units(self) -> pl.DataFrame:
+        """Give the impressions with the number of each one's unit."""
+        names = self.rows.select(self.keys).unique().sort(*self.keys).with_row_index("unit")
+        return self.rows.join(names, on=self.keys, how="left", maintain_order="left")
+
+    def resamples(self, count: int, seed: int) -> Floats:
+        """Draw bags again with replacement: ``[resample, bag]``, how often each is taken."""
+        rng = np.random.default_rng([seed, 1])
+        return rng.multinomial(self.bags, np.full(self.bags, 1 / self.bags), size=count).astype(np.float64)
+
+
+def named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Give a log its usual column names; ``columns`` says what some are called in it."""
+    for name, theirs in columns.items():
+        if theirs not in frame.columns:
+            raise UsageError(f"columns: there is no column {theirs!r} for {name!r}; found {', '.join(frame.columns)}")
+    renamed = {theirs: name for name, theirs in columns.items()}
+    for theirs, name in NAMES.items():
+        if theirs in frame.columns and name not in {*frame.columns, *renamed.values()}:
+            renamed[theirs] = name
+    taken = [name for name in renamed.values() if name in frame.columns and name not in renamed]
+    return frame.drop(taken).rename(renamed)
+
+
+def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int, int], ...] | None]:
+    """Number the places of a grid in reading order where the log has rows and columns."""
+    if "position" in frame.columns or not {"row", "column"} <= set(frame.columns):
+        return frame, None
+    places = np.stack([_whole(frame, "row"), _whole(frame, "column")], axis=1)
+    grid, place = np.unique(places, axis=0, return_inverse=True)
+    cells = tuple((int(row), int(column)) for row, column in grid)
+    return frame.with_columns(position=pl.Series(place.ravel() + 1)), cells
+
+
+def positions_of(frame: pl.DataFrame) -> Ints:
+    """Give the position of each impression, from 1."""
+    return _whole(frame, "position")
+
+
+def _whole(frame: pl.DataFrame, name: str) -> Ints:
+    values = number_column(frame, name, "a click log").to_numpy()
+    wrong = (values != np.floor(values)) | (values < 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"a click log: row {row} has {name} {values[row]:g}; expected whole numbers from 1", row)
+    return values.astype(np.int64)
+
+
+def click_column(frame: pl.DataFrame) -> Floats:
+    """Give which impressions were clicked: 0 or 1."""
+    values = number_column(frame, "clicked", "a click log").to_numpy()
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"a click log: row {row} has clicked {values[row]:g}; expected 0 or 1, one row per impression", row
+        )
+    return values
+
+
+def _units(frame: pl.DataFrame) -> list[str]:
+    units: list[str] = [name for name in ("query", "item") if name in frame.columns]
+    if "item" not in units:
+        raise DataError(f"a click log needs the column 'item'; found {', '.join(frame.columns)}")
+    for name in units:
+        _without_gaps(frame, name)
+    return units
+
+
+def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
+    values = column(frame, name, "a click log")
+    if values.null_count():
+        row = int(values.is_null().arg_max() or 0)
+        raise DataError(f"a click log: row {row} has no {name}; every row needs one", row)
+    return values
+
+
+def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    """Give how often each row was shown and, of these, clicked."""
+    shown, clicked = (number_column(frame, name, "a click log").to_numpy() for name in ("shown", "clicked"))
+    whole = (shown == np.floor(shown)) & (clicked == np.floor(clicked))
+    wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        said = f"shown {shown[row]:g} and clicked {clicked[row]:g}"
+        raise DataError(f"a click log: row {row} has {said}; expected whole numbers, clicked at most shown", row)
+    return shown.astype(np.int64), clicked.astype(np.int64)
+
+
+def _inverse_propensities(frame: pl.DataFrame) -> Floats:
+    values = number_column(frame, "propensity", "a click log").to_numpy()
+    wrong = (values <= 0) | (values > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"a click log: row {row} has propensity {values[row]:g}; expected more than 0, at most 1", row)
+    return np.mean(values) / values
+
+
+def _bags(frame: pl.DataFrame, seed: int) -> tuple[Ints, int | None]:
+    """Deal sessions (or impressions, where nobody wrote sessions down) into bags at random."""
+    rng = np.random.default_rng([seed, 0])
+    if "session" not in frame.columns:
+        return rng.permutation(np.arange(frame.height) % BAGS), None
+    session = _without_gaps(frame, "session")
+    codes = session.rank("dense").to_numpy().astype(np.int64) - 1
+    count = int(codes.max()) + 1
+    if count < 2:
+        raise DataError(f"a click log: all impressions belong to session {shown(session[0])}; intervals need several")
+    return rng.permutation(np.arange(count) % BAGS)[codes], count

@@ -1,0 +1,353 @@
+"""Weights_from_clicks, isotonic fit, model check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_choice, check_names, check_number, check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev._common.tables import number_column
+from rankdev.display.cells import percent
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table
+from rankdev.display.style import COLOURS, PAGE, figure, styled, titled
+from rankdev.errors import DataError, UsageError
+from rankdev.learning._click_log import ClickLog, sums
+from rankdev.learning._click_models import (
+    Cascade,
+    MatchedClicks,
+    examination_by_em,
+    examination_by_regression,
+    groups_of_positions,
+    relative_weights,
+)
+from rankdev.measures.rdq import PRESETS, PositionWeights
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+UNITS = 20_000  # as many items tell enough
+DRAWS = 199
+
+
+def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
+    """Give the p-value of the model: how often logs drawn from it fit as badly as this one (Pearson's statistic)."""
+    rng = np.random.default_rng([seed, 2])
+    unit, place, _ = log.cells
+    shown, clicked = log.counts()
+    several = np.flatnonzero(np.bincount(unit, minlength=log.units) > 1)
+    chosen = np.isin(unit, several if len(several) <= UNITS else rng.choice(several, UNITS, replace=False))
+    unit, place = np.unique(unit[chosen], return_inverse=True)[1], place[chosen]
+    clicked, trials = clicked[chosen], shown[chosen].astype(np.int64)
+    exposure = sums(unit, trials * examination[place])
+
+    def misfit(clicks: Floats) -> tuple[float, Floats]:
+        rate = sums(unit, clicks) / exposure
+        chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
+        return float(
+            (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
+        ), chance
+
+    observed, chance = misfit(clicked)
+    drawn = [misfit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
+    return (1 + sum(value >= observed for value in drawn)) / (DRAWS + 1)
+
+
+def never_increasing(values: Floats, weights: Floats) -> Floats:
+    """Give the never-increasing values nearest to ``values`` in weighted squares, by pooling neighbours.
+
+    >>> never_increasing(np.array([1.0, 0.4, 0.6, 0.1]), np.ones(4)).tolist()
+    [1.0, 0.5, 0.5, 0.1]
+    """
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        mean, mass, size = value, weight, 1
+        while blocks and blocks[-1][0] <= mean:
+            upper, above, count = blocks.pop()
+            mean = (upper * above + mean * mass) / (above + mass) if above + mass else (upper + mean) / 2
+            mass, size = above + mass, count + size
+        blocks.append((mean, mass, size))
+    return np.repeat([mean for mean, _, _ in blocks], [size for _, _, size in blocks])
+
+
+METHODS = {
+    "harvesting": "items shown at several positions compare the positions (the default)",
+    "em": "the position-based model, fitted by EM",
+    "regression-em": "the same with attractiveness predicted from features of the items",
+    "cascade": "people look from the top until a click satisfies them; needs sessions",
+    "rates": "click or view rates as they are: for randomised positions, eye-tracking or shares of impressions",
+}
+SMALLEST = 1e-4  # RDQ's weights are positive
+
+
+@dataclass(frozen=True, eq=False)
+class ClickWeights(Result):
+    """How much each position is examined, relative to the first, with intervals from resampled sessions.
+
+    ``weight`` never increases; ``raw`` is the estimate before that constraint. ``fit`` is the p-value of the
+    position-based model: small where click rates do not factor into a position's and an item's.
+    """
+
+    made_with: ClassVar = ("method", "resamples", "confidence", "seed")
+
+    positions: tuple[int, ...]
+    weight: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+    raw: Floats = field(repr=False)
+    shown: Floats = field(repr=False)
+    clicked: Floats = field(repr=False)
+    grid: tuple[tuple[int, int], ...] | None
+    fit: float | None
+    method: str
+    resamples: int
+    confidence: float
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know before using the weights."""
+        return self.notes
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per position: position, weight, low, high; for a grid also row and column."""
+        columns: dict[str, Any] = {"position": list(self.positions)}
+        if self.grid is not None:
+            columns |= {"row": [row for row, _ in self.grid], "column": [column for _, column in self.grid]}
+        return pl.DataFrame({**columns, "weight": self.weight, "low": self.low, "high": self.high})
+
+    def measure(self, k: int | None = None, digits: int = 4) -> str:
+        """Write RDQ with these weights, ready to use.
+
+        >>> log = {"item": list("xyyx") * 50, "position": [1, 2, 1, 2] * 50, "clicked": ([1, 0, 1, 1] + [1] * 4) * 25}
+        >>> weights_from_clicks(pl.DataFrame(log), resamples=20).measure(5)
+        'RDQ(weights=[1,0.7525],tail=0.7525)@5'
+        """
+        if self.positions != tuple(range(1, len(self.positions) + 1)):
+            raise UsageError(f"the log has no impressions at some positions: it has {_named(self.positions)}")
+        head = np.maximum(never_increasing(self.weight, np.ones(len(self.weight))), SMALLEST).round(digits)
+        weights = PositionWeights(tuple(head.tolist()), float(head[-1]))
+        text = ",".join(f"{value:g}" for value in weights.head)
+        return f"RDQ(weights=[{text}],tail={weights.tail:g})" + ("" if k is None else f"@{k}")
+
+
+def weights_from_clicks(
+    log: Any,
+    method: str = "harvesting",
+    *,
+    columns: Mapping[str, str] | None = None,
+    features: Sequence[str] = (),
+    resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> ClickWeights:
+    """Estimate how much each position is examined from a log with one row per impression.
+
+    ``log`` is a table with the columns item, position and clicked (0 or 1); query, session and propensity where there
+    are any; row and column instead of position for a grid. With a column shown, a row holds counts: impressions, and
+    how many of them were clicked (or viewed, for ``rates``, which then needs no item). Click rates alone confuse good
+    positions with good items.
+    ``harvesting`` and ``em`` tell them apart by items that were shown at several positions, and refuse a log in which
+    positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
+    """
+    check_choice("method", method, METHODS)
+    features = check_names("features", features)
+    if features and method != "regression-em":
+        raise UsageError(f"features are for method='regression-em'; leave them out for {method!r}")
+    resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
+    confidence = check_number("confidence", confidence, 0, 1)
+    counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
+    if not counted.clicks:
+        raise DataError("the log has no clicks; weights need some")
+    if len(counted.positions) < 2:
+        raise DataError(f"the log has position {counted.positions[0]} only; weights compare positions")
+    estimate = _estimator(counted, method, features)
+    raw = estimate(None)
+    shown, clicked = counted.totals()
+    weight = raw if counted.grid is not None else never_increasing(raw, shown)
+    weight = weight / weight[0]
+    most = np.inf if counted.grid is not None and method == "rates" else 1.0
+    drawn = counted.resamples(resamples, seed)
+    telling = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks says nothing
+    low, high = _interval([estimate(again) for again in drawn[telling]] or [raw], weight, most, confidence)
+    fit = model_fits(counted, raw, seed) if method in ("harvesting", "em") else None
+    return ClickWeights(
+        counted.positions,
+        weight,
+        low,
+        high,
+        _relative(raw),
+        shown,
+        clicked,
+        counted.grid,
+        fit,
+        method,
+        resamples,
+        confidence,
+        seed,
+        tuple(_remarks(counted, _relative(raw), low, high, fit, method)),
+    )
+
+
+def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Callable[[Floats | None], Floats]:
+    """Give a function from weights of bags (None: all once) to the examination of each position."""
+    if counted.grid is not None and method not in ("harvesting", "rates"):
+        raise UsageError(f"a grid of rows and columns is for harvesting or rates, not {method!r}")
+    if method == "rates":
+        return lambda weights: _rates(*counted.totals(weights))
+    if method == "cascade":
+        return Cascade(_lists(counted)).examination
+    if method == "regression-em":
+        table = _features(counted, features)
+        return lambda weights: examination_by_regression(counted, table, weights)
+    matched = MatchedClicks(counted)
+    whole = matched.won()
+    _check_connected(whole, counted.positions)
+    if method == "em":
+        fitted = examination_by_em(counted)
+        return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
+    met = whole + whole.T > 0
+    if counted.grid is None:
+        return lambda weights: relative_weights(matched.won(weights), met)
+    grid = np.array(counted.grid)
+    return lambda weights: _by_row_and_column(
+        relative_weights(matched.won(weights), met), counted.totals(weights)[1], grid
+    )
+
+
+def _rates(shown: Floats, clicked: Floats) -> Floats:
+    return (clicked + 0.5) / (shown + 1)
+
+
+def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
+    """Bring the weights of a grid's places into the form row × column, neither of which increases."""
+    codes = [np.unique(axis, return_inverse=True)[1] for axis in grid.T]
+    effects = [np.zeros(code.max() + 1) for code in codes]
+    mass, target = mass + 0.5, np.log(weight)
+    for _ in range(200):
+        for mine, other in ((0, 1), (1, 0)):
+            total = sums(codes[mine], mass)
+            mean = sums(codes[mine], mass * (target - effects[other][codes[other]])) / total
+            effects[mine] = never_increasing(mean, total)
+    return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
+
+
+def _interval(draws: list[Floats], weight: Floats, most: float, confidence: float) -> tuple[Floats, Floats]:
+    """Give percentiles of the resampled weights before they are made never to increase.
+
+    Pooling positions that are out of order would hide how far apart they can be. A weight is at most 1, but the rates
+    of a grid may increase.
+    """
+    tail = (1 - confidence) / 2
+    relative = np.stack([_relative(draw) for draw in draws])
+    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), most)
+    return np.minimum(low, weight), np.maximum(high, weight)
+
+
+def _relative(weight: Floats) -> Floats:
+    """Divide by the first; a position that nobody clicked may have no weight."""
+    least = np.maximum(weight, 1e-9)
+    return least / least[0]
+
+
+def _lists(counted: ClickLog) -> pl.DataFrame:
+    if counted.sessions is None:
+        raise DataError("a cascade needs to know which impressions were seen together; give a column session")
+    keys = ["session", *(["query"] if "query" in counted.keys else [])]
+    rows = counted.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
+    if rows.select("list", "place").is_duplicated().any():
+        raise DataError("a session has two impressions at one position of a query; a cascade needs one list per query")
+    return rows.select("list", "unit", "place", "bag", clicked=pl.col("c"))
+
+
+def _features(counted: ClickLog, features: Sequence[str]) -> Floats:
+    if not features:
+        raise UsageError("regression-em predicts attractiveness from features; name their columns in features")
+    unknown = [name for name in features if name not in counted.rows.columns]
+    if unknown:
+        raise UsageError(f"features: there is no column {unknown[0]!r}; found {', '.join(counted.rows.columns)}")
+    first = counted.rows.group_by(counted.keys).agg(pl.col(name).first() for name in features).sort(*counted.keys)
+    return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in features])
+
+
+def _check_connected(won: Floats, positions: Sequence[int]) -> None:
+    labels = groups_of_positions(won)
+    if labels.max() == 0:
+        return
+    groups = [[positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
+    raise DataError(
+        "no clicked item was shown at positions of different groups, so that good positions cannot be told from good"
+        f" items: {'; '.join(map(_named, groups[:6]))}{' …' if len(groups) > 6 else ''}. Shuffle a share of the"
+        " results, use logs of several rankers, or give features of the items (regression-em)"
+    )
+
+
+def _named(positions: Sequence[int]) -> str:
+    names = ", ".join(map(str, positions[:8]))
+    return f"{names}, …" if len(positions) > 8 else names
+
+
+def _remarks(
+    counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, method: str
+) -> Iterator[str]:
+    if "query" not in counted.keys:
+        yield "the log has no column query: an item counts as the same item wherever it was shown"
+    if counted.sessions is None:
+        yield "the log has no column session: impressions are taken as independent"
+    wide = np.flatnonzero(high - low > 0.5)
+    if len(wide):
+        at = counted.positions[wide[0]]
+        yield (
+            f"{counted.clicks:,} clicks are few: the interval at position {at} is"
+            f" {low[wide[0]]:.2f} to {high[wide[0]]:.2f}"
+        )
+    if counted.grid is None and raw.max() > 1.2:
+        at = int(np.argmax(raw))
+        yield (
+            f"position {counted.positions[at]} drew {raw[at]:.2f} times the attention of the first, as far as clicks"
+            " tell; RDQ's weights never increase"
+        )
+    if fit is not None and fit < 0.01:
+        yield (
+            f"click rates do not factor into positions and items (p = {fit:.3f}): people may stop after a click, or"
+            " trust what is on top; look at method='cascade' too"
+        )
+    if method == "rates" and not counted.weighted:
+        yield "rates are position weights only where positions were given out at random, or where views were counted"
+
+
+@reports(ClickWeights)
+def click_weights_report(found: ClickWeights) -> Report:
+    """Show the weight of each position, and the measure that has these weights."""
+    fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
+    use = () if found.grid is not None else (f"use as: {found.measure()}",)
+    title = f"How much each position is examined, by {found.method}; {percent(found.confidence)} intervals"
+    rows = found.to_polars()
+    return Report(rows, [Table(rows, title, digits=3)], closing=(*use, *fit), remarks=found.remarks)
+
+
+@draws(ClickWeights)
+@styled
+def plot_click_weights(found: ClickWeights) -> Figure:
+    """Draw the weights with their intervals, RDQ's default weights beside them."""
+    drawn, axes = figure(PAGE, 3.2)
+    axis = axes[0, 0]
+    at = list(range(1, len(found.positions) + 1))
+    axis.fill_between(at, found.low, found.high, color=COLOURS[0], alpha=0.2, linewidth=0)
+    axis.plot(at, found.weight, "o-", color=COLOURS[0], label=f"from clicks ({found.method})")
+    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before weights were forced never to increase")
+    if found.grid is None:
+        axis.plot(at, PRESETS["vertical"].first(len(at)), ":", color="#555555", label="RDQ's default (vertical)")
+    names = found.positions if found.grid is None else [f"{row},{column}" for row, column in found.grid]
+    axis.set_xticks(at, [str(name) for name in names])
+    axis.set(xlabel="position" if found.grid is None else "row, column", ylabel="weight", ylim=(0, None))
+    axis.legend(frameon=False)
+    return titled(drawn, "How much each position is examined, relative to the first")

@@ -1,0 +1,338 @@
+"""Swap gains and gradients for boosted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+
+from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.checks import check_flag, check_number, check_seed
+from rankdev._common.tables import text_column
+from rankdev.core.references import References, ReferencesLike
+from rankdev.errors import DataError, MeasureError, UsageError, counted
+from rankdev.io.loading import load_references
+from rankdev.measures import Measure, parse
+from rankdev.measures.match import Ideals
+from rankdev.measures.rdq import RDQ
+
+OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: worse than any other
+
+
+@dataclass(frozen=True, eq=False)
+class Earnings:
+    """The rows of many queries, query after query; query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+
+    ``table`` is C[row, position], what the row adds to RDQ where it holds that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for
+    rows outside the reference. ``ranks`` are the rows' ranks.
+    """
+
+    offsets: Ints
+    ranks: Ints
+    table: Floats
+
+    @classmethod
+    def of(cls, measure: RDQ, labels: Any, sizes: Any, references: References | None = None) -> Earnings:
+        """Make them of labels, the higher the better, and of the number of rows of each query.
+
+        Within a query each distinct positive label is a tier, and rows of 0 or less are outside the reference. Where a
+        reference has items that are no rows, ``references`` are needed too, in the order of the queries; the labels
+        are then those of :func:`training_labels`.
+        """
+        grades, offsets = _checked(labels, sizes)
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        if references is None:
+            ranks, ideals = _by_labels(grades, owner, len(offsets) - 1)
+        else:
+            ideals = _of_references(references, len(offsets) - 1)
+            ranks = _within(grades, owner, ideals)
+        return cls(offsets, ranks, _table(measure, ideals, ranks, owner))
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of rows of each query."""
+        return np.diff(self.offsets)
+
+    def scores(self, predictions: Floats) -> Floats:
+        """RDQ of each query where its rows are ordered by prediction; the mean over all orders of equal ones."""
+        owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        order = np.lexsort((-predictions, owner))
+        first = np.diff(owner, prepend=-1) != 0
+        first[1:] |= np.diff(predictions[order]) != 0
+        begins = np.flatnonzero(first)
+        sizes = np.diff(np.append(begins, len(order)))
+        begin = np.repeat(begins - self.offsets[owner[begins]], sizes)
+        size = np.repeat(sizes, sizes)
+        depth = self.table.shape[1]
+        sums = self._sums[order]
+        row = np.arange(len(order))
+        earned = sums[row, np.minimum(begin + size, depth)] - sums[row, np.minimum(begin, depth)]
+        return np.minimum(1.0, np.bincount(owner, earned / size, len(self.sizes)))
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """What a row earns at all positions above a given one."""
+        return np.pad(np.cumsum(self.table, axis=1), ((0, 0), (1, 0)))
+
+
+def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Floats:
+    """Label the rows of a training set, given by query and item: the best tier the highest, 0 outside the reference.
+
+    >>> references = References.from_tiers({"q1": [["d1"], ["d2", "d3"]]})
+    >>> training_labels(references, ["q1", "q1", "q1"], ["d3", "d1", "x"]).tolist()
+    [1.0, 2.0, 0.0]
+    """
+    if len(queries) != len(items):
+        raise DataError(f"rows need a query and an item each; got {len(queries):,} queries and {len(items):,} items")
+    frame = pl.DataFrame({"query": queries, "item": items}, strict=False)
+    rows = frame.with_columns(text_column(frame, name, "training rows") for name in ("query", "item"))
+    references = load_references(references)
+    known = references.to_polars().select("query", "item", "rank")
+    tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
+    labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
+    unknown = rows.filter(~pl.col("query").is_in(references.queries.implode()))
+    if unknown.height:
+        raise DataError(f"query {unknown['query'][0]!r} has no reference; leave its rows out")
+    return labels["label"].fill_null(0).cast(pl.Float64).to_numpy()
+
+
+def trainable(measure: str | Measure) -> RDQ:
+    """Read a measure that the exact gains of swaps are known for: RDQ with a cutoff."""
+    parsed = parse(measure)
+    if not isinstance(parsed, RDQ) or parsed.judged_only:
+        raise MeasureError(f"training is for RDQ, such as RDQ@10; got {parsed}")
+    if parsed.cutoff is None:
+        raise MeasureError(f"training needs a cutoff, such as {parsed}@10")
+    return parsed
+
+
+def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
+    if sizes is None or not len(sizes):
+        raise UsageError("the data set has no groups; say how many rows each query has (group=[…])")
+    grades, given = np.asarray(labels, np.float64), np.asarray(sizes)
+    counts = given.astype(np.int64)
+    if (counts != given).any() or counts.min() < 0:
+        raise DataError("groups are the number of rows of each query: whole numbers of 0 or more")
+    if counts.sum() != len(grades):
+        raise DataError(f"the groups have {counted(int(counts.sum()), 'row')}, the data set {len(grades):,}")
+    if not np.isfinite(grades).all():
+        raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")
+    return grades, offsets_of(counts)
+
+
+def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]:
+    order = np.lexsort((-grades, owner))
+    order = order[grades[order] > 0]
+    query, grade = owner[order], grades[order]
+    offsets = offsets_of(np.bincount(query, minlength=queries))
+    steps = np.cumsum((np.diff(query, prepend=-1) == 0) & (np.diff(grade, prepend=0) != 0))
+    sorted_ranks = steps - steps[offsets[query]] + 1 if len(order) else steps
+    ranks = np.full(len(grades), OUTSIDE)
+    ranks[order] = sorted_ranks
+    return ranks, Ideals(offsets, sorted_ranks)
+
+
+def _of_references(references: References, queries: int) -> Ideals:
+    if len(references) != queries:
+        raise DataError(
+            f"the data set has {counted(queries, 'group')}, and there {'is' if len(references) == 1 else 'are'}"
+            f" {counted(len(references), 'reference')}; give one each"
+        )
+    return Ideals(references.offsets, references.ranks)
+
+
+def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
+    """Turn labels that count tiers from the last one into ranks, and refuse what does not fit the references."""
+    ranks = np.where(grades > 0, ideals.tiers[owner] + 1 - grades, 0).astype(np.int64)
+    inside = grades > 0
+    wide = int(ideals.tiers.max(initial=0)) + 1
+    unfit = inside & ((grades != np.rint(grades)) | (ranks < 1))
+    fit = inside & ~unfit
+    found = np.bincount(owner[fit] * wide + ranks[fit], minlength=len(ideals.tiers) * wide)
+    sorted_owner = np.repeat(np.arange(len(ideals.tiers)), ideals.sizes)
+    there = np.bincount(sorted_owner * wide + ideals.ranks, minlength=len(ideals.tiers) * wide)
+    wrong = np.union1d(owner[unfit], np.flatnonzero(found > there) // wide)
+    if len(wrong):
+        raise DataError(f"group {wrong[0]} (from 0): its labels do not fit its reference; make them by training_labels")
+    return np.where(inside, ranks, OUTSIDE)
+
+
+def _table(measure: RDQ, ideals: Ideals, ranks: Ints, owner: Ints) -> Floats:
+    cutoff = measure.cutoff
+    assert cutoff is not None
+    sizes = ideals.sizes
+    weights = measure.position_weights.relative(cutoff)
+    best = np.cumsum(weights)[np.clip(sizes, 1, cutoff) - 1]
+    inside = np.flatnonzero(ranks < OUTSIDE)
+    query = owner[inside]
+    table = np.zeros((len(ranks), cutoff))
+    credit = measure.credit(ideals.ideal_ranks(cutoff)[query], ranks[inside, None], sizes[query, None])
+    table[inside] = weights * credit / best[query, None]
+    return table
+
+
+CELLS = 200_000  # pairs of positions that are looked at together
+SMALLEST_HESSIAN = 1e-6
+
+
+class Trained:
+    """What an objective and a metric share: the measure, and the earnings of the last few data sets."""
+
+    def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
+        self.measure = trainable(measure)
+        self.references = None if references is None else load_references(references)
+        self._known: list[tuple[Any, Any, Earnings]] = []
+
+    def earnings(self, labels: Any, sizes: Any) -> Earnings:
+        """Give the earnings of a data set, made once while it is trained on."""
+        for known_labels, known_sizes, earnings in self._known:
+            if np.array_equal(labels, known_labels) and np.array_equal(sizes, known_sizes):
+                return earnings
+        made = Earnings.of(self.measure, labels, sizes, self.references)
+        self._known = [*self._known[-3:], (np.array(labels), np.array(sizes), made)]
+        return made
+
+
+class Lambdas(Trained):
+    """A training objective: for two rows in the wrong order, push by what RDQ would gain from swapping them.
+
+    With ``normalise`` pairs with distant predictions push less, and no query pushes much more than others, as in
+    LightGBM's lambdarank. Rows are ordered by prediction, equal ones by chance; ``noise`` is the scale of Gumbel noise
+    that is added before they are ordered, one draw per round.
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure,
+        *,
+        references: ReferencesLike | None = None,
+        normalise: bool = True,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(measure, references=references)
+        self.normalise = check_flag("normalise", normalise)
+        self.noise = check_number("noise", noise, 0, ends=True)
+        self.seed = check_seed(seed)
+        self._begin: Floats | None = None
+        self._random = np.random.default_rng(self.seed)
+
+    def gradients(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> tuple[Floats, Floats]:
+        """Give first and second derivatives for each row, times its weight where there are weights."""
+        earnings = self.earnings(labels, sizes)
+        predictions = checked_predictions(predictions, len(earnings.ranks))
+        if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
+            self._begin, self._random = predictions.copy(), np.random.default_rng(self.seed)
+        chance = self._random.gumbel(size=len(predictions))
+        order = chance, -(predictions + self.noise * chance)
+        first, second = gradients(earnings, predictions, order, self.normalise)
+        weight = 1.0 if weights is None else row_weights(weights, earnings.sizes)
+        return first * weight, np.maximum(second * weight, SMALLEST_HESSIAN)
+
+
+class MeanScore(Trained):
+    """An evaluation metric: the mean RDQ of all queries, over all orders of rows with equal predictions."""
+
+    def mean(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> float:
+        """Score predictions; a query without any reference item scores 0, as everywhere in rankdev."""
+        earnings = self.earnings(labels, sizes)
+        scores = earnings.scores(checked_predictions(predictions, len(earnings.ranks)))
+        if weights is None:
+            return float(scores.mean())
+        owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
+        by_row = np.bincount(owner, row_weights(weights, earnings.sizes), len(scores))
+        return float(np.average(scores, weights=by_row / np.maximum(earnings.sizes, 1)))
+
+
+def gradients(
+    earnings: Earnings, predictions: Floats, order: tuple[Floats, ...], normalise: bool
+) -> tuple[Floats, Floats]:
+    """Sum λ and its derivative over all pairs with a row above the cutoff; the last key of ``order`` ranks first.
+
+    The positions i < j of a better row a and a worse row b weigh w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]), what is
+    gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise. To
+    normalise is to divide w by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
+    """
+    first, second = np.zeros(len(predictions)), np.zeros(len(predictions))
+    for stored, real in _blocks(earnings):
+        ranked = np.lexsort([np.where(real, key[stored], np.inf) for key in order])
+        rows = np.take_along_axis(stored, ranked, axis=1)
+        slope, curve = _block(earnings, predictions[rows], rows, real, normalise)
+        first[rows[real]], second[rows[real]] = slope[real], curve[real]
+    return first, second
+
+
+def _blocks(earnings: Earnings) -> Iterator[tuple[Ints, Bools]]:
+    """Cut queries into blocks of about equal size, as rows [query, place] and whether there is one."""
+    depth = earnings.table.shape[1]
+    queries = np.argsort(earnings.sizes, kind="stable")
+    begin = 0
+    while begin < len(queries):
+        longest = earnings.sizes[queries[begin:]]
+        fitting = np.arange(1, len(longest) + 1) * longest * depth <= CELLS
+        end = begin + max(1, int(np.argmin(fitting)) if not fitting.all() else len(longest))
+        block = queries[begin:end]
+        position = np.arange(max(1, int(earnings.sizes[block].max())))
+        real = position < earnings.sizes[block, None]
+        yield np.where(real, earnings.offsets[block, None] + position, 0), real
+        begin = end
+
+
+def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools, normalise: bool) -> tuple[Floats, Floats]:
+    queries, length = rows.shape
+    depth = min(earnings.table.shape[1], length)
+    earned = earnings.table[rows, :depth]  # [query, place of the row, position]
+    ranks = earnings.ranks[rows]
+    own = np.zeros((queries, length))
+    own[:, :depth] = earned[:, np.arange(depth), np.arange(depth)]
+    gain = own[:, :depth, None] + own[:, None, :] - earned.transpose(0, 2, 1)
+    gain[:, :, :depth] -= earned[:, :depth, :]
+    gain *= (np.arange(depth)[:, None] < np.arange(length)) & real[:, None, :]  # each pair once
+    above, below = ranks[:, :depth, None], ranks[:, None, :]
+    sign = (above < below).astype(np.int8) - (above > below)  # 1 where the better row is above
+    weight = np.maximum(0.0, sign * gain)
+    apart = predictions[:, :depth, None] - predictions[:, None, :]
+    if normalise:
+        weight /= 0.01 + np.abs(apart)
+    chance = expit(-sign * apart)
+    push = weight * chance
+    if normalise:
+        push *= _share(2 * push.sum(axis=(1, 2)))[:, None, None]
+    curve = push * (1 - chance)
+    push *= sign
+    slopes, curves = push.sum(axis=1), curve.sum(axis=1)
+    slopes[:, :depth] -= push.sum(axis=2)
+    curves[:, :depth] += curve.sum(axis=2)
+    return slopes, curves
+
+
+def _share(total: Floats) -> Floats:
+    """Give log2(1 + Σλ) ÷ Σλ, and 1 where there is nothing to share."""
+    return np.where(total > 0, np.log2(1 + total) / np.where(total > 0, total, 1), 1.0)
+
+
+def row_weights(weights: Any, sizes: Ints) -> Floats:
+    """Give one weight per row, where there is one per row or per query."""
+    weight = np.asarray(weights, np.float64)
+    if len(weight) not in (len(sizes), sizes.sum()):
+        raise DataError(
+            f"{counted(len(weight), 'weight')} for {counted(int(sizes.sum()), 'row')} in {counted(len(sizes), 'group')}"
+        )
+    if not (np.isfinite(weight) & (weight >= 0)).all() or not weight.any():
+        raise DataError("weights must be finite numbers of 0 or more, and not all 0")
+    return weight if len(weight) == sizes.sum() else np.repeat(weight, sizes)
+
+
+def checked_predictions(predictions: Any, rows: int) -> Floats:
+    """Refuse predictions that are not numbers: a training that has diverged."""
+    values = np.asarray(predictions, np.float64)
+    if values.shape != (rows,):
+        raise DataError(f"{counted(values.size, 'prediction')} for {counted(rows, 'row')}")
+    if not np.isfinite(values).all():
+        raise DataError("a prediction is not a finite number; lower the learning rate")
+    return values

@@ -1,0 +1,135 @@
+"""Relevance thresholds and gains."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.errors import MeasureError
+from rankdev.measures.base import POSITIVE, Measure, parameter
+from rankdev.measures.match import Match, scaled
+
+MINUTE = 2.0**-60
+
+
+class GainMap(Mapping[float, float]):
+    """A gain for each grade that does not gain just itself, as in ``{1:1,2:10}``.
+
+    >>> str(GainMap({2: 10, 0: 0, 1: 1})), GainMap({2: 10}) == GainMap({1: 1, 2: 10.0})
+    ('{2:10}', True)
+    """
+
+    def __init__(self, gains: Mapping[Any, Any]) -> None:
+        pairs = []
+        for grade, gain in gains.items():
+            if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (grade, gain)):
+                raise MeasureError(f"a gain map has numbers; got {grade!r}: {gain!r}")
+            if not (math.isfinite(grade) and 0 <= gain < math.inf):
+                raise MeasureError(f"the gain of grade {grade:g} is {gain:g}; gains are finite and at least 0")
+            if grade <= 0 < gain:
+                raise MeasureError(f"grade {grade:g} gains {gain:g}; items of grade 0 or below are worthless here")
+            pairs.append((float(grade), float(gain)))
+        self._pairs = tuple(sorted((grade, gain) for grade, gain in pairs if grade > 0 and grade != gain))
+        self._gains = dict(self._pairs)
+
+    def __getitem__(self, grade: float) -> float:
+        return self._gains[grade]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._gains)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __hash__(self) -> int:
+        return hash(self._pairs)
+
+    def __repr__(self) -> str:
+        return f"{{{','.join(f'{_plain(grade)}:{_plain(gain)}' for grade, gain in self._pairs)}}}"
+
+    def of(self, grades: Floats) -> Floats:
+        """Give the gain of each grade; one that is not in the map gains itself."""
+        gains = grades.copy()
+        for grade, gain in self._pairs:
+            gains[grades == grade] = gain
+        return gains
+
+
+def exponential(grades: Floats, unit: Floats | float) -> Floats:
+    """(2^g − 1) ÷ 2^unit: of high grades without overflow, of low ones without loss."""
+    low = np.expm1(np.minimum(grades, 1) * np.log(2)) * np.exp2(np.negative(unit))
+    return np.where(grades < 1, low, np.exp2(np.maximum(grades, 1) - unit) - np.exp2(np.negative(unit)))
+
+
+def exponential_shares(grades: Floats, highest: Floats) -> Floats:
+    """2^g − 1 but for a factor that a query's gains have in common, which brings that of the highest grade near 1."""
+    # the gain of a minute grade is g · ln 2, to the last bit
+    return np.where(highest < MINUTE, scaled(grades, highest), exponential(grades, np.floor(highest)))
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+REL = "lowest relevant grade; without it, any above 0"
+JUDGED_ONLY = "leave out returned items that nobody judged"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relevance(Measure, abstract=True):
+    """A measure that asks only whether an item is relevant."""
+
+    rel: float | None = parameter(None, REL, number=POSITIVE)
+
+    def hits(self, match: Match) -> Bools:
+        """Tell, for [query, position up to the cutoff], whether a relevant item is there."""
+        return match.hits(self.cutoff, self.rel)
+
+    def presence(self, match: Match) -> Bools | Floats:
+        """Tell the same, or the chance of it where ties are left open."""
+        return match.presence(self.cutoff, self.rel)
+
+    def share_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
+        """Divide by the number of relevant items; 0 for a query that has none, as in trec_eval."""
+        return ratio(part, match.relevant(self.rel))
+
+    def needs_cutoff(self) -> None:
+        """Refuse to be without a cutoff."""
+        if self.cutoff is None:
+            raise MeasureError(f"{self.name} needs a cutoff, such as {self.name}@10")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRelevance(Relevance, abstract=True):
+    """One that can leave out what nobody judged."""
+
+    judged_only: bool = parameter(False, JUDGED_ONLY)
+
+    @property
+    def reach(self) -> int | None:
+        """Positions of the run that can matter: all where those below move up."""
+        return None if self.judged_only else self.cutoff
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        return self.score_considered(considered(match, self.judged_only))
+
+    @abstractmethod
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query of a match in which only what counts is left."""
+
+
+def considered(match: Match, judged_only: bool) -> Match:
+    """Leave out unjudged items where that was asked for."""
+    return match.judged_only if judged_only else match
+
+
+def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """Divide; 0 where there is nothing to divide by."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1), 0.0)

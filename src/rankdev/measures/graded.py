@@ -1,0 +1,182 @@
+"""NDCG, ERR, RBP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev.errors import MeasureError
+from rankdev.measures._relevance import (
+    JUDGED_ONLY,
+    MINUTE,
+    GainMap,
+    JudgedRelevance,
+    considered,
+    exponential,
+    exponential_shares,
+    ratio,
+)
+from rankdev.measures.base import POSITIVE, SHARE, Measure, parameter
+from rankdev.measures.match import Match, scaled, total
+
+
+@dataclass(frozen=True, kw_only=True)
+class NDCG(Measure):
+    """nDCG@k = Σ gain(i) / log2(i + 1) ÷ the same of the best k reference items."""
+
+    name: ClassVar[str] = "nDCG"
+    summary: ClassVar[str] = "normalised discounted cumulative gain"
+    source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
+    averages_ties: ClassVar[bool] = True
+
+    gains: str | Mapping[float, float] = parameter(
+        "native",
+        "grades: native, made from ranks, or a map {grade:gain,…}",
+        choices=("native", "binary", "inverse", "linear"),
+        convert=lambda value: GainMap(value) if isinstance(value, Mapping) else None,
+    )
+    dcg: str = parameter("log2", "gain: the grade g (log2) or 2^g − 1 (exp-log2)", choices=("log2", "exp-log2"))
+    judged_only: bool = parameter(False, JUDGED_ONLY)
+
+    @property
+    def reach(self) -> int | None:
+        """Positions of the run that can matter."""
+        return None if self.judged_only else self.cutoff
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        match = considered(match, self.judged_only)
+        grades = self._item_grades(match)
+        sizes = match.ideals.sizes
+        longest = max(1, int(sizes.max(initial=0)))
+        depth = longest if self.cutoff is None else min(self.cutoff, longest)
+        ideal_list = match.ideals.spread(self._best_first(grades, match), depth)
+        best = np.where(np.arange(depth) < sizes[:, None], ideal_list, 0.0)
+        gain = exponential_shares if self.dcg == "exp-log2" else scaled
+        got = match.mean(gain(grades[match.place], best[match.query, 0]), self.cutoff)
+        best = gain(best, best[:, :1])
+        ideal = total(best / _discount(depth))
+        return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
+
+    def _item_grades(self, match: Match) -> Floats:
+        ideals = match.ideals
+        if isinstance(self.gains, GainMap):
+            return self.gains.of(match.native_grades)
+        if self.gains == "native":
+            return match.native_grades
+        if self.gains == "binary":
+            return np.ones(len(ideals.ranks))
+        if self.gains == "inverse":
+            return 1.0 / ideals.ranks
+        return (np.repeat(ideals.tiers, ideals.sizes) - ideals.ranks + 1).astype(np.float64)
+
+    def _best_first(self, grades: Floats, match: Match) -> Floats:
+        """Sort each query's grades; only a map can give a better item less."""
+        if not isinstance(self.gains, GainMap):
+            return grades
+        owner = np.repeat(np.arange(match.queries), match.ideals.sizes)
+        return grades[np.lexsort((-grades, owner))]
+
+
+def _discount(depth: int) -> Floats:
+    return np.asarray(np.log2(np.arange(2, depth + 2)))
+
+
+MAX_GRADE = "the highest grade there can be (4 in gdeval)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERR(Measure):
+    """ERR@k = Σ 1/i · P(stop at i), with P(satisfied by grade g) = (2^g − 1) ÷ 2^max_grade."""
+
+    name: ClassVar[str] = "ERR"
+    summary: ClassVar[str] = "expected reciprocal rank"
+    source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
+
+    max_grade: float = parameter(4.0, MAX_GRADE, number=POSITIVE)
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        _check_grades(match, self)
+        return _expected(exponential(match.grades(self.cutoff), self.max_grade))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NERR(Measure):
+    """nERR@k = ERR@k ÷ the ERR@k of the best k reference items, best first."""
+
+    name: ClassVar[str] = "nERR"
+    summary: ClassVar[str] = "expected reciprocal rank ÷ that of the ideal list"
+    source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
+
+    max_grade: float = parameter(4.0, MAX_GRADE, number=POSITIVE)
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        _check_grades(match, self)
+        ideals = match.ideals
+        longest = max(1, int(ideals.sizes.max(initial=0)))
+        depth = longest if self.cutoff is None else min(self.cutoff, longest)
+        best = np.where(np.arange(depth) < ideals.sizes[:, None], ideals.spread(match.native_grades, depth), 0.0)
+        highest = best[:, :1]
+        # what satisfies hardly anybody satisfies in proportion: no factor below 2^−61 makes a difference, or vanishes
+        factor = np.where(highest < MINUTE, 0.0, np.exp2(np.floor(highest) - self.max_grade))
+        got, best = (
+            _expected(exponential_shares(grades, highest) * np.maximum(factor, MINUTE / 2))
+            for grades in (match.grades(self.cutoff), best)
+        )
+        return ratio(got, best)
+
+
+def _check_grades(match: Match, measure: ERR | NERR) -> None:
+    highest = float(match.native_grades.max(initial=0.0))
+    if highest > measure.max_grade:
+        name = measure.name
+        raise MeasureError(
+            f"{name}: grade {highest:g} is above max_grade={measure.max_grade:g}; say {name}(max_grade={highest:g})"
+        )
+
+
+def _expected(satisfied: Floats) -> Floats:
+    """Sum 1/i · P(stop at i) over the positions, from the probability that each satisfies."""
+    unsatisfied_before = np.ones_like(satisfied)
+    unsatisfied_before[:, 1:] = np.cumprod(1 - satisfied, axis=1)[:, :-1]
+    return total(satisfied * unsatisfied_before / np.arange(1, satisfied.shape[1] + 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RBP(JudgedRelevance):
+    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or grade ÷ max_grade."""
+
+    name: ClassVar[str] = "RBP"
+    summary: ClassVar[str] = "rank-biased precision"
+    source: ClassVar[str] = "Moffat and Zobel 2008"
+    averages_ties: ClassVar[bool] = True
+
+    p: float = parameter(0.8, "persistence", number=SHARE, written=True)
+    gains: str = parameter("binary", "1 for every relevant item, or grade ÷ max_grade", choices=("binary", "graded"))
+    max_grade: float | None = parameter(
+        None, "highest grade there can be; without it, of all references", number=POSITIVE
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gains == "binary" and self.max_grade is not None:
+            raise MeasureError("RBP: max_grade belongs to gains=graded")
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        gains = self._shares(match) if self.gains == "graded" else self.presence(match)
+        return (1 - self.p) * total(self.p ** np.arange(gains.shape[1]) * gains)
+
+    def _shares(self, match: Match) -> Floats:
+        highest = match.highest_grade
+        if self.max_grade is not None and highest > self.max_grade:
+            raise MeasureError(f"RBP: grade {highest:g} is above max_grade={self.max_grade:g}")
+        grades = match.native_grades[match.place]
+        shares = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or highest or 1.0)
+        return match.mean(shares, self.cutoff)

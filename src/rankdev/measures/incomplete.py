@@ -1,0 +1,102 @@
+"""Measures of incomplete judgments, which know the items that were judged worthless: Judged, Bpref and infAP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.measures._relevance import Relevance, ratio
+from rankdev.measures.base import Measure
+from rankdev.measures.match import Match, total
+
+EPSILON = 1e-5  # trec_eval's, for a share of relevant items of which nothing is known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Measure):
+    """Judged@k = judged items in the first k ÷ items in the first k."""
+
+    name: ClassVar[str] = "Judged"
+    summary: ClassVar[str] = "share of the first k that somebody judged"
+    averages_ties: ClassVar[bool] = True
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        judged = match.judged(self.cutoff)
+        return ratio(judged.sum(axis=1), np.minimum(match.lengths, judged.shape[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bpref(Relevance):
+    """Bpref = mean over relevant items of 1 − (worthless items above it, at most R) ÷ min(R, worthless items).
+
+    Items that were not judged, or pooled and not judged (a negative grade), do not count.
+    """
+
+    name: ClassVar[str] = "Bpref"
+    summary: ClassVar[str] = "relevant items above those judged worthless"
+    source: ClassVar[str] = "Buckley and Voorhees 2004"
+    at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        hits = self.hits(match)
+        above = np.cumsum(_rejected(match, self.rel), axis=1)
+        relevant, worthless = match.relevant(self.rel), _rejections(match, self.rel)
+        lost = ratio(np.minimum(above, relevant[:, None]), np.minimum(relevant, worthless)[:, None])
+        return self.share_of_relevant(total(np.where(hits, 1 - lost, 0.0)), match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfAP(Relevance):
+    """infAP: AP in which the precision above a relevant item is estimated from the judged ones among the pooled ones.
+
+    A negative grade marks an item that was pooled and not judged.
+    """
+
+    name: ClassVar[str] = "infAP"
+    summary: ClassVar[str] = "average precision inferred from a sample of judgments"
+    source: ClassVar[str] = "Yilmaz and Aslam 2006"
+    at: ClassVar[str | None] = None
+    cumulative: ClassVar[bool] = False
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        hits = self.hits(match)
+        above = np.arange(hits.shape[1])
+        good: Ints = np.cumsum(hits, axis=1) - hits
+        judged = good + np.cumsum(_rejected(match, self.rel), axis=1)
+        pooled = judged + np.cumsum(_unjudged_pool(match), axis=1)
+        expected = pooled * (good + EPSILON) / (judged + 2 * EPSILON)  # relevant items among those above
+        return self.share_of_relevant(total(np.where(hits, (1 + expected) / (above + 1), 0.0)), match)
+
+
+def _rejected(match: Match, rel: float | None) -> Bools:
+    """Tell, for [query, position], whether an item is there that was judged and is not relevant."""
+    match.ideals.check_judged()
+    below = match.hits(None) & ~match.hits(None, rel)
+    return np.asarray(below | _worthless(match, match.worthless_grade >= 0))
+
+
+def _rejections(match: Match, rel: float | None) -> Ints:
+    """Count the items of each query that were judged and are not relevant."""
+    ideals = match.ideals
+    owner = np.repeat(np.arange(match.queries), ideals.worthless_sizes)
+    assert ideals.worthless_grades is not None
+    worthless = np.bincount(owner[ideals.worthless_grades >= 0], minlength=match.queries)
+    return np.asarray(ideals.sizes - match.relevant(rel) + worthless)
+
+
+def _unjudged_pool(match: Match) -> Bools:
+    """Tell, for [query, position], whether an item is there that was pooled and not judged."""
+    return _worthless(match, match.worthless_grade < 0)
+
+
+def _worthless(match: Match, which: Bools) -> Bools:
+    table = np.zeros((match.queries, match.depth(None)), bool)
+    table[match.worthless_query[which], match.worthless_position[which]] = True
+    return table

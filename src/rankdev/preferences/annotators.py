@@ -1,0 +1,282 @@
+"""Inter-annotator agreement, Krippendorff's alpha."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_number, check_whole
+from rankdev._common.result import Result
+from rankdev.errors import DataError
+from rankdev.preferences._fitting import generator, maximise
+from rankdev.preferences._pairs import Pairs, moments
+from rankdev.preferences.models import Options
+from rankdev.preferences.position_bias import PositionBias, position_bias
+from rankdev.preferences.strengths import fit_model
+from rankdev.preferences.tiers import as_preferences
+
+if TYPE_CHECKING:
+    from rankdev.preferences.judgments import Preferences
+
+
+CHUNK = 4_000_000  # weights at a time
+
+
+def krippendorff_alpha(counts: Floats, distance: Floats | None = None, *, mirror: list[int] | None = None) -> float:
+    """Give α of units × values counts: how often each unit was given each value.
+
+    ``distance`` is the squared distance between values; without it, values are the same or not (nominal).
+    ``mirror`` names for each value the one it would be, were the unit turned round: then every unit counts both
+    ways. Units judged less than twice say nothing. NaN where all values are alike.
+
+    >>> krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
+    0.5333333333333333
+    """
+    return float(_alphas(*_parts(counts, distance, mirror), np.ones((1, len(counts))))[0])
+
+
+def bootstrap_alpha(
+    counts: Floats,
+    resamples: int,
+    rng: np.random.Generator,
+    distance: Floats | None = None,
+    *,
+    mirror: list[int] | None = None,
+) -> Floats:
+    """Give α of units drawn again and again, with replacement."""
+    parts, units = _parts(counts, distance, mirror), len(counts)
+    step = max(1, CHUNK // max(units, 1))
+    chance = np.full(units, 1 / units)
+    drawn = (rng.multinomial(units, chance, min(step, resamples - at)) for at in range(0, resamples, step))
+    return np.concatenate([_alphas(*parts, weight.astype(np.float64)) for weight in drawn])
+
+
+def _parts(counts: Floats, distance: Floats | None, mirror: list[int] | None) -> tuple[Floats, Floats, Floats]:
+    """Give each unit's disagreement, its values that can be paired, and the distances."""
+    distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
+    judged = counts.sum(axis=1)
+    pairable = np.where(judged[:, None] >= 2, counts, 0).astype(np.float64)
+    disagreement = ((pairable @ distance) * pairable).sum(axis=1) / np.maximum(judged - 1, 1)
+    if mirror is not None:
+        disagreement, pairable = 2 * disagreement, pairable + pairable[:, mirror]
+    return disagreement, pairable, distance
+
+
+def _alphas(disagreement: Floats, pairable: Floats, distance: Floats, weight: Floats) -> Floats:
+    totals = weight @ pairable
+    n = totals.sum(axis=1)
+    expected = ((totals @ distance) * totals).sum(axis=1) / np.maximum(n - 1, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(expected > 0, 1 - (weight @ disagreement) / expected, np.nan))
+
+
+RIDGE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeAgreement(Result):
+    """What judgments agree on: a few facts, and a table by worker.
+
+    ``alpha`` is Krippendorff's for nominal values (this item, that item, tie) on pairs judged twice or more;
+    ``triads`` are items all three of whose pairs have a majority, ``intransitive`` the share of them that go in
+    a circle; ``misfit`` is Pearson's X² of Bradley–Terry divided by what it is where the model holds, and
+    ``misfit_p`` the chance of a larger one then. NaN where the judgments cannot say.
+    """
+
+    display: ClassVar = "rankdev.display.preferences"
+
+    judgments: int
+    alpha: float
+    alpha_low: float
+    alpha_high: float
+    pairs_judged_twice: int
+    ties: float
+    triads: int
+    intransitive: float
+    misfit: float
+    misfit_p: float
+    position: PositionBias | None = field(repr=False)
+    workers: pl.DataFrame = field(repr=False)
+    confidence: float
+    resamples: int
+    simulations: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("confidence", "resamples", "simulations", "seed")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per fact: fact, value, low, high, chance (its value by chance), p, n (what it rests on)."""
+        order = self.position
+        rows = [
+            ("alpha", self.alpha, self.alpha_low, self.alpha_high, 0.0, None, self.pairs_judged_twice),
+            ("ties", self.ties, None, None, None, None, self.judgments),
+            ("intransitive triads", self.intransitive, None, None, 0.25, None, self.triads),
+            ("misfit of Bradley–Terry", self.misfit, None, None, 1.0, self.misfit_p, self.judgments),
+        ]
+        if order is not None:
+            rows.append(("first wins if equal", order.bias, order.low, order.high, 0.5, order.p, order.judgments))
+        names = ["fact", "value", "low", "high", "chance", "p", "n"]
+        kinds = dict.fromkeys(names[1:6], pl.Float64)
+        table = pl.DataFrame(rows, schema=names, orient="row", schema_overrides=kinds)
+        return table.with_columns(pl.col("value", "low", "high", "p").fill_nan(None))
+
+
+def judge_agreement(
+    preferences: Any,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    simulations: int = 99,
+    seed: int = 0,
+) -> JudgeAgreement:
+    """Say how far judges agree with each other, are consistent, fit one order, and follow the order of presentation.
+
+    α's interval is a bootstrap over pairs (``resamples``). The misfit's p-value comes from ``simulations`` of
+    judgments from the fitted model, each fitted again. The first and second item of a pair have no
+    meaning of their own, so that α takes both as equally frequent by chance.
+
+    >>> rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "y", "z", "bob")]
+    >>> judge_agreement(rows).alpha
+    1.0
+    """
+    judged = as_preferences(preferences)
+    if not len(judged):
+        raise DataError("no comparisons: agreement needs at least one")
+    confidence = check_number("confidence", confidence, 0, 1)
+    resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
+    rng = generator(seed)
+    counts = _answers(judged)
+    units = counts[counts.sum(axis=1) >= 2]
+    alpha, low, high = _alpha(units, confidence, resamples, rng)
+    triads, intransitive = _triads(judged)
+    misfit, misfit_p = _misfit(judged, simulations, rng)
+    order = None if judged.winner_first is None else position_bias(judged, confidence=confidence)
+    return JudgeAgreement(
+        judgments=len(judged),
+        alpha=alpha,
+        alpha_low=low,
+        alpha_high=high,
+        pairs_judged_twice=len(units),
+        ties=float(judged.tie.mean()),
+        triads=triads,
+        intransitive=intransitive,
+        misfit=misfit,
+        misfit_p=misfit_p,
+        position=order,
+        workers=_by_worker(judged, counts, order),
+        confidence=confidence,
+        resamples=resamples,
+        simulations=simulations,
+        seed=seed,
+        remarks=tuple(_remarks(judged, len(units))),
+    )
+
+
+def _answers(judged: Preferences) -> Floats:
+    """Count for every pair the judgments for its first item, for its second, and ties."""
+    first = judged.winner < judged.loser
+    said = (first & ~judged.tie, ~first & ~judged.tie, judged.tie)
+    return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in said], axis=1)
+
+
+def _alpha(units: Floats, confidence: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
+    if not len(units):
+        return np.nan, np.nan, np.nan
+    mirror = [1, 0, 2]  # which item of a pair comes first must not matter
+    draws = bootstrap_alpha(units, resamples, rng, mirror=mirror)
+    draws = draws[np.isfinite(draws)]
+    tails = ((1 - confidence) / 2, (1 + confidence) / 2)
+    low, high = np.quantile(draws, tails).tolist() if len(draws) else (np.nan, np.nan)
+    return krippendorff_alpha(units, mirror=mirror), low, high
+
+
+def _triads(judged: Preferences) -> tuple[int, float]:
+    """Count the triads whose pairs all have a majority, and the share of them that go in a circle."""
+    from scipy.sparse import coo_array
+
+    pairs, n = judged.pairs, len(judged.items)
+    lead = pairs.score - pairs.count / 2
+    winner = np.where(lead > 0, pairs.first, pairs.second)[lead != 0]
+    loser = np.where(lead > 0, pairs.second, pairs.first)[lead != 0]
+    beats = coo_array((np.ones(len(winner)), (winner, loser)), shape=(n, n)).tocsr()
+    met = beats + beats.T
+    triads = round((met @ met).multiply(met).sum() / 6)
+    circles = round((beats @ beats).multiply(beats.T).sum() / 3)
+    return triads, circles / triads if triads else np.nan
+
+
+def _misfit(judged: Preferences, simulations: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Compare Pearson's X² of the fitted model with that of judgments drawn from it and fitted again."""
+    if judged.share is not None:
+        return np.nan, np.nan
+    plain = replace(judged, weight=None)
+    # every judgment counts, repeated ones too: they are what is drawn again
+    fit = fit_model(plain, "bradley-terry", Options(RIDGE, "davidson"))
+    pairs, tie_rate = plain.pairs, fit.tie_rate
+    found = _pearson(pairs, fit.values, tie_rate)
+    chances = _chances(fit.values[pairs.first] - fit.values[pairs.second], tie_rate)
+    drawn = np.empty(simulations)
+    for k in range(simulations):
+        won, _, tied = rng.multinomial(pairs.count.astype(np.int64), chances).T
+        again = replace(pairs, score=won + tied / 2, ties=tied.astype(np.float64))
+        refit = maximise(again, RIDGE, tie_rate=tie_rate, start=fit.values)
+        drawn[k] = _pearson(again, refit.strength, tie_rate)
+    return found / float(drawn.mean()), (1 + int((drawn >= found).sum())) / (simulations + 1)
+
+
+def _pearson(pairs: Pairs, strength: Floats, tie_rate: float) -> float:
+    mean, variance = moments(strength[pairs.first] - strength[pairs.second], tie_rate)
+    return float(((pairs.score - pairs.count * mean) ** 2 / np.maximum(pairs.count * variance, 1e-12)).sum())
+
+
+def _chances(d: Floats, tie_rate: float) -> Floats:
+    """Give the chances of the first item, of the second, and of a tie, as Davidson's model has them."""
+    odds = np.exp(np.stack([d / 2, -d / 2], axis=1) - np.abs(d)[:, None] / 2)
+    odds = np.concatenate([odds, tie_rate * np.exp(-np.abs(d) / 2)[:, None]], axis=1)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) -> pl.DataFrame:
+    """One row per worker: judgments, ties, agreement with the others' answers to the same pairs, repeats, bias."""
+    if judged.worker is None:
+        return pl.DataFrame(schema={"worker": pl.String})
+    pairs, worker, size = judged.pairs.of, judged.worker, len(judged.workers)
+    said = np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1))
+    own = pl.DataFrame({"worker": worker, "pair": pairs, "said": said})
+    own = own.with_columns(mine=pl.len().over("worker", "pair"), mine_alike=pl.len().over("worker", "pair", "said"))
+    mine, mine_alike = own["mine"].to_numpy(), own["mine_alike"].to_numpy()
+    alike = counts[pairs, said] - mine_alike
+    others = counts[pairs].sum(axis=1) - mine
+
+    def mean(values: Floats, of: Floats) -> Floats:
+        total = np.bincount(worker, of, size)
+        return np.where(total > 0, np.bincount(worker, values, size) / np.maximum(total, 1e-300), np.nan)
+
+    columns: dict[str, Any] = {
+        "worker": list(judged.workers),
+        "judgments": np.bincount(worker, minlength=size),
+        "ties": mean(judged.tie.astype(float), np.ones(len(judged))),
+        "agreement": mean(alike / np.maximum(others, 1), (others > 0).astype(float)),
+        "repeats_alike": mean((mine_alike - 1) / np.maximum(mine - 1, 1), (mine > 1).astype(float)),
+    }
+    if order is not None:
+        columns |= {name: order.by_worker[name] for name in ("first_if_equal", "low", "high", "p")}
+    return pl.DataFrame(columns).fill_nan(None)
+
+
+def _remarks(judged: Preferences, units: int) -> list[str]:
+    lines = []
+    if not units:
+        lines.append("No pair was judged twice: agreement cannot be estimated.")
+    if judged.share is not None:
+        lines.append("Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.")
+    if judged.weight is not None:
+        lines.append("Weights are ignored: every judgment counts once.")
+    if judged.winner_first is None:
+        lines.append("The judgments do not say which item was shown first: position bias cannot be estimated.")
+    return lines

@@ -1,0 +1,199 @@
+"""Judge what decides: ask the pair whose answer is expected to tell most about which system is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.preferences._fitting import generator
+from rankdev.preferences.evidence import climbed
+from rankdev.preferences.judgments import Preferences
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Scorer = Callable[[str, Ints], Any]
+
+DRAWS = 400  # orders drawn for each query, in antithetic pairs
+RIDGE = 0.25
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The two systems that lead, as columns of the scores, and the probability that the first is truly better."""
+
+    best: int
+    other: int
+    difference: float  # of their mean scores over queries, as expected
+    probability: float
+
+
+class _Query:
+    """What is known about one query: its wins, orders drawn from the posterior, and the systems' scores for them."""
+
+    def __init__(self, name: str, wins: Floats, scorer: Scorer, rng: np.random.Generator) -> None:
+        self.name, self.wins, self.scorer = name, wins, scorer
+        half = rng.standard_normal((DRAWS // 2, len(wins)))
+        self.noise = np.concatenate([half, -half])  # the same for every refit, so that choices change little
+        self.i, self.j = np.triu_indices(len(wins), 1)
+        self.closed = np.zeros(len(self.i), bool)
+        self.strength = np.zeros(len(wins))
+        self.learn()
+
+    def learn(self) -> None:
+        """Refit, and draw and score orders again."""
+        self.strength = climbed(self.wins, self.strength, RIDGE, enough=1e-2)
+        lead = np.tanh((self.strength[:, None] - self.strength) / 2)
+        weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
+        information = np.diag(weights.sum(axis=1) + RIDGE) - weights
+        drawn = self.strength + np.linalg.solve(np.linalg.cholesky(information).T, self.noise.T).T
+        scores = np.asarray(self.scorer(self.name, np.argsort(-drawn, axis=1, kind="stable")), np.float64)
+        if scores.ndim != 2 or len(scores) != DRAWS or scores.shape[1] < 2 or not np.isfinite(scores).all():
+            raise UsageError(
+                f"scores of query {self.name!r}: expected a finite number for each of {DRAWS} orders and of two or more"
+                f" systems; got shape {scores.shape}"
+            )
+        self.scores = scores
+        self.chance = 0.5 + 0.5 * np.tanh((drawn[:, self.i] - drawn[:, self.j]) / 2)
+
+    def value(self, best: int, other: int) -> Floats:
+        """How much each pair's answer is expected to lessen the variance of the systems' difference."""
+        off = self.chance - self.chance.mean(axis=0)
+        apart = self.scores[:, best] - self.scores[:, other]
+        noise = self.chance.mean(axis=0) * (1 - self.chance.mean(axis=0))
+        value = (off.T @ (apart - apart.mean()) / DRAWS) ** 2 / np.maximum(noise, 1e-12)
+        return np.where(self.closed, -1.0, value)
+
+    def expect(self, k: int) -> None:
+        """Reckon with an answer to pair k before it is given: take off what it will explain."""
+        off = self.chance[:, k] - self.chance[:, k].mean()
+        share = off / (off @ off + DRAWS * self.chance[:, k].mean() * (1 - self.chance[:, k].mean()))
+        self.scores = self.scores - np.outer(off, share @ (self.scores - self.scores.mean(axis=0)))
+        self.chance = self.chance - np.outer(off, share @ (self.chance - self.chance.mean(axis=0)))
+
+
+class Decision:
+    """Find out which system is better with few judgments.
+
+    ``scores(query, orders)`` gives the systems' scores of a query, ``[order, system]``, for orders of its items, each
+    a row of item numbers, best first. ``verdict()`` says who leads and how surely, ``ask()`` what to ask next, and
+    ``tell()`` takes the answer; stop where the verdict's probability is high enough, .95 say. Judgments so chosen
+    serve the order of items worse than those chosen for it.
+
+    >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
+    >>> first_is = lambda query, orders: np.stack([orders[:, 0] == 0, orders[:, 0] == 1], axis=1)
+    >>> decision = Decision(judged, first_is)
+    >>> decision.ask()
+    ('q', 'x', 'y')
+    >>> for _ in range(8): decision.tell("q", "x", "y")
+    >>> decision.verdict().best
+    0
+    """
+
+    def __init__(self, preferences: Preferences, scores: Scorer, *, seed: int = 0) -> None:
+        if not callable(scores):
+            raise UsageError(f"scores must be a function of a query and orders of its items; got {shown(scores)}")
+        rng, pairs, starts = generator(seed), preferences.pairs, preferences.starts
+        self.preferences, self._queries = preferences, []
+        for number, name in enumerate(preferences.queries):
+            start, stop = (int(place) for place in starts[number : number + 2])
+            mine = slice(*np.searchsorted(pairs.first, [start, stop]))
+            wins = np.zeros((stop - start, stop - start))
+            i, j = pairs.first[mine] - start, pairs.second[mine] - start
+            wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
+            self._queries.append(_Query(name, wins, scores, rng))
+        self._values: list[Floats | None] = [None] * len(self._queries)
+        self._leaders = (-1, -1)
+        if not any(len(query.i) for query in self._queries):
+            raise DataError("no pairs to ask: no query has two items")
+
+    def verdict(self) -> Verdict:
+        """Say which system leads, by how much, and with what probability it is better than the next."""
+        from scipy.special import ndtr
+
+        best, other, apart, variance = self._lead()
+        sure = float(ndtr(apart / np.sqrt(variance))) if variance > 0 else (1.0 if apart > 0 else 0.5)
+        return Verdict(best, other, apart / len(self._queries), sure)
+
+    def ask(self) -> tuple[str, str, str] | None:
+        """Name the query and the pair whose answer is expected to tell most about the two leading systems.
+
+        None where all pairs are closed.
+        """
+        number, k, value = self._best()
+        return self._named(number, k) if value >= 0 else None
+
+    def left(self, sure: float) -> float:
+        """Estimate how many answers make the verdict sure, did each tell as much as the next; may be infinite."""
+        from scipy.special import ndtri
+
+        _, _, apart, variance = self._lead()
+        excess = variance - (apart / float(ndtri(sure))) ** 2
+        value = self._best()[2]
+        return 0.0 if excess <= 0 else excess / value if value > 0 else np.inf
+
+    def close(self, query: str, a: str, b: str, *, closed: bool = True) -> None:
+        """Never ask a pair again; ``closed=False`` opens it."""
+        number, i, j = self._places(query, a, b)
+        mine = self._queries[number]
+        mine.closed[(mine.i == min(i, j)) & (mine.j == max(i, j))] = closed
+        self._values[number] = None
+
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1.0) -> None:
+        """Take an answer; ``times=-1`` takes it back."""
+        number, i, j = self._places(query, winner, loser)
+        self._queries[number].wins[i, j] += 0.5 * times if tie else times
+        self._queries[number].wins[j, i] += 0.5 * times if tie else 0.0
+        self._queries[number].learn()
+        self._values[number] = None
+
+    def batch(self, budget: int) -> Iterator[tuple[str, str, str, float]]:
+        """Choose several pairs before any is answered; with each, how much variance its answer should take off."""
+        for _ in range(budget):
+            number, k, value = self._best()
+            yield *self._named(number, k), value
+            self._queries[number].expect(k)
+            self._values[number] = None
+
+    def _lead(self) -> tuple[int, int, float, float]:
+        """The two leading systems, the expected difference of their totals, and its variance."""
+        totals = np.sum([query.scores.mean(axis=0) for query in self._queries], axis=0)
+        best, other = (int(k) for k in np.argsort(-totals, kind="stable")[:2])
+        variance = sum(float((query.scores[:, best] - query.scores[:, other]).var()) for query in self._queries)
+        apart = float(totals[best] - totals[other])
+        return best, other, apart, variance
+
+    def _places(self, query: str, a: str, b: str) -> tuple[int, int, int]:
+        if query not in self.preferences.queries:
+            raise UsageError(f"no query {shown(query)} among those to decide on")
+        number = self.preferences.queries.index(query)
+        start, stop = self.preferences.starts[number : number + 2]
+        items = self.preferences.items[start:stop]
+        if a == b or not {a, b} <= set(items):
+            raise UsageError(f"query {query!r}: expected two of its items; got {shown(a)} and {shown(b)}")
+        return number, items.index(a), items.index(b)
+
+    def _named(self, number: int, k: int) -> tuple[str, str, str]:
+        query, start = self._queries[number], self.preferences.starts[number]
+        items = self.preferences.items
+        return query.name, items[start + query.i[k]], items[start + query.j[k]]
+
+    def _best(self) -> tuple[int, int, float]:
+        verdict = self.verdict()
+        if (verdict.best, verdict.other) != self._leaders:
+            self._leaders = verdict.best, verdict.other
+            self._values = [None] * len(self._queries)
+        tops = []
+        for number, query in enumerate(self._queries):
+            values = self._values[number]
+            if values is None:
+                values = self._values[number] = query.value(*self._leaders)
+            tops.append(float(values.max(initial=-1.0)))
+        number = int(np.argmax(tops))
+        values = self._values[number]
+        assert values is not None
+        return number, int(np.argmax(values)), tops[number]

@@ -1,0 +1,252 @@
+"""Position bias: how often the item shown first wins where both are equally good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_kind, check_number
+from rankdev._common.result import Result
+from rankdev.errors import UsageError
+from rankdev.preferences._fitting import solve
+from rankdev.preferences._pairs import Pairs, moments, sums
+from rankdev.preferences.judgments import MAKE_THEM, Preferences
+
+GRID = np.linspace(0.0025, 0.9975, 200)
+
+
+@dataclass(frozen=True, eq=False)
+class PositionBias(Result):
+    """P(the item shown first wins | both equally good), of all judges and of each; ½ is no bias.
+
+    ``swapped`` counts pairs that one worker judged in both orders, ``changed`` those of them whose answer
+    followed the order.
+    """
+
+    display: ClassVar = "rankdev.display.preferences"
+
+    bias: float
+    low: float
+    high: float
+    p: float
+    judgments: int
+    swapped: int
+    changed: int
+    workers: tuple[str, ...] = field(repr=False)
+    by_worker: dict[str, npt.NDArray[Any]] = field(repr=False)
+    confidence: float = 0.95
+
+    made_with = ("confidence",)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row for all (worker null), then one per worker: worker, judgments, first_if_equal, low, high, p."""
+        everybody = {"judgments": self.judgments, "first_if_equal": self.bias, "low": self.low, "high": self.high}
+        rows = {name: [value, *self.by_worker[name]] for name, value in {**everybody, "p": self.p}.items()}
+        return pl.DataFrame({"worker": [None, *self.workers], **rows}, schema_overrides={"worker": pl.String})
+
+
+@dataclass(frozen=True, eq=False)
+class OrderEffect:
+    """Strengths and the order effect β fitted together: the first wins with odds e^(θ_first − θ_second + β)."""
+
+    pairs: Pairs  # oriented: first is the item shown first; the two orders of a pair are two
+    strength: Floats
+    effect: float
+    information: float
+    leverage: Floats  # of each oriented pair: how far a judgment tells of β rather than of strengths
+    coupling: Floats  # k, of each item: k kᵀ is the information on a query's strengths that is lost to β
+
+
+@dataclass(frozen=True, eq=False)
+class OrderCorrection:
+    """What the order of presentation did to each judgment.
+
+    ``gifts`` are the parts of the judgments' scores, seen from the first item of their pair, that the order gave.
+    Less these, the scores are best explained by the same strengths: the plain model's surprise about them is that of
+    the model with the order effect about the scores themselves. ``variance`` is each judgment's in that model.
+    """
+
+    gifts: Floats
+    variance: Floats
+    coupling: Floats
+
+
+def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: float = 0.0) -> OrderEffect:
+    """Fit strengths (with a ridge) and one order effect (without) by Newton's method."""
+    pairs = _oriented(preferences)
+    strength, effect, change = np.zeros(pairs.items), 0.0, np.inf
+    for _ in range(100):
+        mean, variance = moments(strength[pairs.first] - strength[pairs.second] + effect, tie_rate)
+        rest, curvature, n = pairs.score - pairs.count * mean, pairs.count * variance, pairs.items
+        slope = sums(pairs.first, rest, n) - sums(pairs.second, rest, n) - ridge * strength
+        mixed = sums(pairs.first, curvature, n) - sums(pairs.second, curvature, n)
+        diagonal = sums(pairs.first, curvature, n) + sums(pairs.second, curvature, n) + max(ridge, 1e-9)
+        both = solve(pairs, curvature, diagonal, np.stack([slope, mixed], axis=1), 1e-6)
+        information = float(curvature.sum() - mixed @ both[:, 1])
+        if change**2 <= 1e-12 or information <= 0:
+            break
+        step = float((rest.sum() - mixed @ both[:, 0]) / information)
+        ahead = both[:, 0] - both[:, 1] * step
+        change = max(float(np.ptp(ahead)) + abs(step), 0.0)
+        safe = 1.0 if change <= 1.25 else np.log1p(change) / change
+        strength, effect = strength + safe * ahead, effect + safe * step
+    leverage = 1.0 - both[pairs.first, 1] + both[pairs.second, 1]
+    coupling = _coupling(pairs, curvature, mixed, both[:, 1], information)
+    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage, coupling)
+
+
+def _coupling(pairs: Pairs, curvature: Floats, mixed: Floats, moved: Floats, information: float) -> Floats:
+    """Divide the mixed curvature by the root of what holds β: all judgments of a query, and what others tell of β."""
+    queries = len(pairs.starts) - 1
+    query = np.repeat(np.arange(queries), np.diff(pairs.starts))
+    own = sums(query[pairs.first], curvature, queries)
+    told = own - sums(query, mixed * moved, queries)
+    return np.asarray(mixed / np.sqrt(np.maximum(own + information - told, 1e-12))[query])
+
+
+def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> OrderCorrection:
+    """Fit the order effect, and say what the plain model must be told to have the strengths of the model with it."""
+    found = fit_order_effect(preferences, ridge, tie_rate=tie_rate)
+    pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
+    mean, variance = moments(d + found.effect, tie_rate)
+    given = (mean - moments(d, tie_rate)[0])[pairs.of]
+    gifts = np.where((pairs.first < pairs.second)[pairs.of], given, -given)
+    return OrderCorrection(gifts, variance[pairs.of], found.coupling)
+
+
+def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: float = 0.95) -> PositionBias:
+    """Estimate how often the item shown first wins where both are equally good, for all judges and for each.
+
+    Strengths and the order effect are fitted together, so that better items shown first are no bias. Answers of
+    one worker to one pair, in whichever order, count as one when the interval is made. A worker's interval is the
+    posterior under a uniform prior, given the strengths.
+
+    >>> from rankdev.preferences import Preferences
+    >>> rows = [{"a": "x", "b": "y", "winner": "a"}, {"a": "y", "b": "x", "winner": "a"}] * 20
+    >>> position_bias(Preferences.from_rows(rows)).bias > 0.95
+    True
+    """
+    from scipy.special import expit, ndtr, ndtri
+
+    check_order(preferences)
+    ridge, confidence = check_number("ridge", ridge, 0, ends=True), check_number("confidence", confidence, 0, 1)
+    plain = replace(preferences, weight=None)
+    found = fit_order_effect(plain, ridge)
+    error = _standard_error(plain, found)
+    wide = float(ndtri(0.5 + confidence / 2)) * error
+    p = 2 * float(ndtr(-abs(found.effect) / error)) if error > 0 else 1.0
+    swapped, changed = _swapped(plain)
+    return PositionBias(
+        bias=float(expit(found.effect)),
+        low=float(expit(found.effect - wide)),
+        high=float(expit(found.effect + wide)),
+        p=p,
+        judgments=len(plain),
+        swapped=swapped,
+        changed=changed,
+        workers=plain.workers,
+        by_worker=_by_worker(plain, found, confidence),
+        confidence=confidence,
+    )
+
+
+def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
+    """Refuse judgments that do not say which item was shown first."""
+    check_kind("preferences", preferences, Preferences, MAKE_THEM)
+    if preferences.winner_first is None:
+        raise UsageError(
+            "the judgments do not say which item was shown first; give the two items as columns a and b, or the one"
+            " shown first as column 'first'"
+        )
+    return preferences.winner_first
+
+
+def _score_of_first(preferences: Preferences) -> Floats:
+    share = 1.0 if preferences.share is None else preferences.share
+    score = np.where(check_order(preferences), share, 1.0 - share)
+    score[preferences.tie] = 0.5
+    return score
+
+
+def _oriented(preferences: Preferences) -> Pairs:
+    winner_first = check_order(preferences)
+    weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
+    first = np.where(winner_first, preferences.winner, preferences.loser)
+    second = np.where(winner_first, preferences.loser, preferences.winner)
+    items = len(preferences.items)
+    keys, of = np.unique(first.astype(np.int64) * items + second, return_inverse=True)
+    count, score, ties = (
+        sums(of, weight * part, len(keys)) for part in (1.0, _score_of_first(preferences), preferences.tie)
+    )
+    ends = ((keys // items).astype(np.int32), (keys % items).astype(np.int32))
+    return Pairs(preferences.starts, *ends, count, score, ties, of.astype(np.int32))
+
+
+def _surprises(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
+    """Give for each judgment what the first got beyond expectation, and its variance."""
+    pairs = found.pairs
+    mean, variance = moments(found.strength[pairs.first] - found.strength[pairs.second] + effect)
+    return _score_of_first(preferences) - mean[pairs.of], variance[pairs.of]
+
+
+def _standard_error(preferences: Preferences, found: OrderEffect) -> float:
+    """Take the larger of the model's and the sandwich's, where judgments of one worker on one pair move together.
+
+    The sandwich alone trusts judges who never contradict themselves too much: what the ridge takes from the
+    strengths would look like a bias wherever better items are shown first more often.
+    """
+    rest, _ = _surprises(preferences, found, found.effect)
+    pushes = rest * found.leverage[found.pairs.of]
+    if preferences.worker is not None:
+        keys = preferences.worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
+        group = np.unique(keys, return_inverse=True)[1]
+        pushes = sums(group, pushes, int(group.max()) + 1)
+    known = max(found.information, 1e-12)
+    return max(float(np.sqrt((pushes**2).sum())) / known, known**-0.5)
+
+
+def _swapped(preferences: Preferences) -> tuple[int, int]:
+    """Count the pairs one worker (or all, where nobody is named) judged in both orders; and where the order decided."""
+    first = check_order(preferences)
+    worker = preferences.worker if preferences.worker is not None else np.zeros(len(preferences), np.int32)
+    key = worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
+    group = np.unique(key, return_inverse=True)[1]
+    low_first = first == (preferences.winner < preferences.loser)
+    for_low = np.where(preferences.tie, 0.0, np.where(preferences.winner < preferences.loser, 1.0, -1.0))
+    size = int(group.max(initial=-1)) + 1
+    counts = [np.bincount(group[side], minlength=size) for side in (low_first, ~low_first)]
+    leads = [np.bincount(group[side], for_low[side], minlength=size) for side in (low_first, ~low_first)]
+    both = (counts[0] > 0) & (counts[1] > 0)
+    return int(both.sum()), int((both & (np.sign(leads[0]) != np.sign(leads[1]))).sum())
+
+
+def _by_worker(preferences: Preferences, found: OrderEffect, confidence: float) -> dict[str, npt.NDArray[Any]]:
+    from scipy.special import logit, ndtr
+
+    worker, workers = preferences.worker, len(preferences.workers)
+    if worker is None:
+        return dict.fromkeys(("judgments", "first_if_equal", "low", "high", "p"), np.zeros(0))
+    pairs, score = found.pairs, _score_of_first(preferences)
+    d = (found.strength[pairs.first] - found.strength[pairs.second])[pairs.of]
+    likelihood = np.empty((len(GRID), workers))
+    for k, effect in enumerate(logit(GRID)):
+        at = d + effect
+        likelihood[k] = sums(worker, score * at - np.logaddexp(0.0, at), workers)
+    mass = np.exp(likelihood - likelihood.max(axis=0))
+    mass /= mass.sum(axis=0)
+    below = np.cumsum(mass, axis=0)
+    low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in ((1 - confidence) / 2, (1 + confidence) / 2))
+    rest, variance = _surprises(preferences, found, 0.0)
+    pushed, known = sums(worker, rest, workers), sums(worker, variance, workers)
+    return {
+        "judgments": np.bincount(worker, minlength=workers),
+        "first_if_equal": GRID @ mass,
+        "low": low,
+        "high": high,
+        "p": 2 * ndtr(-np.abs(pushed) / np.sqrt(np.maximum(known, 1e-300))),
+    }

@@ -1,1 +1,0 @@
-"""What is right: ordered references and how they are built."""

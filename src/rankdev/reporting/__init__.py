@@ -1,1 +1,0 @@
-"""Something a person looks at: tables, pictures, files. No arithmetic."""

@@ -1,0 +1,260 @@
+"""Registry of multiple-comparison corrections.
+
+The flips of a query are the same for all systems and measures, so the maximum knows how the comparisons depend on
+each other. Nothing is assumed about systems being exchangeable, which randomised Tukey needs.
+
+It gets the families that are corrected together, what the test said about each, and how to draw; and gives adjusted
+p-values and intervals for each. Intervals hold 0 exactly where the adjusted p-value is above α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats
+from rankdev.errors import UsageError
+from rankdev.statistics.flips.exact import flip_words, slack, stream_keys
+from rankdev.statistics.paired import Drawing, Tested
+from rankdev.statistics.panels import Family, agreeing, symmetric
+from rankdev.statistics.randomization import USUAL, PValue, most_extremes, p_from_counts
+
+FLIPS = (9_999, 1_999, 2 * 10**8)  # most and fewest flips, and the flips × pairs in between
+PAIRS = 64  # pairs at a time: their flips stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Simultaneous:
+    """The largest correlation of flips with centred differences, over all pairs of some families: one per flip."""
+
+    largest: Floats = field(repr=False)  # descending
+    comparisons: int
+
+    def p(self, family: Family) -> Floats:
+        """Give p-values that hold for all pairs of all the families together."""
+        queries = len(family.values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
+            observed = t / np.sqrt(queries - 1 + t**2)
+        counts = len(self.largest) - np.searchsorted(self.largest[::-1], observed, side="left")
+        p = p_from_counts(counts.astype(np.float64), len(self.largest), "plus-one")
+        p[family.constant] = min(1.0, self.comparisons * 2.0 ** (1 - queries))
+        return p
+
+    def interval(self, family: Family, alpha: float) -> tuple[Floats, Floats]:
+        """Give intervals that hold the differences of all pairs together with confidence 1 − ``alpha``."""
+        queries = len(family.values)
+        most = most_extremes(len(self.largest), alpha, "plus-one")
+        r = 1.0 if most < 0 or queries < 2 else float(self.largest[most])
+        critical = np.sqrt(queries - 1) * r / np.sqrt(1 - r**2) if r < 1 - 1e-9 else np.inf
+        return symmetric(family, critical, alpha / self.comparisons)
+
+
+def simultaneous(families: Sequence[Family], seed: int) -> Simultaneous:
+    """Flip the centred differences of all families together."""
+    comparisons = sum(family.pairs for family in families)
+    most, fewest, room = FLIPS
+    flips = int(np.clip(room // comparisons, fewest, most))
+    queries = 1 + max(int(family.queries[-1]) for family in families)
+    words = flip_words(stream_keys(seed, queries, 3)[2, 1], queries, 0, flips)  # the first keys serve the test
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
+    largest = np.zeros(flips)
+    for family in families:
+        np.maximum(largest, _largest(family, 1 - 2 * bits[:, family.queries].astype(np.float64)), out=largest)
+    return Simultaneous(np.sort(largest)[::-1], comparisons)
+
+
+def _largest(family: Family, signs: Floats) -> Floats:
+    """Give the largest |Σ S (d − mean)| in units of √(n Σ (d − mean)²) over the pairs, for each flip."""
+    queries = len(family.values)
+    # whole numbers until here: the product is exact in whatever order it is summed
+    sums = (signs @ family.units).T - np.outer(family.units.sum(axis=0) / queries, signs.sum(axis=1))
+    squares = family.statistics["deviation"] / family.unit * np.sqrt(max(queries - 1, 1) * queries)
+    moved = np.flatnonzero(squares > 0)
+    largest = np.zeros(len(signs))
+    for start in range(0, len(moved), PAIRS):
+        pairs = moved[start : start + PAIRS]
+        apart = sums[family.first[pairs]]
+        apart -= sums[family.second[pairs]]
+        np.abs(apart, out=apart)
+        apart /= squares[pairs, None]
+        np.maximum(largest, apart.max(axis=0), out=largest)
+    return largest
+
+
+ROOM = 1 << 22  # scores shuffled at a time
+
+
+def tukey(
+    family: Family, *, permutations: int, p_value: PValue, seed: int, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """Give p-values that hold for all pairs together, and the ends of the intervals that agree with them.
+
+    Within each query the systems' scores are shuffled; a pair's p-value is the share of shuffles whose best
+    and worst system lie at least as far apart as the pair. This takes systems to be exchangeable: one system that
+    is much noisier than the others makes it reject too often among the others.
+    """
+    queries = len(family.values)
+    ranges = np.sort(_ranges(family.units, permutations, seed))
+    whole = family.units.sum(axis=0)
+    need = np.abs(whole[family.first] - whole[family.second]) - slack(queries)
+    counts = permutations - np.searchsorted(ranges, need, side="left")
+    most = most_extremes(permutations, alpha, p_value)
+    half = ranges[permutations - 1 - most] * family.unit / queries if 0 <= most < permutations else np.inf
+    return p_from_counts(counts.astype(np.float64), permutations, p_value), family.mean - half, family.mean + half
+
+
+def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *units.shape])))
+    step = max(1, ROOM // units.size)
+    found = []
+    for start in range(0, permutations, step):
+        block = np.broadcast_to(units, (min(step, permutations - start), *units.shape))
+        found.append(np.ptp(generator.permuted(block, axis=2).sum(axis=1), axis=1))
+    return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """Adjusted p-values of a family's pairs, and the ends of their intervals."""
+
+    p: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+
+
+Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A way to correct; ``multiplies`` where p-values are multiplied, so that small ones must be known.
+
+    ``draws`` counts the shuffles of its own that it takes where no number is given.
+    """
+
+    correct: Correct
+    multiplies: bool = False
+    draws: int = 0
+
+
+CORRECTIONS: dict[str, Correction] = {}
+
+
+def correction(name: str, multiplies: bool = False, draws: int = 0) -> Callable[[Correct], Correct]:
+    """Offer a correction under a name, in Python and on the command line."""
+
+    def register(function: Correct) -> Correct:
+        CORRECTIONS[name] = Correction(function, multiplies, draws)
+        return function
+
+    return register
+
+
+@correction("holm", multiplies=True)
+def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Bound the chance of any false rejection; the intervals hold all differences together (max-T)."""
+    adjusted = _split(holm(_joined(tested)), families)
+    if sum(family.pairs for family in families) == 1:
+        return uncorrected(families, tested, drawing)
+    ends = simultaneous(families, drawing.seed)
+    return [
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha)))
+        for family, p in zip(families, adjusted, strict=True)
+    ]
+
+
+@correction("bh", multiplies=True)
+def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Bound the share of false rejections; the intervals, at level α × the share rejected, that of those that miss."""
+    raw = _joined(tested)
+    adjusted = benjamini_hochberg(raw)
+    level = drawing.alpha * max(1, int((adjusted <= drawing.alpha).sum())) / len(raw)
+    return [
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)))
+        for family, one, p in zip(families, tested, _split(adjusted, families), strict=True)
+    ]
+
+
+@correction("max-t")
+def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Compare each studentised mean with the largest of all under sign flips; the intervals are its own."""
+    if any(len(family.values) < 2 for family in families):
+        raise UsageError("max-t needs at least two queries; take another correction")
+    ends = simultaneous(families, drawing.seed)
+    found = []
+    for family in families:
+        p = ends.p(family)
+        found.append(Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha))))
+    return found
+
+
+@correction("tukey", draws=USUAL)
+def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
+    if len(families) > 1:
+        raise UsageError("tukey compares the systems' means of one measure; over all measures take max-t or holm")
+    p, low, high = tukey(
+        families[0],
+        permutations=drawing.permutations or USUAL,
+        p_value=drawing.p_value,
+        seed=drawing.seed,
+        alpha=drawing.alpha,
+    )
+    return [Adjusted(p, *agreeing(p, drawing.alpha, families[0].mean, low, high))]
+
+
+@correction("none")
+def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
+    """Leave p-values as they are; each interval is the test's own."""
+    return [Adjusted(one.p.copy(), *_own(family, one, drawing)) for family, one in zip(families, tested, strict=True)]
+
+
+def _own(family: Family, tested: Tested, drawing: Drawing) -> tuple[Floats, Floats]:
+    ends = tested.interval(drawing.alpha)
+    return agreeing(tested.p, drawing.alpha, family.mean, *ends) if tested.agrees else ends
+
+
+def _joined(tested: Sequence[Tested]) -> Floats:
+    return np.concatenate([one.p for one in tested])
+
+
+def _split(p: Floats, families: Sequence[Family]) -> list[Floats]:
+    return np.split(p, np.cumsum([family.pairs for family in families])[:-1])
+
+
+def holm(p: Floats) -> Floats:
+    """Adjust by Holm's step-down method.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()  # 3 × .01, 2 × .03, and no less than the one before
+    [0.03, 0.06, 0.06]
+    """
+    order, ranked = _ranked(p)
+    factors = np.arange(p.shape[-1], 0, -1)
+    return _unranked(np.minimum(np.maximum.accumulate(ranked * factors, axis=-1), 1.0), order)
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Adjust by Benjamini and Hochberg's step-up method.
+
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()  # 3/1 × .01, 3/3 × .04, at most the next
+    [0.03, 0.04, 0.04]
+    """
+    order, ranked = _ranked(p)
+    scaled = ranked * p.shape[-1] / np.arange(1, p.shape[-1] + 1)
+    smallest = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
+    return _unranked(np.minimum(smallest, 1.0), order)
+
+
+def _ranked(p: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    order = np.argsort(p, axis=-1, kind="stable")
+    return order, np.take_along_axis(p, order, axis=-1)
+
+
+def _unranked(ranked: Floats, order: npt.NDArray[np.int64]) -> Floats:
+    adjusted = np.empty_like(ranked)
+    np.put_along_axis(adjusted, order, ranked, axis=-1)
+    return adjusted

@@ -1,0 +1,129 @@
+"""Choose an engine, spread over threads.
+
+A sign flip is linear in the scores, so one set of flipped column sums serves every pair of systems: the
+flipped difference of a pair is the difference of its two columns. Scores are scaled to whole numbers first
+(:mod:`.exact`), which makes every sum exact, and the random bits come from a counter, so
+that all engines, thread counts and devices give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats, Words
+from rankdev._common.checks import check_choice
+from rankdev._common.work import cores
+from rankdev.errors import MissingExtraError
+from rankdev.statistics.flips.exact import scale_for
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Subsamples of ``n`` queries, and their flips.
+
+    ``replace`` draws queries with replacement. ``exact`` takes the numbers of the permutations themselves as
+    bits: the first 2^(n − 1) of them are all flips but for the sign of the whole, which does not matter.
+    """
+
+    n: int
+    replace: bool = False
+    exact: bool = False
+
+
+def lag_order(systems: int) -> npt.NDArray[np.int64]:
+    """Give for each pair (a < b, in dictionary order) its place among the pairs ordered by b − a, then a.
+
+    Engines report pairs in that order, so that a whole lag is one difference of two slices.
+
+    >>> lag_order(3).tolist()  # (0, 1), (0, 2), (1, 2) are at these places of (0, 1), (1, 2), (0, 2)
+    [0, 2, 1]
+    """
+    a, b = np.triu_indices(systems, 1)
+    lag = b - a
+    before = (lag - 1) * systems - lag * (lag - 1) // 2  # pairs of smaller lags
+    places: npt.NDArray[np.int64] = (before + a).astype(np.int64)
+    return places
+
+
+Share = TypeVar("Share")
+Made = TypeVar("Made")
+ENGINES = ("auto", "numpy", "numba", "torch")
+SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
+
+
+class Engine(Protocol):
+    """Counts extreme flips, ``batch`` subsamples and ``share`` permutations of each at a time."""
+
+    batch: int
+    share: int
+    largest: Floats  # magnitude of each measure
+
+    def extremes(
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+    ) -> npt.NDArray[np.int64]:
+        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
+        ...
+
+
+def open_engine(name: str, values: Floats, work: float) -> Engine:
+    """Give the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
+    check_choice("engine", name, ENGINES)
+    if name == "auto":
+        name = "numba" if work > SMALL and find_spec("numba") else "numpy"
+    if name == "numba":
+        if not find_spec("numba"):
+            raise MissingExtraError("numba", "fast", "engine='numba'")
+        from rankdev.statistics.flips.compiled import NumbaEngine
+
+        return NumbaEngine(values)
+    if name == "torch":
+        if not find_spec("torch"):
+            raise MissingExtraError("PyTorch", "gpu", "engine='torch'")
+        from rankdev.statistics.flips._torch import TorchEngine
+
+        return TorchEngine(values)
+    from rankdev.statistics.flips._numpy import NumpyEngine
+
+    return NumpyEngine(values)
+
+
+def count_extremes(
+    engine: Engine, sampling: Sampling, keys: Words, permutations: int, threads: int | None = None
+) -> npt.NDArray[np.int64]:
+    """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
+    scale = scale_for(engine.largest, sampling.n)
+
+    def work(share: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+        start, first, size = share
+        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
+
+    found: dict[int, npt.NDArray[np.int64]] = {}
+    for (start, _, _), counts in spread(work, list(_shares(engine, len(keys), permutations)), threads):
+        found[start] = found[start] + counts if start in found else counts
+    return np.concatenate(list(found.values()))
+
+
+def spread(work: Callable[[Share], Made], shares: list[Share], threads: int | None) -> Iterator[tuple[Share, Made]]:
+    """Do the work of all shares on threads, and give the results in order."""
+    with ThreadPoolExecutor(min(len(shares), threads or cores())) as pool:
+        try:
+            yield from zip(shares, pool.map(work, shares), strict=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:
+    for start in range(0, keys, engine.batch):
+        for first in range(0, permutations, engine.share):
+            yield start, first, min(engine.share, permutations - first)
+
+
+__all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]

@@ -1,0 +1,344 @@
+"""Scores with uncertainty of judgments.
+
+Strengths are normal around a curve of the system's own ranking: a ranking that agrees with the judgments tells
+something about the items that were judged little, and leaving that out would make every system look worse than it
+is. How much it tells, and how far strengths scatter, is estimated from all queries together (Laplace's approximation).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy import optimize, special
+
+from rankdev._common.arrays import Bools, Floats
+from rankdev._common.checks import check_number, check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev._common.tables import check_mapping
+from rankdev.core.runs import Run, RunLike
+from rankdev.errors import RankdevWarning, UsageError, counted
+from rankdev.evaluation.scores import Scores
+from rankdev.io.loading import load_run
+from rankdev.measures.base import MeasureLike
+from rankdev.preferences.evidence import effective_wins
+from rankdev.preferences.strengths import Strengths
+from rankdev.statistics.panels import pairs_of
+
+EACH = 8  # draws of strengths for each draw of the prior
+SHARPEST = 2.0  # least curvature of the prior's likelihood: what is hardly known is drawn widely, but not wildly
+LIMITS = (-5.0, 4.0)  # of the logarithm of the prior's deviation
+NEWTON = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Wins between items, ``wins[query, item, other]``, padded; ``real`` tells items from padding."""
+
+    wins: Floats = field(repr=False)
+    real: Bools = field(repr=False)
+
+    @classmethod
+    def of(cls, wins: list[Floats]) -> Judged:
+        """Pad the wins of each query to one size."""
+        most = max(len(one) for one in wins)
+        padded, real = np.zeros((len(wins), most, most)), np.zeros((len(wins), most), bool)
+        for query, one in enumerate(wins):
+            padded[query, : len(one), : len(one)], real[query, : len(one)] = one, True
+        return cls(padded, real)
+
+    def fit(self, mean: Floats, deviation: float, start: Floats) -> tuple[Floats, Floats]:
+        """Give the likeliest strengths under a normal prior, and the curvature there, query by query."""
+        counts, won = self.wins + self.wins.transpose(0, 2, 1), self.wins.sum(axis=2)
+        prior = np.where(self.real, deviation**-2, 1.0)
+        strength, diagonal = start, np.arange(self.wins.shape[1])
+        for _ in range(NEWTON):
+            chance = special.expit(strength[:, :, None] - strength[:, None, :])
+            curvature = -counts * chance * (1 - chance)
+            curvature[:, diagonal, diagonal] = prior - curvature.sum(axis=2)
+            slope = np.where(self.real, won - (counts * chance).sum(axis=2) - (strength - mean) * prior, 0.0)
+            step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+            strength = strength + step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True) / 3)
+            if np.abs(step).max() < 1e-6:
+                break
+        return strength, curvature
+
+
+def ranking_curve(place: Floats, real: Bools) -> Floats:
+    """Give the two shapes that a prior's mean can have over a ranking: ``[shape, query, item]``.
+
+    Normal scores of the places in the ranking (from 1), and their squares around their mean.
+    """
+    items = real.sum(axis=1, keepdims=True)
+    score = np.where(real, special.ndtri(np.clip((items - place + 0.625) / (items + 0.25), 1e-9, 1 - 1e-9)), 0.0)
+    square = np.where(real, score**2 - (score**2).sum(axis=1, keepdims=True) / items, 0.0)
+    return np.stack([score, square])
+
+
+def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw strengths of all items again and again: ``[draw, query, item]``."""
+    warm = {"strength": np.zeros(judged.real.shape)}
+
+    def surprise(prior: Floats) -> float:
+        mean, deviation = _prior(prior, curve)
+        strength, curvature = judged.fit(mean, deviation, warm["strength"])
+        warm["strength"] = strength
+        likely = (judged.wins * special.log_expit(strength[:, :, None] - strength[:, None, :])).sum()
+        apart = (((strength - mean) / deviation) ** 2)[judged.real].sum()
+        size = judged.real.sum() * np.log(deviation) + np.linalg.slogdet(curvature)[1].sum() / 2
+        return float(apart / 2 + size - likely + (prior[0] ** 2 + prior[2] ** 2) / 2)
+
+    found = optimize.minimize(
+        surprise,
+        np.zeros(3),
+        method="Nelder-Mead",
+        options={"xatol": 0.01, "fatol": 0.01, "initial_simplex": np.vstack([np.zeros(3), np.diag([0.7, 0.7, 0.4])])},
+    )
+    values, vectors = np.linalg.eigh(_curvature(surprise, found.x))
+    drawn = []
+    for start in range(0, draws, EACH):
+        prior = found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST)))
+        strength, curvature = judged.fit(*_prior(prior, curve), warm["strength"])
+        noise = rng.standard_normal((*strength.shape, min(EACH, draws - start)))
+        moved = np.linalg.solve(np.linalg.cholesky(curvature).transpose(0, 2, 1), noise)
+        drawn.append(np.moveaxis(strength[:, :, None] + moved, 2, 0))
+    return np.concatenate(drawn)
+
+
+def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:
+    return prior[1] * curve[0] + prior[2] * curve[1], float(np.exp(np.clip(prior[0], *LIMITS)))
+
+
+def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.05) -> Floats:
+    """Give second derivatives by differences."""
+    moves = step * np.eye(len(at))
+    found = np.empty((len(at), len(at)))
+    for i, one in enumerate(moves):
+        for j, other in enumerate(moves):
+            ends: list[Any] = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
+            found[i, j] = sum(ends) / (4 * step**2)
+    return (found + found.T) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt(Result):
+    """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
+
+    ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
+    are drawn again too. ``scores`` are those of the references as judged.
+    """
+
+    display: ClassVar = "rankdev.display.preferences"
+
+    scores: Scores = field(repr=False)
+    both: Floats = field(repr=False)
+    judgments: Floats = field(repr=False)
+    resamples: int
+    confidence: float
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("resamples", "confidence", "seed")
+
+    @property
+    def means(self) -> Floats:
+        """What is estimated, ``[system, measure]``: the score against the true order, as a mean over draws."""
+        return _mean_of(self.judgments)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
+        systems, measures = self.scores.systems, self.scores.measures
+        names = {"measure": np.repeat(measures, len(systems)).tolist(), "system": list(systems) * len(measures)}
+        ends = self._ends(self.both, self.judgments)
+        return pl.DataFrame({**names, "mean": self.means.T.ravel(), **ends}).fill_nan(None)
+
+    def differences(self) -> pl.DataFrame:
+        """One row per measure and pair of systems: measure, a, b, difference, and intervals as in the table."""
+        one, other = np.triu_indices(len(self.scores.systems), 1)
+        apart = self.means[one] - self.means[other]
+        ends = self._ends(*(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
+        return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **ends}).fill_nan(None)
+
+    def _ends(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
+        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
+        found = (*_quantiles(both, tails), *_quantiles(judgments, tails))
+        names = ("low", "high", "judgments_low", "judgments_high")
+        return {name: end.T.ravel() for name, end in zip(names, found, strict=True)}
+
+    def _pairs(self) -> dict[str, list[str]]:
+        """Name each measure and pair of systems."""
+        systems, measures = self.scores.systems, self.scores.measures
+        pairs = [(measure, *pair) for measure in measures for pair in pairs_of(systems)]
+        return {name: [pair[place] for pair in pairs] for place, name in enumerate(("measure", "a", "b"))}
+
+    def beats(self) -> pl.DataFrame:
+        """One row per measure and pair of systems: measure, a, b, how often a beats b (ties count half).
+
+        Resamples in which one of the two has no score do not count.
+        """
+        a, b = np.triu_indices(len(self.scores.systems), 1)
+        difference = self.both[:, a] - self.both[:, b]
+        won = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).sum(axis=0)
+        known = np.isfinite(difference).sum(axis=0)
+        share = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
+        return pl.DataFrame({**self._pairs(), "a_beats_b": share.T.ravel()}).fill_nan(None)
+
+
+def evaluate_with_doubt(
+    preferences: Any,
+    runs: Mapping[str, RunLike],
+    measures: MeasureLike | Iterable[MeasureLike],
+    *,
+    resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+    evaluate: Callable[..., Scores] | None = None,
+    **options: Any,
+) -> Doubt:
+    """Score systems against the true order behind preferences, with the uncertainty of judgments and queries.
+
+    Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
+    judgments of all queries says something about items with few judgments; each is scored, with the queries
+    drawn again as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
+    these: it does not count them as tied. ``options`` go to the references as judged: alpha, rule, max_depth, ridge,
+    ties, disconnected.
+
+    >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
+    >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
+    >>> doubt = evaluate_with_doubt(judged, runs, ["RDQ@2"])
+    >>> doubt.beats()["a_beats_b"][0] > 0.8
+    True
+    """
+    from rankdev.preferences import tiers_from_preferences
+    from rankdev.preferences.tiers import as_preferences
+
+    confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
+    resamples = check_whole("resamples", resamples, 1)
+    if "method" in options:
+        raise UsageError("evaluate_with_doubt takes no method: orders are drawn from what Bradley–Terry leaves open")
+    score = evaluate or _evaluate
+    loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
+    given = as_preferences(preferences)
+    # of one judge the order is that judge's own, and every answer tells of it, repeated ones too
+    alone = given.worker is not None and len(given.workers) == 1
+    known = replace(given, worker=None, workers=()) if alone else given
+    judged = tiers_from_preferences(known, "bradley-terry", seed=seed, **options)
+    scores = score(judged.tiers, loaded, measures)
+    rng = np.random.Generator(np.random.Philox(seed + 1))
+    both, judgments = [], []
+    for values in _against_orders(judged.strengths, loaded, measures, resamples, seed, score):
+        queries = (values.shape[1],)
+        both.append(_mean(values, rng.standard_exponential(queries)))
+        judgments.append(_mean(values, np.ones(queries)))
+    few = _few(judged.strengths)
+    for remark in few:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    remarks = (*scores.remarks, *few, *([_about_one(given.workers[0])] if alone else []))
+    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, confidence, seed, remarks)
+
+
+def _against_orders(
+    fit: Strengths, runs: Mapping[str, Any], measures: Any, resamples: int, seed: int, score: Callable[..., Scores]
+) -> Iterator[Floats]:
+    """Score each system against orders drawn from what judgments leave open, given its own ranking."""
+    items = list(fit.ordered_items().items())
+    judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
+    found = []
+    for name, run in runs.items():
+        ranked = load_run(name, run)
+        places = [_places(names, ranked.get(query, [])) for query, names in items]
+        padded = np.stack([np.pad(one, (0, judged.real.shape[1] - len(one)), constant_values=1.0) for one in places])
+        # the same random numbers for every system, so that differences between them are not noise
+        rng = np.random.Generator(np.random.Philox(seed))
+        drawn = draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng)
+        orders = np.argsort(np.where(judged.real, -drawn, np.inf), axis=2, kind="stable")
+        again = [
+            {
+                query: [[names[k]] for k in order[: len(names)]]
+                for (query, names), order in zip(items, draw, strict=True)
+            }
+            for draw in orders
+        ]
+        found.append(_scored(again, name, ranked, measures, score))
+    for values in zip(*found, strict=True):
+        yield np.concatenate(values)
+
+
+def _scored(
+    again: list[dict[str, list[list[str]]]], name: str, run: Run, measures: Any, score: Callable[..., Scores]
+) -> list[Floats]:
+    """Score one system against many references; by the usual way all at once, under names of their own."""
+    if score is not _evaluate:
+        return [score(tiers, {name: run}, measures).values for tiers in again]
+    tiers = {f"{draw} {query}": one for draw, drawn in enumerate(again) for query, one in drawn.items()}
+    lists = {f"{draw} {query}": run[query] for draw, drawn in enumerate(again) for query in drawn if query in run}
+    values = score(tiers, {name: Run.from_lists(lists)}, measures).values
+    return list(values.reshape(len(again), 1, -1, values.shape[2]))
+
+
+def _places(items: list[str], ranking: list[str]) -> Floats:
+    """Number items by their place among each other in a ranking, from 1; those that are not there share the last."""
+    seen = {item: place for place, item in enumerate(dict.fromkeys(ranking))}
+    known = np.array([seen.get(item, len(seen)) for item in items], float)
+    below = (known[:, None] > known).sum(axis=1)
+    return below + 1 + ((known[:, None] == known).sum(axis=1) - 1) / 2
+
+
+def _few(fit: Strengths) -> tuple[str, ...]:
+    """Say where there are fewer judgments than sorting needs."""
+    items = np.diff(fit.pairs.starts)
+    query = np.searchsorted(fit.pairs.starts, fit.pairs.first, side="right") - 1
+    judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items))
+    few = int((judged < items * np.log2(np.maximum(items, 1))).sum())
+    if not few:
+        return ()
+    return (
+        f"{counted(few, 'query', 'has', of=len(items))} fewer judgments than an order of n items needs (n log₂ n);"
+        " what is said about these rests on little",
+    )
+
+
+def _about_one(judge: str) -> str:
+    return f"all judgments come from one judge, {judge}: the intervals are about that judge's order, not people's"
+
+
+def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:
+    from rankdev.core.references import References
+    from rankdev.evaluation.evaluate import evaluate
+
+    return evaluate(References.from_tiers(tiers), runs, measures)
+
+
+def _loaded(run: Any) -> Any:
+    """Read a file once, not once per resample."""
+    from rankdev.io import read_run
+
+    return read_run(run) if isinstance(run, str | os.PathLike) else run
+
+
+def _mean(values: Floats, weight: Floats) -> Floats:
+    """Weighted mean over the queries where a measure is available."""
+    known = np.isfinite(values)
+    weights = known * weight[:, None]
+    total, summed = weights.sum(axis=1), (np.where(known, values, 0.0) * weights).sum(axis=1)
+    return np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def _mean_of(drawn: Floats) -> Floats:
+    """Mean over the resamples that have a score."""
+    known = np.isfinite(drawn)
+    total = known.sum(axis=0)
+    return np.divide(np.where(known, drawn, 0.0).sum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def _quantiles(drawn: Floats, tails: list[float]) -> Floats:
+    """Quantiles over the resamples that have a score; NaN where none has."""
+    known = np.isfinite(drawn).any(axis=0)
+    ends = np.full((len(tails), *known.shape), np.nan)
+    ends[:, known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    return ends

@@ -1,0 +1,240 @@
+"""Is A better than B beyond these collections? Random-effects meta-analysis, pair by pair."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeGuard
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_choice, check_number
+from rankdev._common.result import Result
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.corrections import benjamini_hochberg, holm
+from rankdev.statistics.panels import agreeing, as_scores, families_of, wanted_pairs
+
+CORRECTIONS = ("holm", "bh", "none")
+FEW = 5  # collections below which their heterogeneity is hardly known
+STEPS = 200
+ROUNDING = 1e-20  # variance below which nothing varies
+
+
+@dataclass(frozen=True, eq=False)
+class AcrossCollections(Result):
+    """Verdicts on pairs of systems over several collections; ``columns`` holds the table, ``parts`` that of each."""
+
+    display: ClassVar = "rankdev.display.comparisons"
+
+    columns: dict[str, Any] = field(repr=False)
+    parts: dict[str, Any] = field(repr=False)
+    collections: tuple[str, ...]
+    correction: str
+    confidence: float
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("collections", "correction", "confidence")
+
+    @property
+    def level(self) -> float:
+        """The level at which a difference is believed: what the confidence leaves."""
+        return round(1 - self.confidence, 10)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per pair and measure: the mean difference, its interval, that of a new collection, heterogeneity, p.
+
+        ``tau`` is the standard deviation of true differences between collections, ``i2`` the share of the observed
+        scatter that is due to it, ``q`` Cochran's statistic with its p-value ``q_p``.
+        """
+        return pl.DataFrame(self.columns).fill_nan(None)
+
+    def by_collection(self) -> pl.DataFrame:
+        """One row per pair, measure and collection: queries, difference, low, high, and its weight in the mean."""
+        return pl.DataFrame(self.parts).fill_nan(None)
+
+    def summary(self) -> pl.DataFrame:
+        """One row per measure: measure, pairs, and how many of them are told apart at the level."""
+        told = (pl.col("p_adjusted") <= self.level).sum().alias("told_apart")
+        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
+
+
+def across_collections(
+    collections: Mapping[str, Scores | Any],
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    correction: str = "holm",
+    confidence: float = 0.95,
+) -> AcrossCollections:
+    """Combine the differences of several collections, which may truly differ, into one verdict per pair and measure.
+
+    REML estimates how far true differences vary between collections; the interval is Hartung and Knapp's.
+    """
+    check_choice("correction", correction, CORRECTIONS)
+    confidence = check_number("confidence", confidence, 0, 1)
+    parts = alike(collections, measures)
+    if len(parts) < 2:
+        raise UsageError("a meta-analysis needs at least two collections; give the scores of one by themselves")
+    first = next(iter(parts.values()))
+    one, other = wanted_pairs(first, baselines)
+    families = [families_of(part, one, other) for part in parts.values()]  # [collection][measure]
+    if min(len(family.values) for row in families for family in row) < 2:
+        raise DataError("a meta-analysis needs at least two queries of every collection")
+    mean = np.stack([np.concatenate([family.mean for family in row]) for row in families])
+    queries = np.array([[len(family.values) for family in row for _ in one] for row in families])
+    error = _known(np.stack([np.concatenate([family.error for family in row]) for row in families]), queries)
+    found = combine(mean, error**2)
+    alpha = round(1 - confidence, 12)
+    remarks = _remarks(len(parts))
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=3)
+    names = {
+        "measure": [name for name in first.measures for _ in one],
+        "a": [first.systems[i] for i in one] * len(first.measures),
+        "b": [first.systems[i] for i in other] * len(first.measures),
+    }
+    table = {**names, **_corrected(found, len(one), correction, alpha)}
+    low, high = (mean + sign * special.stdtrit(queries - 1, 1 - alpha / 2) * error for sign in (-1, 1))
+    each = {"queries": queries, "difference": mean, "low": low, "high": high, "weight": found.weight}
+    repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
+    rows = {**repeated, "collection": list(parts) * mean.shape[1], **{k: v.T.ravel() for k, v in each.items()}}
+    return AcrossCollections(table, rows, tuple(parts), correction, confidence, remarks)
+
+
+def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Tell scores by collection from those of a single one, which may be a table by columns."""
+    return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
+
+
+def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | None) -> dict[str, Scores]:
+    """Bring collections to the same systems and measures, in the same order; refuse others."""
+    parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
+    if not parts:
+        raise UsageError("there are no scores; give those of at least one collection")
+    first = next(iter(parts.values()))
+    for name, part in parts.items():
+        if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
+            raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
+    return {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}
+
+
+def _known(error: Floats, queries: Any) -> Floats:
+    """Let a collection in which all differences are equal, whose spread says nothing, have the others' spread."""
+    spread = error**2 * queries
+    varies = spread > 0
+    usual = spread.sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
+    return np.sqrt(np.where(varies, spread, usual) / queries)
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """What a random-effects meta-analysis says, an entry per pair; ``weight[collection, pair]``."""
+
+    mean: Floats = field(repr=False)
+    error: Floats = field(repr=False)
+    tau2: Floats = field(repr=False)
+    i2: Floats = field(repr=False)
+    q: Floats = field(repr=False)
+    weight: Floats = field(repr=False)
+    tau2_of_new: Floats = field(repr=False)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the mean."""
+        return len(self.weight) - 1
+
+    @property
+    def p(self) -> Floats:
+        """p of no mean difference; where nothing varies at all, that of the signs."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(self.mean == 0, 0.0, np.abs(self.mean) / self.error)
+        p = 2 * special.stdtr(self.freedom, -t)
+        return np.where(np.isinf(t), 2.0**-self.freedom, p)
+
+    def interval(self, level: Floats | float, new: bool = False) -> tuple[Floats, Floats]:
+        """Bound the mean difference, or with ``new`` the true difference in a new collection."""
+        spread = np.sqrt(self.error**2 + (self.tau2_of_new if new else 0.0))
+        reach = special.stdtrit(self.freedom, 1 - level / 2) * spread
+        return self.mean - reach, self.mean + reach
+
+
+def combine(mean: Floats, variance: Floats) -> Combined:
+    """Combine means with known variances, ``[collection, pair]``, by REML and Hartung and Knapp's standard error."""
+    count = len(mean)
+    variance = np.maximum(variance, ROUNDING)
+    tau2 = reml(mean, variance)
+    weight, middle = _weighted(mean, variance, tau2)
+    total = weight.sum(axis=0)
+    # Hartung and Knapp's; no less than Wald's, lest collections that agree by chance seem to be known too well
+    error = np.sqrt(np.maximum((weight * (mean - middle) ** 2).sum(axis=0) / (count - 1), 1.0) / total)
+    error[(variance <= ROUNDING).all(axis=0) & (np.ptp(mean, axis=0) == 0)] = 0.0
+    fixed, common = _weighted(mean, variance, np.zeros_like(tau2))
+    q = (fixed * (mean - common) ** 2).sum(axis=0)
+    typical = (count - 1) * fixed.sum(axis=0) / (fixed.sum(axis=0) ** 2 - (fixed**2).sum(axis=0))
+    # what the estimate of a variance near 0 leaves open; half its standard error was seen to suffice
+    room = np.sqrt(2 / _information(weight)) / 2
+    return Combined(middle, error, tau2, tau2 / (tau2 + typical), q, weight / total, np.maximum(tau2, room))
+
+
+def reml(mean: Floats, variance: Floats) -> Floats:
+    """Give the restricted maximum-likelihood estimate of the variance between collections, by Fisher scoring."""
+    tau2 = np.maximum(mean.var(axis=0, ddof=1) - variance.mean(axis=0), 0.0)
+    scale = mean.var(axis=0, ddof=1) + variance.mean(axis=0)
+    for _ in range(STEPS):
+        weight, middle = _weighted(mean, variance, tau2)
+        total, squares = weight.sum(axis=0), (weight**2).sum(axis=0)
+        gain = (weight**2 * (mean - middle) ** 2).sum(axis=0) - (total - squares / total)
+        moved = np.maximum(tau2 + gain / _information(weight), 0.0)
+        if (np.abs(moved - tau2) <= 1e-10 * scale).all():
+            return moved
+        tau2 = moved
+    return tau2
+
+
+def _information(weight: Floats) -> Floats:
+    """Twice what the restricted likelihood says about the variance between collections."""
+    total, squares, cubes = (np.sum(weight**power, axis=0) for power in (1, 2, 3))
+    information: Floats = squares - 2 * cubes / total + (squares / total) ** 2
+    return information
+
+
+def _weighted(mean: Floats, variance: Floats, tau2: Floats) -> tuple[Floats, Floats]:
+    weight = 1 / (variance + tau2)
+    return weight, (weight * mean).sum(axis=0) / weight.sum(axis=0)
+
+
+def _corrected(found: Combined, pairs: int, correction: str, alpha: float) -> dict[str, Floats]:
+    """Adjust p over the pairs of each measure, with intervals that agree with it."""
+    p = adjusted = found.p
+    level: Any = alpha
+    if correction != "none":
+        adjust = holm if correction == "holm" else benjamini_hochberg
+        adjusted = np.concatenate([adjust(part) for part in p.reshape(-1, pairs)])
+        told = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1).repeat(pairs)
+        level = alpha / pairs * (1 if correction == "holm" else np.maximum(told, 1))
+    ends = agreeing(adjusted, alpha, found.mean, *found.interval(level))
+    new_low, new_high = found.interval(level, new=True)
+    return {
+        "difference": found.mean,
+        "low": ends[0],
+        "high": ends[1],
+        "new_low": new_low,
+        "new_high": new_high,
+        "tau": np.sqrt(found.tau2),
+        "i2": found.i2,
+        "q": found.q,
+        "q_p": special.chdtrc(found.freedom, found.q),
+        "p": p,
+        "p_adjusted": adjusted,
+    }
+
+
+def _remarks(count: int) -> tuple[str, ...]:
+    if count >= FEW:
+        return ()
+    return (f"{count} collections hardly show how far collections differ; the intervals are wide because of that",)

@@ -1,0 +1,273 @@
+"""Registry of paired tests; differences by query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.result import Result
+from rankdev.errors import DataError, UsageError, counted
+from rankdev.statistics.panels import Family, Indices, as_scores, symmetric
+from rankdev.statistics.randomization import (
+    COMPARED,
+    DRAWS,
+    FIRST,
+    PValue,
+    flip_p,
+    flips_for,
+    inverted,
+    most_extremes,
+    p_from_counts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankdev.evaluation.scores import ScoresLike
+
+
+RESAMPLES = 100_000
+FEWEST = 5  # queries from which the bootstrap can say something at the usual levels
+ROOM = 1 << 24  # numbers held at a time
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a test draws; ``comparisons`` are those that its p-values are adjusted over."""
+
+    permutations: int | None
+    p_value: PValue
+    alpha: float
+    seed: int
+    engine: str = "auto"
+    threads: int | None = None
+    comparisons: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """p of each pair, a function that gives the ends of intervals at a level, and what to know about both."""
+
+    p: Floats = field(repr=False)
+    interval: Callable[[float], tuple[Floats, Floats]]
+    permutations: int = 0  # flips or resamples that were drawn
+    warnings: tuple[str, ...] = ()
+    note: str = ""  # how it was done, where that is unusual
+    agrees: bool = True  # whether the interval is about what the test tests
+
+
+Test = Callable[[Family, Drawing], Tested]
+TESTS: dict[str, Test] = {}
+
+
+def test(name: str) -> Callable[[Test], Test]:
+    """Offer a test under a name, in Python and on the command line."""
+
+    def register(function: Test) -> Test:
+        TESTS[name] = function
+        return function
+
+    return register
+
+
+@test("randomization")
+def randomization(family: Family, drawing: Drawing) -> Tested:
+    """Flip signs at random; all flips are enumerated where a pair has few non-zero differences."""
+    needed = flips_for(drawing.comparisons, drawing.alpha)
+    flips = needed if drawing.permutations is None else drawing.permutations
+    tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
+    p = flip_p(family, flips, tilt, drawing.p_value, drawing.seed, drawing.engine, drawing.threads)
+    kept = FIRST if tilt else flips
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        return inverted(family, level, kept, drawing.p_value, drawing.seed)
+
+    return Tested(p, interval, kept, *_said(family, drawing, kept, tilt, needed))
+
+
+def _said(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
+    """Give warnings and a note on what so many flips can say."""
+    over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
+    among = counted(over, "comparison")
+    if tilt:
+        return (), (
+            f"{needed:,} plain flips would be needed for {among}; after {flips:,}, small p-values come from"
+            f" {DRAWS:,} tilted flips per pair"
+        )
+    if over * 2.0 ** (1 - queries) > alpha:
+        many = f"{counted(queries, 'query', 'has')} {2**queries:,} flips"
+        return (), f"{many}, too few for any rejection at {alpha:g} among {among}"
+    if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
+        return (
+            f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: no rejection is possible at {alpha:g}"
+            f" among {among}; leave permutations out, or give at least {needed:,}",
+        ), ""
+    return (), ""
+
+
+@test("t")
+def student(family: Family, drawing: Drawing) -> Tested:
+    """Student's paired t-test; equal differences, whose spread says nothing, get the sign flips' exact p."""
+    from scipy import stats
+
+    queries = len(family.values)
+    if queries < 2:
+        raise DataError("a t-test needs at least two queries; use test='randomization'")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(family.mean == 0, 0.0, family.mean / family.error)
+    p = 2 * stats.t.sf(np.abs(t), queries - 1)
+    p[family.constant] = 2.0 ** (1 - queries)
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        return symmetric(family, float(stats.t.ppf(1 - level / 2, queries - 1)), level)
+
+    return Tested(p, interval, 0, _on_constant(family))
+
+
+@test("wilcoxon")
+def wilcoxon(family: Family, drawing: Drawing) -> Tested:
+    """Wilcoxon's signed-rank test, zero differences left out; the interval beside it is Student's."""
+    from scipy import stats
+
+    def one(apart: Floats) -> float:
+        moved = apart[apart != 0]
+        return float(stats.wilcoxon(_levels(moved)).pvalue) if len(moved) else 1.0
+
+    p = np.empty(family.pairs)
+    for pairs, apart in family.differences():
+        p[pairs] = [one(row) for row in apart]
+    if len(family.values) < 2:
+        return Tested(p, lambda level: (np.full(len(p), -np.inf), np.full(len(p), np.inf)))
+    return replace(student(family, drawing), p=p, warnings=(), agrees=False)
+
+
+def _levels(apart: Floats) -> Floats:
+    """Number differences by magnitude, signs kept; rounding moves equal ones two units apart at most."""
+    size = np.abs(apart)
+    order = np.argsort(size)
+    levels = np.empty(len(apart))
+    levels[order] = 1 + np.cumsum(np.diff(size[order], prepend=0.0) > 2)
+    return np.sign(apart) * levels
+
+
+@test("bootstrap")
+def bootstrap(family: Family, drawing: Drawing) -> Tested:
+    """Resample queries with replacement; each resample's mean is divided by its own standard error."""
+    queries = len(family.values)
+    if queries < FEWEST:
+        raise DataError(f"the bootstrap needs at least {FEWEST} queries; got {queries}: use test='randomization'")
+    resamples = drawing.permutations or RESAMPLES
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
+    p = np.ones(family.pairs)
+    for pairs, drawn in _studentised(family, resamples, drawing.seed):
+        # a resample that is as extreme but for rounding is as extreme
+        counts = (drawn >= t[pairs, None] * (1 - 1e-9)).sum(axis=1)
+        p[pairs] = p_from_counts(counts.astype(np.float64), resamples, drawing.p_value)
+    p[family.constant] = 2.0 ** (1 - queries)
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        most = most_extremes(resamples, level, drawing.p_value)
+        critical = np.full(family.pairs, np.inf)
+        if 0 <= most < resamples:
+            for pairs, drawn in _studentised(family, resamples, drawing.seed):
+                critical[pairs] = np.partition(drawn, resamples - 1 - most, axis=1)[:, resamples - 1 - most]
+        return symmetric(family, critical, level)
+
+    return Tested(p, interval, resamples, _on_constant(family))
+
+
+def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[Indices, Floats]]:
+    """Give |t| of centred resamples, a few pairs at a time: pairs, ``[pair, resample]``; pairs that vary only."""
+    queries = len(family.values)
+    bits = 50 - 2 * int(np.ceil(np.log2(queries)))  # whole numbers whose sums are exact, in any order
+    moved = np.flatnonzero(family.statistics["deviation"] > 0)
+    step = max(1, ROOM // resamples)
+    for start in range(0, len(moved), step):
+        pairs = moved[start : start + step]
+        apart = np.concatenate([rows for _, rows in family.differences(pairs)]) * family.unit
+        score = (apart - family.mean[pairs, None]) / family.statistics["deviation"][pairs, None]
+        columns = np.rint(np.ldexp(np.concatenate([score, score**2]), bits)).T
+        drawn = np.empty((len(pairs), resamples))
+        for done, weights in _weights(queries, resamples, seed):
+            mean, square = np.split(np.ldexp((weights @ columns).T, -bits) / queries, 2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                spread = np.sqrt(np.maximum(square - mean**2, 0.0) / (queries - 1))
+                drawn[:, done] = np.where(spread < 1e-6, np.inf, np.abs(mean) / spread)
+        yield pairs, drawn
+
+
+def _weights(queries: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Give how often each resample holds each query, some resamples at a time."""
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, queries])))
+    step = max(1, min(resamples, ROOM // 16 // queries))
+    for start in range(0, resamples, step):
+        block = min(step, resamples - start)
+        picks = generator.integers(0, queries, size=(block, queries))
+        picks += np.arange(block)[:, None] * queries
+        weights = np.bincount(picks.ravel(), minlength=block * queries).reshape(block, queries)
+        yield slice(start, start + block), weights.astype(np.float64)
+
+
+def _on_constant(family: Family) -> tuple[str, ...]:
+    pairs = int(family.constant.sum())
+    if not pairs:
+        return ()
+    return (
+        f"{counted(pairs, 'pair', 'differs')} by the same amount on all"
+        f" {counted(len(family.values), 'query')}, so that the spread says nothing; p is that of the sign flips",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifferences(Result):
+    """The scores of systems ``a`` and ``b`` for every query: ``values[system, query, measure]``."""
+
+    made_with: ClassVar = ("a", "b")
+    display: ClassVar = "rankdev.display.significance"
+
+    a: str
+    b: str
+    queries: tuple[str, ...] = field(repr=False)
+    measures: tuple[str, ...]
+    values: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
+
+        Queries for which a system has no value come last, without a difference.
+        """
+        tables = []
+        for m, measure in enumerate(self.measures):
+            a, b = self.values[:, :, m]
+            order = np.argsort(a - b, kind="stable")  # NaN is sorted last
+            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
+            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
+            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
+        return pl.concat(tables).fill_nan(None)
+
+
+def query_differences(
+    scores: ScoresLike, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
+) -> QueryDifferences:
+    """Compare two systems query by query; names may be left out where there are only two.
+
+    >>> from rankdev.evaluation.scores import Scores
+    >>> scores = Scores(("old", "new"), ("q1", "q2"), ("P@1",), np.array([[[0.0], [1.0]], [[1.0], [1.0]]]))
+    >>> query_differences(scores, "new", "old").to_polars().rows()
+    [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
+    """
+    known = as_scores(scores, measures)
+    names = [name for name in (a, b) if name is not None] or list(known.systems)
+    if len(names) != 2:
+        raise UsageError(f"differences are between two systems; got {len(names)}: name two as a and b")
+    pair = known.select(systems=names)
+    if len(pair.systems) != 2:
+        raise UsageError(f"a and b are both {names[0]!r}; name two systems")
+    return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks)

@@ -1,0 +1,226 @@
+"""Common queries and paired differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.flips.exact import largest_of, scale_for
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Measures that are available for the same queries: ``values[query, system, measure]``."""
+
+    measures: tuple[str, ...]
+    places: tuple[int, ...]  # where these measures stand among all that were asked for
+    queries: npt.NDArray[np.int64] = field(repr=False)  # indices into the scores' queries
+    values: Floats = field(repr=False)
+
+
+def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
+    """Take ``Scores`` or a plain table with the columns system, query, measure, value."""
+    found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
+    chosen = found if measures is None else found.select(measures=measures)
+    if not chosen.measures:
+        raise UsageError("measures is an empty list; name at least one, or leave it out for all")
+    return chosen
+
+
+def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
+    """Group the measures by the queries for which every system has a value.
+
+    Queries that lack a value are left out for that measure, with a warning that counts them.
+    """
+    if len(scores.systems) < at_least:
+        raise UsageError(f"a comparison needs at least {at_least} systems; got {', '.join(scores.systems) or 'none'}")
+    if np.isinf(scores.values).any():
+        system, query, measure = np.argwhere(np.isinf(scores.values))[0]
+        raise DataError(
+            f"{scores.measures[measure]} of system {scores.systems[system]!r} for query"
+            f" {scores.queries[query]!r} is infinite; expected a finite number"
+        )
+    known: npt.NDArray[np.bool_] = np.logical_not(np.isnan(scores.values).any(axis=0))
+    _remark_on_gaps(scores, known)
+    groups: dict[bytes, list[int]] = {}
+    for place in range(len(scores.measures)):
+        groups.setdefault(known[:, place].tobytes(), []).append(place)
+    return [_panel(scores, places, np.flatnonzero(known[:, places[0]])) for places in groups.values()]
+
+
+def _panel(scores: Scores, places: list[int], queries: npt.NDArray[np.int64]) -> Panel:
+    values = scores.values.transpose(1, 0, 2)
+    if len(places) < len(scores.measures):
+        values = values[:, :, places]
+    if len(queries) < len(scores.queries):
+        values = values[queries]
+    return Panel(tuple(scores.measures[place] for place in places), tuple(places), queries, values)
+
+
+def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
+    if not len(scores.queries):
+        raise DataError("the scores hold no queries")
+    gaps = (~known).sum(axis=0)
+    for measure, missing in zip(scores.measures, gaps, strict=True):
+        if missing == len(scores.queries):
+            raise DataError(f"{measure} has no query with a value for every system; leave the measure or a system out")
+    for remark in _gaps(scores):
+        warnings.warn(remark, RankdevWarning, stacklevel=4)
+
+
+def _gaps(scores: Scores) -> list[str]:
+    gaps = np.isnan(scores.values).any(axis=0).sum(axis=0)
+    counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
+    left_out = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
+    return [left_out] if counts else []
+
+
+def carried(scores: Scores) -> tuple[str, ...]:
+    """Give the remarks that a verdict passes on: the queries it leaves out, and what its scores say of themselves."""
+    return (*_gaps(scores), *scores.remarks)
+
+
+def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
+    """Give all pairs of systems in their order.
+
+    >>> pairs_of(["a", "b", "c"])
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    first, second = np.triu_indices(len(systems), 1)
+    return [(systems[i], systems[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
+
+
+Indices = npt.NDArray[np.int64]
+ROOM = 1 << 22  # differences held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Some pairs of systems under one measure: ``values[query, system]``, pairs ``first`` − ``second``.
+
+    ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
+    Differences are in whole units (:mod:`rankdev.statistics.flips.exact`), in which equal sums are equal.
+    """
+
+    values: Floats = field(repr=False)
+    queries: Indices = field(repr=False)
+    first: Indices = field(repr=False)
+    second: Indices = field(repr=False)
+
+    @property
+    def pairs(self) -> int:
+        """Count the pairs."""
+        return len(self.first)
+
+    @cached_property
+    def unit(self) -> float:
+        """What a whole unit is worth."""
+        return float(1 / scale_for(largest_of(self.values[:, :, None]), len(self.values))[0])
+
+    @cached_property
+    def units(self) -> Floats:
+        """The values in whole units: ``[query, system]``."""
+        return np.rint(self.values / self.unit)
+
+    def differences(self, wanted: npt.NDArray[Any] | None = None) -> Iterator[tuple[Indices, Floats]]:
+        """Give the differences of (wanted) pairs in whole units, a few pairs at a time: pairs, ``[pair, query]``.
+
+        A difference of a single unit can come from rounding alone and is none.
+        """
+        columns = np.ascontiguousarray(self.units.T)
+        places = np.arange(self.pairs) if wanted is None else np.arange(self.pairs)[wanted]
+        step = max(1, ROOM // len(self.values))
+        for start in range(0, len(places), step):
+            pairs = places[start : start + step]
+            apart = columns[self.first[pairs]] - columns[self.second[pairs]]
+            apart[np.abs(apart) <= 1] = 0.0
+            yield pairs, apart
+
+    @cached_property
+    def statistics(self) -> dict[str, Floats]:
+        """Describe each pair: difference, deviation, effect, wins, ties, losses, and how many are not zero.
+
+        The effect is the mean in standard deviations (Cohen's d for pairs): 0 without a difference, infinite
+        where all differences are equal, unknown with a single query.
+        """
+        queries = len(self.values)
+        names = ("difference", "deviation", "wins", "losses", "moved")
+        found: dict[str, Floats] = {name: np.empty(self.pairs) for name in names}
+        for pairs, apart in self.differences():
+            deviation = apart.std(axis=1, ddof=min(1, queries - 1)) * self.unit
+            deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal but for rounding
+            found["difference"][pairs], found["deviation"][pairs] = apart.mean(axis=1) * self.unit, deviation
+            found["wins"][pairs], found["losses"][pairs] = (apart > 0).sum(axis=1), (apart < 0).sum(axis=1)
+        found["moved"] = found["wins"] + found["losses"]
+        found["ties"] = queries - found["moved"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(found["difference"] == 0, 0.0, found["difference"] / found["deviation"])
+        found["effect"] = effect if queries > 1 else effect * np.nan
+        return found
+
+    @property
+    def mean(self) -> Floats:
+        """Mean difference of each pair."""
+        return self.statistics["difference"]
+
+    @property
+    def error(self) -> Floats:
+        """Standard error of each mean difference."""
+        return self.statistics["deviation"] / np.sqrt(len(self.values))
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Tell the pairs whose differences are all equal, and not zero: their spread says nothing."""
+        return (self.statistics["deviation"] == 0) & (self.mean != 0)
+
+
+def symmetric(family: Family, critical: Floats | float, alpha: float) -> tuple[Floats, Floats]:
+    """Give the mean ± ``critical`` standard errors; where all differences are equal, what sign flips can say.
+
+    2 of the 2^n flips of n equal differences are as extreme as they are.
+    """
+    with np.errstate(invalid="ignore"):
+        half = np.where(family.error == 0, 0.0, critical * family.error)
+    half[family.constant] = 0.0 if 2.0 ** (1 - len(family.values)) <= alpha else np.inf
+    return family.mean - half, family.mean + half
+
+
+def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Let intervals hold 0 exactly where p is above ``alpha``: an end that says otherwise moves to 0, or just off."""
+    kept, tiny = p > alpha, np.nextafter(0.0, 1.0)
+    low = np.where(kept, np.minimum(low, 0.0), np.where(mean > 0, np.maximum(low, tiny), low))
+    high = np.where(kept, np.maximum(high, 0.0), np.where(mean < 0, np.minimum(high, -tiny), high))
+    return low, high
+
+
+def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]:
+    """Give a family per measure, in order."""
+    found: dict[int, Family] = {}
+    for panel in panels(scores):
+        for m, place in enumerate(panel.places):
+            found[place] = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+    return [found[place] for place in range(len(scores.measures))]
+
+
+def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
+    """Give the pairs (a, b) asked for as indices; a baseline is always b."""
+    if baselines is None:
+        return np.triu_indices(len(scores.systems), 1)
+    names = [baselines] if isinstance(baselines, str) else baselines
+    # refuses unknown names, and takes repeated ones once
+    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
+    if not targets:
+        raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
+    others = [i for i in range(len(scores.systems)) if i not in targets]
+    if not others:
+        raise UsageError("every system is a baseline; leave at least one to compare with them")
+    return np.tile(others, len(targets)), np.repeat(targets, len(others))

@@ -1,0 +1,239 @@
+"""How many queries do I need? An answer from a pilot, with the pilot's own uncertainty."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import FINEST, check_number, check_seed
+from rankdev._common.result import Result
+from rankdev.errors import DataError, RankdevWarning
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.panels import as_scores, carried, panels
+from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
+
+RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
+RESAMPLES = 2000
+SUMMARY = (
+    *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
+    *("queries", "low", "high", "assured", "resampled", "detectable"),
+)
+SMALLEST = 10  # queries of a pilot from which its interval was seen to hold
+SURE = 0.93  # confidence whose lower end holds in 90% of pilots, skewed ones such as those of AP@5 included
+HEAVY = 8.0  # kurtosis above which it was seen to hold less often than it says
+ROUNDING = 1e-12  # spread up to which differences are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Result):
+    """Queries needed to tell two systems apart, and what the pilot can tell by itself.
+
+    ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
+    the pilot's uncertainty, infinite above where the pilot cannot exclude that there is no difference; ``assured``
+    is the number at which the power is reached with 90% certainty, not only on average;
+    ``resampled`` is the answer by resampling the pilot with replacement, None
+    where it would need too many queries. ``detectable`` is the smallest difference that the pilot's own
+    number of queries would detect. Answers beyond ten million are infinite.
+    """
+
+    display: ClassVar = "rankdev.display.power"
+
+    a: str
+    b: str
+    measure: str
+    pilot: int
+    observed: float
+    deviation: float
+    difference: float
+    queries: float
+    low: float
+    high: float
+    assured: float
+    resampled: float | None
+    detectable: float
+    curve: tuple[Floats, Floats, Floats] = field(repr=False)
+    power: float
+    alpha: float
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("a", "b", "measure", "difference", "power", "alpha", "seed")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row a number of queries: n, the analytic power and the power by resampling."""
+        sizes, analytic, resampled = self.curve
+        columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
+        return pl.DataFrame(columns).fill_nan(None)
+
+    def summary(self) -> pl.DataFrame:
+        """One row with the answer: the systems, the measure, the pilot, the queries needed and their interval."""
+        return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
+
+
+def plan(
+    scores: ScoresLike,
+    a: str,
+    b: str,
+    measure: str,
+    *,
+    difference: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Plan:
+    """Plan the number of queries for a paired two-sided comparison of systems ``a`` and ``b``.
+
+    ``difference`` is the smallest difference of means that matters; without it the pilot's own is taken,
+    which makes the interval much wider because that difference is itself uncertain. The pilot needs at least
+    10 queries.
+
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal(0.5, 0.1, (2, 40, 1))
+    >>> scores = Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
+    >>> found = plan(scores, "a", "b", "P@5", difference=0.05)
+    >>> found.queries, found.low < found.queries < found.high
+    (63.0, True)
+    """
+    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
+    power = check_number("power", power, alpha, 1)
+    pair = as_scores(scores, [measure]).select(systems=[a, b])
+    apart = _pilot(pair)
+    observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
+    if difference is not None:
+        difference = check_number("difference", difference, 0, 1e9)
+    elif abs(observed) < 1e-12:
+        raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
+    target = abs(observed) if difference is None else difference
+    low, high = bounded_effect(apart, difference)
+    sure, _ = bounded_effect(apart, difference, confidence=SURE)
+    remarks = _remarks(apart)
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    effect = target / deviation if deviation > 1e-12 * target else np.inf
+    queries = queries_for(effect, power, alpha)
+    # moved to the difference that matters, the better system first, so that skew stays on its side
+    # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
+    wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
+    shifted = target + (apart - observed) * wider
+    draws = _Resampling(shifted, alpha, seed)
+    return Plan(
+        a,
+        b,
+        measure,
+        len(apart),
+        observed,
+        deviation,
+        target,
+        queries,
+        queries_for(high, power, alpha),
+        queries_for(low, power, alpha),
+        queries_for(sure, power, alpha),
+        draws.queries_for(power, queries),
+        detectable_effect(len(apart), power, alpha) * deviation,
+        draws.curve(effect, queries),
+        power,
+        alpha,
+        seed,
+        (*remarks, *carried(pair)),
+    )
+
+
+def _remarks(apart: Floats) -> tuple[str, ...]:
+    kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
+    if kurtosis <= HEAVY:
+        return ()
+    return (
+        f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
+        " too narrow, and more queries in the pilot would tell",
+    )
+
+
+def _pilot(scores: Scores) -> Floats:
+    values = panels(scores)[0].values[:, :, 0]
+    if len(values) < SMALLEST:
+        raise DataError(f"a pilot needs at least {SMALLEST} queries that both systems answer; got {len(values)}")
+    apart: Floats = values[:, 0] - values[:, 1]
+    return apart
+
+
+def bounded_effect(apart: Floats, difference: float | None, confidence: float = 0.95) -> tuple[float, float]:
+    """Bound the standardised effect between which the truth lies with that confidence; 0 where the sign is open.
+
+    For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
+    queries show too little of it; for the pilot's own by the effect's standard error, skewness and kurtosis included.
+    """
+    n, spread = len(apart), float(apart.std(ddof=1))
+    if spread <= ROUNDING:
+        return np.inf, np.inf
+    if difference is not None:
+        low, high = _deviation(apart, confidence)
+        return difference / high, difference / low
+    score = (apart - apart.mean()) / spread
+    effect = abs(float(apart.mean())) / spread
+    skew = float((score**3).mean()) * (1 if apart.mean() > 0 else -1)
+    shape = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
+    reach = special.stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(shape / n)
+    centre = (1 - 3 / (4 * n - 5)) * effect
+    return max(centre - reach, 0.0), centre + reach
+
+
+def _deviation(apart: Floats, confidence: float) -> tuple[float, float]:
+    n, z = len(apart), special.ndtri((1 + confidence) / 2)
+    factor = n / (n - z)
+    kurtosis = max(heaviness(apart), 3 + 2 * float(np.clip((n - 10) / 15, 0, 1)))
+    middle = np.log(factor * apart.var(ddof=1))
+    reach = z * factor * np.sqrt((kurtosis - (n - 3) / n) / (n - 1))
+    low, high = np.exp((middle - reach) / 2), np.exp((middle + reach) / 2)
+    return float(low), float(high)
+
+
+def heaviness(apart: Floats) -> float:
+    """Give the kurtosis (3 for normal differences) around a mean without the largest and smallest few."""
+    n = len(apart)
+    cut = int(n / (2 * np.sqrt(n - 4)))
+    centre = np.sort(apart)[cut : n - cut].mean()
+    return float(n * ((apart - centre) ** 4).sum() / ((apart - apart.mean()) ** 2).sum() ** 2)
+
+
+@dataclass
+class _Resampling:
+    """Power by resampling the pilot's differences, moved to the difference that matters."""
+
+    shifted: Floats
+    alpha: float
+    seed: int
+
+    def power(self, n: int) -> float:
+        from scipy import stats
+
+        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, 1, n])))
+        critical = stats.t.ppf(1 - self.alpha / 2, n - 1)
+        step = max(1, 2**22 // n)
+        constant = np.ptp(self.shifted) <= ROUNDING
+        hits = 0
+        for start in range(0, RESAMPLES, step):
+            picks = generator.integers(0, len(self.shifted), (min(step, RESAMPLES - start), n))
+            drawn = self.shifted[picks]
+            spread = drawn.std(axis=1, ddof=1)
+            # a few equal differences of a pilot that varies are chance, not certainty
+            told = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
+            hits += int((told & (constant | (spread > ROUNDING))).sum())
+        return hits / RESAMPLES
+
+    def queries_for(self, power: float, analytic: float) -> float | None:
+        if analytic > RESAMPLED_LIMIT:
+            return None
+        return smallest(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
+
+    def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
+        middle = min(queries, LIMIT)
+        sizes = np.unique(np.maximum(2, np.rint(np.array([0.25, 0.5, 0.75, 1, 1.5, 2]) * middle)))
+        analytic = np.array([t_power(n, effect, self.alpha) for n in sizes])
+        resampled = [self.power(int(n)) if n <= RESAMPLED_LIMIT else np.nan for n in sizes]
+        return sizes, analytic, np.array(resampled)

@@ -1,0 +1,169 @@
+"""Would fewer queries have told? The share of subsamples of n queries in which a pair is told apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from os import PathLike
+
+import numpy as np
+
+from rankdev._common.checks import check_choice, check_number, check_seed, check_whole, is_list
+from rankdev._common.work import Progress
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.panels import Panel, as_scores, carried, panels
+from rankdev.statistics.power.result import POOLS, Bucket, Pool, Power, fingerprint, finished_sizes
+from rankdev.statistics.power.simulation import NOTHING, Simulation, queries_of
+from rankdev.statistics.power.student import PAPER_SIZES, fitting, usual
+from rankdev.statistics.randomization import PValue, most_extremes
+
+PAPER_EDGES = (3, 10, 20)
+
+
+def power(
+    scores: ScoresLike,
+    *,
+    sizes: Sequence[int] = PAPER_SIZES,
+    measures: Sequence[str] | None = None,
+    subsamples: int = 300,
+    permutations: int = 1000,
+    alpha: float = 0.05,
+    p_value: PValue = "plus-one",
+    buckets: bool | Sequence[int] | None = None,
+    bucket_sizes: Sequence[int] | None = None,
+    pool: Pool = "same",
+    intervals: int = 0,
+    seed: int = 0,
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    resume: Power | str | PathLike[str] | None = None,
+) -> Power:
+    """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
+
+    For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
+    with ``permutations`` sign flips, or with all flips where there are no more than that; power is the share of
+    subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
+    size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
+    largest size below. ``pool="new"`` draws queries with replacement, as new queries would be. ``intervals`` is how
+    often queries are resampled, for 95% intervals of every power, percentile and N80, and of the differences between
+    measures; 200 is enough. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
+    ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
+
+    >>> rng = np.random.default_rng(1)
+    >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+    >>> scores = Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+    >>> power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
+    [0.0, 0.84, 1.0]
+    """
+    subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
+    intervals = check_whole("intervals", intervals, 0)
+    check_choice("pool", pool, POOLS)
+    threads = None if threads is None else check_whole("threads", threads, 1)
+    scores = as_scores(scores, measures)
+    most_extremes(permutations, alpha, p_value)  # refuses what is no p_value
+    groups = panels(scores)
+    remarks: list[str] = []
+    new = pool == "new"
+    plan = fitting(sizes, groups, remarks, replaced=new)
+    edges = _edges(buckets, scores)
+    parts = [] if edges is None else _buckets(scores, groups, edges)
+    wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
+    inside = {label: fitting(wanted, part, remarks, label, replaced=new) for label, part in parts}
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    run = Simulation(
+        len(scores.systems),
+        len(scores.measures),
+        subsamples,
+        permutations,
+        alpha,
+        p_value,
+        new,
+        seed,
+        engine,
+        threads,
+        progress,
+    )
+    data, known = fingerprint(scores), NOTHING
+    if resume is not None:
+        settings = {
+            "subsamples": subsamples,
+            "permutations": permutations,
+            "alpha": alpha,
+            "p_value": p_value,
+            "pool": pool,
+        }
+        shape = (len(scores.measures), run.pairs)
+        known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
+    run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
+    work = run.chunks(groups)
+    everything = run.verdicts(work)
+    curves, done = run.curves(work, plan, known)
+    found = []
+    for label, part in parts:
+        if run.interrupted:
+            break
+        values, finished = run.curves(run.chunks(part), inside[label])
+        if finished or not run.interrupted:
+            doubt = run.doubt(scores, part, finished, values, intervals)
+            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, doubt))
+    if run.interrupted:
+        remarks.append("interrupted: sizes and buckets that were not finished are left out")
+    return Power(
+        scores.systems,
+        scores.measures,
+        done,
+        curves,
+        everything,
+        queries_of(groups, len(scores.measures)),
+        tuple(found),
+        subsamples,
+        permutations,
+        alpha,
+        p_value,
+        seed,
+        not run.interrupted,
+        (*remarks, *carried(scores)),
+        data,
+        pool,
+        intervals,
+        run.doubt(scores, groups, done, curves, intervals),
+    )
+
+
+def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:
+    if buckets is None or buckets is False:
+        return None
+    if scores.reference_sizes is None:
+        raise DataError("buckets need the reference size of each query; use the scores that evaluate() returns")
+    if buckets is not True and not is_list(buckets):
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
+    edges = PAPER_EDGES if buckets is True else tuple(check_whole("an edge of buckets", edge, 0) for edge in buckets)
+    if not edges or list(edges) != sorted(set(edges)):
+        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
+    return edges
+
+
+def _buckets(scores: Scores, groups: list[Panel], edges: tuple[int, ...]) -> list[tuple[str, list[Panel]]]:
+    labels = [
+        f"≤{edges[0]}",
+        *(f"({a},{b}]" for a, b in pairwise(edges)),
+        f">{edges[-1]}",
+    ]
+    assert scores.reference_sizes is not None
+    place = np.searchsorted(edges, scores.reference_sizes, side="left")
+    return [(label, _inside(groups, place == i)) for i, label in enumerate(labels)]
+
+
+def _inside(groups: list[Panel], wanted: np.ndarray) -> list[Panel]:
+    """Cut panels to the wanted queries; panels without any are left out."""
+    cut = []
+    for panel in groups:
+        keep = wanted[panel.queries]
+        if keep.any():
+            cut.append(Panel(panel.measures, panel.places, panel.queries[keep], panel.values[keep]))
+    return cut

@@ -1,0 +1,285 @@
+"""Power, summaries, resume."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev import __version__
+from rankdev._common.arrays import Floats
+from rankdev._common.lazy import pl
+from rankdev._common.result import Result
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.panels import pairs_of
+from rankdev.statistics.power.intervals import ENDS, Intervals
+from rankdev.statistics.power.student import usual
+
+Pool = Literal["same", "new"]
+POOLS = ("same", "new")
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """Power within the queries of one range of reference sizes: ``power[measure, pair, size]``.
+
+    ``queries`` counts those of each measure, which may lack a value for some.
+    """
+
+    label: str
+    queries: tuple[int, ...]
+    sizes: tuple[int, ...]
+    power: Floats = field(repr=False)
+    doubt: Intervals | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Result):
+    """Power of every measure, pair of systems and number of queries.
+
+    ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
+    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure. ``doubt`` holds
+    what the choice of queries leaves open, where ``intervals`` were asked for.
+    """
+
+    display: ClassVar = "rankdev.display.power"
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    sizes: tuple[int, ...]
+    power: Floats = field(repr=False)
+    rejected: npt.NDArray[np.bool_] = field(repr=False)
+    queries: tuple[int, ...]
+    buckets: tuple[Bucket, ...]
+    subsamples: int
+    permutations: int
+    alpha: float
+    p_value: Literal["plus-one", "paper"]
+    seed: int
+    complete: bool
+    remarks: tuple[str, ...] = ()
+    data: str = field(default="", repr=False)  # tells the scores apart, for going on after an interruption
+
+    pool: Pool = "same"
+    intervals: int = 0
+    doubt: Intervals | None = field(default=None, repr=False)
+
+    made_with = (
+        *("sizes", "subsamples", "permutations", "alpha", "p_value", "pool", "intervals", "seed", "complete", "data"),
+    )
+
+    @property
+    def error(self) -> Floats:
+        """Monte-Carlo standard error of each power: ``[measure, pair, size]``."""
+        return np.sqrt(self.power * (1 - self.power) / self.subsamples)
+
+    @property
+    def largest_error(self) -> float:
+        """The largest standard error that any power can have with so many subsamples."""
+        return float(0.5 / np.sqrt(self.subsamples))
+
+    def to_polars(self, errors: bool = False) -> pl.DataFrame:
+        """One row per measure, pair and size: measure, a, b, n, power; with intervals low, high; maybe error."""
+        pairs = pairs_of(self.systems)
+        axes = np.indices(self.power.shape).reshape(3, -1)
+        names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
+        columns = {
+            name: pl.Series(labels, dtype=pl.String).gather(axes[0 if name == "measure" else 1])
+            for name, labels in names.items()
+        }
+        frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
+        if self.doubt is not None:
+            ends = zip(("low", "high"), self.doubt.power, strict=True)
+            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in ends)
+        if errors:
+            frame = frame.with_columns(pl.Series("error", self.error.ravel()))
+        return frame.fill_nan(None)
+
+    def summary(self, n: int | None = None) -> pl.DataFrame:
+        """Sum up over pairs: measure, the percentiles p10, p50, p90 of power at n, and the median N80.
+
+        N80 is the first size with a power of at least .8, infinite where no size reaches it. Without ``n``
+        the percentiles are those at 100 queries, or at the largest size below. With intervals also the ends of
+        those of p50, n80, p10 and p90.
+        """
+        size = self._size(n)
+        levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
+        columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
+        if self.doubt is not None:
+            parts = {"p50": self.doubt.levels[:, 1, :, size], "n80": self._n80_ends()}
+            parts |= {"p10": self.doubt.levels[:, 0, :, size], "p90": self.doubt.levels[:, 2, :, size]}
+            columns |= {
+                f"{name}_{end}": x for name, both in parts.items() for end, x in zip(("low", "high"), both, strict=True)
+            }
+        return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    def _n80_ends(self) -> Floats:
+        """Give the ends of the median N80; they hold the estimate, which knows only the sizes simulated."""
+        assert self.doubt is not None
+        low, high = self.doubt.n80
+        return np.stack([np.minimum(low, self.n80()), np.maximum(high, self.n80())])
+
+    def differences(self, n: int | None = None) -> pl.DataFrame:
+        """Compare the measures' median power at n: a, b, the difference a − b, low, high, and whether it is clear.
+
+        The interval comes from resampling the queries, the same ones for both measures.
+        """
+        if self.doubt is None:
+            raise UsageError("differences between measures need intervals; say power(..., intervals=200)")
+        size = self._size(n)
+        a, b = np.triu_indices(len(self.measures), 1)
+        median = np.median(self.power[:, :, size], axis=1)
+        drawn = self.doubt.medians[:, a, size] - self.doubt.medians[:, b, size]
+        apart = median[a] - median[b]
+        low, high = np.quantile(drawn, ENDS, axis=0) if len(a) else (apart, apart)
+        low, high = np.minimum(low, apart), np.maximum(high, apart)
+        names = {"a": [self.measures[i] for i in a], "b": [self.measures[i] for i in b]}
+        columns = {"difference": apart, "low": low, "high": high, "clear": (low > 0) | (high < 0)}
+        texts = dict.fromkeys(names, pl.String)  # also where there is one measure, and no pair
+        return pl.DataFrame({**names, **columns}, schema_overrides=texts).fill_nan(None)
+
+    def clearly_best(self, n: int | None = None) -> str | None:
+        """Name the measure whose median power at n is clearly above that of every other; none where none is."""
+        table = self.differences(n)
+        for measure in self.measures:
+            above = table.filter(
+                ((table["a"] == measure) & (table["low"] > 0)) | ((table["b"] == measure) & (table["high"] < 0))
+            )
+            if above.height == len(self.measures) - 1 > 0:
+                return measure
+        return None
+
+    def n80(self) -> Floats:
+        """Median over pairs of the first size with a power of at least .8, per measure."""
+        reached = self.power >= 0.8
+        first = np.where(reached.any(axis=2), np.array(self.sizes)[reached.argmax(axis=2)], np.inf)
+        ranked, pairs = np.sort(first, axis=1), first.shape[1]
+        middle: Floats = (ranked[:, (pairs - 1) // 2] + ranked[:, pairs // 2]) / 2
+        return middle
+
+    def bucket_summary(self, n: int | None = None) -> pl.DataFrame:
+        """Median power within each range of reference sizes: measure, bucket, queries, n, p50, maybe its ends."""
+        rows = []
+        for bucket in self.buckets:
+            for size in bucket.sizes if n is None else [n]:
+                known = size in bucket.sizes
+                for m, measure in enumerate(self.measures):
+                    column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
+                    row = (measure, bucket.label, bucket.queries[m], size, float(np.median(column)))
+                    ends = np.full(2, np.nan)
+                    if known and bucket.doubt is not None:
+                        ends = bucket.doubt.levels[:, 1, m, bucket.sizes.index(size)]
+                    rows.append((*row, *map(float, ends)))
+        schema = {
+            "measure": pl.String,
+            "bucket": pl.String,
+            "queries": pl.Int64,
+            "n": pl.Int64,
+            "p50": pl.Float64,
+            "p50_low": pl.Float64,
+            "p50_high": pl.Float64,
+        }
+        frame = pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+        return frame if self.intervals else frame.drop("p50_low", "p50_high")
+
+    def verdicts(self) -> dict[str, int]:
+        """Count the pairs told apart on all queries by all, most (over half), any or none of the measures."""
+        votes = self.rejected.sum(axis=0)
+        measures = len(self.measures)
+        return {
+            "pairs": len(votes),
+            "all": int((votes == measures).sum()),
+            "most": int((votes > measures / 2).sum()),
+            "any": int((votes > 0).sum()),
+            "none": int((votes == 0).sum()),
+        }
+
+    def _size(self, n: int | None) -> int:
+        if n is None:
+            return self.sizes.index(usual(self.sizes))
+        if n not in self.sizes:
+            known = ", ".join(map(str, self.sizes))
+            raise UsageError(f"power was not simulated at {n} queries; the sizes are {known}")
+        return self.sizes.index(n)
+
+
+SAME = (
+    "subsamples",
+    "permutations",
+    "alpha",
+    "p_value",
+    "pool",
+    "seed",
+    "data",
+)  # what decides the numbers at each size
+
+
+def fingerprint(scores: Scores) -> str:
+    """Tell scores apart: all names and values, in their order."""
+    names = json.dumps([scores.systems, scores.queries, scores.measures]).encode()
+    return hashlib.sha256(names + np.ascontiguousarray(scores.values).tobytes()).hexdigest()[:32]
+
+
+def finished_sizes(
+    earlier: Power | str | os.PathLike[str], settings: Mapping[str, Any], shape: tuple[int, int]
+) -> dict[int, Floats]:
+    """Give the power ``[measure, pair]`` of each size that an earlier result or its file holds.
+
+    Refused where anything that decides the numbers is different. ``shape`` is the number of measures and of pairs.
+    """
+    if isinstance(earlier, Power):
+        name, parameters, values = "resume", earlier.parameters, earlier.power.ravel()
+    elif isinstance(earlier, str | os.PathLike):
+        name, (parameters, values) = str(earlier), _read(earlier)
+    else:
+        raise UsageError(f"resume must be an earlier result of power, or its file; got {shown(earlier)}")
+    for what in SAME:
+        if parameters.get(what) != settings[what]:
+            mine = "other scores" if what == "data" else f"{what} = {parameters.get(what)!r}, not {settings[what]!r}"
+            raise DataError(
+                f"{name}: this was made with {mine}; continue with the same data and options, or start over"
+            )
+    sizes = parameters["sizes"]
+    if values.size != shape[0] * shape[1] * len(sizes):
+        raise DataError(f"{name}: {values.size} rows do not fit the sizes it names; start over")
+    return {int(n): curve for n, curve in zip(sizes, np.moveaxis(values.reshape(*shape, -1), 2, 0), strict=True)}
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
+    """Take parameters and values from what `rankdev power -o` wrote as JSON or Parquet."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+    except ValueError:
+        raise UsageError(f"{str(path)!r} is not the name of a file") from None
+    try:
+        found = _parquet(content) if content.startswith(b"PAR1") else json.loads(content)
+        if found["command"] != "power" or found["version"] != __version__:
+            raise FileFormatError(path, f"made by rankdev {found['command']} {found['version']}; expected power "
+                                  f"{__version__}, for numbers may differ between versions")  # fmt: skip
+        values = np.array([np.nan if row["power"] is None else row["power"] for row in found["rows"]], np.float64)
+        sizes = [int(n) for n in found["parameters"]["sizes"]]
+        return {**found["parameters"], "sizes": sizes}, values
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        expected = "expected the .json or .parquet file that an interrupted `rankdev power -o` wrote"
+        raise FileFormatError(path, f"this is not a result of power; {expected}") from None
+
+
+def _parquet(content: bytes) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(content))["rankdev"])
+        return {**about, "rows": pl.read_parquet(io.BytesIO(content)).to_dicts()}
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(str(error)) from None

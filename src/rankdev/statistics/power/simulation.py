@@ -1,0 +1,146 @@
+"""Subsamples drawn and tested, size by size: what all parts of a simulation of power share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev._common.work import Progress
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.flips import Engine, Sampling, count_extremes, lag_order, open_engine
+from rankdev.statistics.flips.exact import stream_keys
+from rankdev.statistics.panels import Family, Panel
+from rankdev.statistics.power.intervals import (
+    Intervals,
+    Simulated,
+    effects_of,
+    intervals_for,
+    query_weights,
+    unknown_effects,
+)
+from rankdev.statistics.randomization import PValue, most_extremes
+
+NOTHING: Mapping[int, Floats] = MappingProxyType({})
+COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
+
+
+@dataclass
+class Simulation:
+    """One run of the protocol: what all its parts share, and how far it has come."""
+
+    systems: int
+    measures: int
+    subsamples: int
+    permutations: int
+    alpha: float
+    p_value: PValue
+    new: bool
+    seed: int
+    engine: str
+    threads: int | None
+    progress: Progress | None
+    something: bool = False  # whether any size is finished
+    interrupted: bool = False
+    done: float = 0.0
+    total: float = 0.0
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return self.systems * (self.systems - 1) // 2
+
+    def announce(self, parts: list[tuple[list[Panel], tuple[int, ...]]]) -> None:
+        """Report the cost before the work starts: additions in all, and tests in words."""
+        columns = sum(len(panel.measures) * size for group, plan in parts for panel in group for size in plan)
+        tests = sum(len(panel.measures) * len(plan) for group, plan in parts for panel in group)
+        self.total = float(columns) * self.systems * self.subsamples * self.permutations
+        self._report(0.0, f"{tests * self.pairs * self.subsamples:,} tests, {self.total:.1e} additions")
+
+    def chunks(self, groups: list[Panel]) -> list[tuple[Panel, Engine]]:
+        """Cut panels into few measures at a time, each with its engine."""
+        step = max(1, COLUMNS // self.systems)
+        cut = []
+        for panel in groups:
+            work = float(panel.values.size) * self.subsamples * self.permutations
+            for start in range(0, len(panel.measures), step):
+                stop = start + step
+                values = panel.values[:, :, start:stop]
+                chunk = Panel(panel.measures[start:stop], panel.places[start:stop], panel.queries, values)
+                cut.append((chunk, open_engine(self.engine, values, work)))
+        return cut
+
+    def verdicts(self, work: list[tuple[Panel, Engine]]) -> np.ndarray:
+        """Tell which pairs reject on all queries: ``[measure, pair]``."""
+        rejected = np.zeros((self.measures, self.pairs), bool)
+        for chunk, engine in work:
+            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1, replace=False) > 0
+        return rejected
+
+    def curves(
+        self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...], known: Mapping[int, Floats] = NOTHING
+    ) -> tuple[Floats, tuple[int, ...]]:
+        """Give power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
+        found = {n: known[n] for n in sizes if n in known}
+        self.something |= bool(found)
+        for n in sizes:
+            try:
+                values = found.get(n, np.full((self.measures, self.pairs), np.nan))
+                for chunk, engine in work:
+                    if n not in found and (self.new or n <= len(chunk.queries)):
+                        values[list(chunk.places)] = (
+                            self._rejections(engine, n, self.subsamples, self.new) / self.subsamples
+                        )
+                    cost = float(n) * len(chunk.measures) * self.systems
+                    self._report(cost * self.subsamples * self.permutations, f"n = {n}")
+            except KeyboardInterrupt:
+                if not self.something:
+                    raise
+                self.interrupted = True
+                break
+            found[n] = values
+            self.something = True
+        done = tuple(n for n in sizes if n in found)
+        none = np.empty((self.measures, self.pairs, 0))
+        return np.stack([found[n] for n in done], axis=2) if done else none, done
+
+    def doubt(
+        self, scores: Scores, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
+    ) -> Intervals | None:
+        """Give what the choice of queries leaves open, where that was asked for."""
+        if not replicates or not sizes or not groups:
+            return None
+        weights = query_weights(len(scores.queries), replicates, self.seed)
+        first, second = np.triu_indices(self.systems, 1)
+        effects = [unknown_effects(self.pairs, replicates)] * self.measures
+        for panel in groups:
+            for m, place in enumerate(panel.places):
+                family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+                effects[place] = effects_of(family, weights)
+        pools = queries_of(groups, self.measures)
+        return intervals_for(effects, Simulated(curves, sizes, pools, self.subsamples, self.alpha, self.new))
+
+    def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> np.ndarray:
+        """Count the subsamples that reject: ``[measure, pair]``."""
+        keys = stream_keys(self.seed, n, subsamples)
+        # all flips of a few queries take no more work than drawn ones, and nothing is left to chance
+        exact = 2 ** (n - 1) <= self.permutations
+        flips = 2 ** (n - 1) if exact else self.permutations
+        most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
+        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips, self.threads)
+        rejected: np.ndarray = (counts <= most).sum(axis=0)
+        return rejected[lag_order(self.systems)].T
+
+    def _report(self, cost: float, note: str) -> None:
+        self.done += cost
+        if self.progress is not None:
+            self.progress(self.done, self.total, note)
+
+
+def queries_of(groups: list[Panel], measures: int) -> tuple[int, ...]:
+    """Count the queries of each measure."""
+    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
+    return tuple(queries.get(place, 0) for place in range(measures))

@@ -1,0 +1,135 @@
+"""Power of the t-test, usual sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_whole, is_list
+from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.statistics.panels import Panel
+
+LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
+
+
+def t_power(n: float, effect: float, alpha: float) -> float:
+    """Give the power of the two-sided paired t-test with n queries at a standardised effect."""
+    return float(t_powers(n, np.array([effect]), alpha)[0])
+
+
+def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
+    """Give the power at many effects.
+
+    The noncentral t-distribution is integrated over the spread that a sample may show, because library
+    routines for it return NaN at large effects.
+    """
+    from scipy import special
+
+    nodes, weights = _nodes()
+    spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
+    need = special.stdtrit(n - 1, 1 - alpha / 2) * spread
+    shift = effects[:, None] * np.sqrt(n)
+    found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
+    return found
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(200)
+
+
+def power_of(n: int, alpha: float) -> Callable[[Floats], Floats]:
+    """Give a function from effects, of either sign, to power at n queries; from a table, for very many effects."""
+    shifts = np.concatenate([np.linspace(0, 12, 601), np.linspace(12.2, 100, 440)])
+    table = t_powers(n, shifts / np.sqrt(n), alpha)
+    return lambda effects: np.interp(np.abs(effects) * np.sqrt(n), shifts, table)
+
+
+def queries_for(effect: float, power: float, alpha: float) -> float:
+    """Give the smallest number of queries with that power, infinite above ten million.
+
+    >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
+    34.0
+    """
+    return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
+
+
+def queries_by_table(effects: Floats, power: float, alpha: float) -> Floats:
+    """Do what :func:`queries_for` does for very many effects of either sign; to about one query in a thousand."""
+    sizes, needed = _needed(power, alpha)
+    with np.errstate(divide="ignore"):
+        found = np.ceil(np.exp(np.interp(-np.log(np.abs(effects)), -np.log(needed), np.log(sizes))) - 1e-3)
+    return np.where(np.abs(effects) < needed[-1], np.inf, np.maximum(found, 2.0))
+
+
+@cache
+def _needed(power: float, alpha: float) -> tuple[Floats, Floats]:
+    sizes = np.unique(np.rint(np.geomspace(2, LIMIT, 150)))
+    return sizes, np.array([detectable_effect(n, power, alpha) for n in sizes])
+
+
+def detectable_effect(n: float, power: float, alpha: float) -> float:
+    """Give the smallest standardised effect that n queries detect with that power."""
+    from scipy import optimize
+
+    return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
+
+
+def smallest(holds: Any, low: int, limit: int) -> float:
+    """Find the first n for which something that stays true becomes true: doubling, then halving.
+
+    Simulated power is not quite monotone at small n, so that something must hold at 2n as well.
+    """
+    high = low
+    while not (holds(high) and holds(2 * high)):
+        low, high = high, 2 * high
+        if high > limit:
+            return np.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return float(high)
+
+
+PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
+
+
+def usual(sizes: Sequence[int]) -> int:
+    """Give the size to sum up at: the paper's 100, or the largest below; the smallest where all are larger.
+
+    >>> usual((25, 50, 150)), usual((200, 500))
+    (50, 200)
+    """
+    return max((size for size in sizes if size <= 100), default=min(sizes))
+
+
+def fitting(
+    sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
+) -> tuple[int, ...]:
+    """Keep the sizes that fit into the largest pool, and add remarks on what this does; all, where queries repeat."""
+    if not is_list(sizes):
+        raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {shown(sizes)}")
+    sizes = [check_whole("sizes", size, 2) for size in sizes]
+    if replaced and groups:
+        return tuple(sorted(set(sizes)))
+    where = f"bucket {label}" if label else "the pool"
+    pool = max((len(panel.queries) for panel in groups), default=0)
+    kept = tuple(sorted({size for size in sizes if size <= pool}))
+    if not kept and not label:
+        raise DataError(
+            f"{where} has {counted(pool, 'query')}, fewer than the smallest size {min(sizes, default=0)};"
+            " give smaller sizes, such as sizes=[5, 10]"
+        )
+    if len(kept) < len(set(sizes)):
+        dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
+        remarks.append(f"{where} has {counted(pool, 'query')}; larger sizes are left out: {dropped}")
+    for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
+        remarks.append(
+            f"{where} has exactly {size} queries: every subsample of {size} is all of them,"
+            " and only the random flips of a test vary"
+        )
+    return kept

@@ -1,0 +1,249 @@
+"""Rank stability with fewer queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev.errors import RankdevWarning, UsageError
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
+from rankdev.statistics.panels import Panel, as_scores, carried, panels
+from rankdev.statistics.power.student import PAPER_SIZES, fitting
+from rankdev.statistics.rank_correlation import tau_ap, tau_b
+
+ROOM = 1 << 23  # numbers held at a time
+SHUFFLES = 10  # ways to cut a pool into halves that share nothing
+PER_POOL = 40  # subsamples of each resampled pool
+TIED = 2.0  # units that two equal means may lie apart
+
+
+class Orders:
+    """The systems of a panel, ordered by their means over subsets of its queries."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.queries, self.systems, self.measures = panel.values.shape
+        # in whole units sums are exact, so that equal means are equal
+        scale = scale_for(largest_of(panel.values), self.queries)
+        self.units: Floats = np.rint(panel.values * scale).reshape(self.queries, -1)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        """Means over all queries: ``[measure, system]``."""
+        return self.units.mean(axis=0).reshape(self.systems, self.measures).T
+
+    @property
+    def _step(self) -> int:
+        return max(1, ROOM // max(self.queries, self.systems * self.systems * self.measures))
+
+    def means(self, picks: npt.NDArray[np.int64], units: Floats | None = None) -> Floats:
+        """Give the means over each row of queries: ``[row, measure, system]``."""
+        chosen = np.zeros((len(picks), self.queries))
+        np.put_along_axis(chosen, picks, 1.0, axis=1)
+        found = chosen @ (self.units if units is None else units) / picks.shape[1]
+        return found.reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
+
+    def with_all(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats]:
+        """Give the mean τ-b and τ_ap of n queries with all, for each measure; NaN where all systems tie."""
+        keys = stream_keys(seed, n, subsamples)[:, 0]
+        total = np.zeros((2, self.measures))
+        for start in range(0, subsamples, self._step):
+            means = self.means(draw(keys[start : start + self._step], self.queries, n))
+            for i, correlate in enumerate((tau_b, tau_ap)):
+                total[i] += _known(correlate(means, self._whole, TIED)).sum(axis=0)
+        constant = np.ptp(self._whole, axis=1) <= TIED
+        tau, ap = np.where(constant, np.nan, total / subsamples)
+        return tau, ap
+
+    def halves(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats, Floats]:
+        """Give the mean τ-b of two sets of n queries that share none, and the ends of its 95% interval.
+
+        The interval comes from cutting the pool into as many such pairs of sets as it has, which are independent; it
+        is unknown where there is only one.
+        """
+        keys = stream_keys(seed, 2 * n, subsamples)
+        total = np.zeros(self.measures)
+        for start in range(0, subsamples, self._step):
+            part = keys[start : start + self._step]
+            both, first = draw(part[:, 0], self.queries, 2 * n), draw(part[:, 1], 2 * n, n)
+            total += self._between(both, first).sum(axis=0)
+        mean, half = total / subsamples, self._half_width(n, seed)
+        constant = np.ptp(self._whole, axis=1) <= TIED
+        ends = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
+        tau, low, high = (np.where(constant, np.nan, x) for x in ends)
+        return tau, low, high
+
+    def _between(self, both: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> Floats:
+        """Compare the queries of each row at the places ``first`` with those at the others."""
+        inside = np.zeros(both.shape, bool)
+        np.put_along_axis(inside, first, True, axis=1)
+        one, other = (both[part].reshape(len(both), -1) for part in (inside, ~inside))
+        return _known(tau_b(self.means(one), self.means(other), TIED))
+
+    def _half_width(self, n: int, seed: int) -> Floats:
+        from scipy import special
+
+        blocks = self.queries // (2 * n)
+        if blocks < 2:
+            return np.full(self.measures, np.nan)
+        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, self.queries])))
+        variance = np.zeros(self.measures)
+        for _ in range(SHUFFLES):
+            cut = generator.permutation(self.queries)[: blocks * 2 * n].reshape(blocks, 2 * n)
+            variance += self._between(cut, np.tile(np.arange(n), (blocks, 1))).var(axis=0, ddof=1) / blocks
+        half: Floats = special.stdtrit(blocks - 1, 0.975) * np.sqrt(variance / SHUFFLES)
+        return half
+
+    def over_pools(self, n: int, tau: Floats, subsamples: int, replicates: int, seed: int) -> tuple[Floats, Floats]:
+        """Give the ends of a 95% interval of the mean τ-b with all queries, over the choice of pool and subsamples."""
+        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, replicates])))
+        picks = draw(stream_keys(seed, n, PER_POOL)[:, 0], self.queries, n)
+        means, within = np.empty((replicates, self.measures)), np.zeros(self.measures)
+        for r in range(replicates):
+            units = self.units[generator.integers(0, self.queries, self.queries)]
+            whole = units.mean(axis=0).reshape(self.systems, self.measures).T
+            found = _known(tau_b(self.means(picks, units), whole, TIED))
+            means[r] = found.mean(axis=0)
+            within += found.var(axis=0, ddof=1) / replicates
+        # what the few subsamples of each resampled pool add is no part of it; what those of the estimate add is
+        pools = np.maximum(means.var(axis=0, ddof=1) - within / PER_POOL, 0.0)
+        reach = 1.96 * np.sqrt(pools + within / subsamples)
+        return np.maximum(tau - reach, -1.0), np.minimum(tau + reach, 1.0)
+
+
+def _known(tau: Floats) -> Floats:
+    """Count subsamples in which all systems tie as no agreement."""
+    known: Any = np.where(np.isnan(tau), 0.0, tau)
+    return np.asarray(known, np.float64)
+
+
+SHOWN = 6  # sizes that a summary shows side by side
+
+
+@dataclass(frozen=True, eq=False)
+class Stability(Result):
+    """How far a measure's order of systems on n queries agrees with its order on others: arrays ``[measure, size]``.
+
+    ``tau`` is the mean Kendall τ-b with the order on all queries, which include the n; ``tau_ap`` weights the top more.
+    ``split`` is the mean τ-b between two sets of n queries that share none, NaN where the pool is too small; with the
+    ends of its 95% interval in ``split_ends[end, measure, size]``. ``tau_ends`` are those of ``tau`` over the choice
+    of the pool, where ``intervals`` were asked for.
+    """
+
+    display: ClassVar = "rankdev.display.power"
+
+    measures: tuple[str, ...]
+    sizes: tuple[int, ...]
+    tau: Floats = field(repr=False)
+    tau_ap: Floats = field(repr=False)
+    split: Floats = field(repr=False)
+    split_ends: Floats = field(repr=False)
+    subsamples: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+    intervals: int = 0
+    tau_ends: Floats | None = field(default=None, repr=False)
+
+    made_with = ("sizes", "subsamples", "intervals", "seed")
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure and size: measure, n, tau, tau_ap, split, split_low, split_high; low, high of tau."""
+        names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
+        columns: dict[str, Any] = {"measure": names, "n": np.tile(self.sizes, len(self.measures))}
+        columns |= {"tau": self.tau, "tau_ap": self.tau_ap, "split": self.split}
+        columns |= {"split_low": self.split_ends[0], "split_high": self.split_ends[1]}
+        if self.tau_ends is not None:
+            columns |= {"low": self.tau_ends[0], "high": self.tau_ends[1]}
+        flat = {name: x if name == "measure" else np.ravel(x) for name, x in columns.items()}
+        return pl.DataFrame(flat).fill_nan(None)
+
+    def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
+        """Sum up each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ .8.
+
+        The sizes are those given; or all, of many those of 25, 100 and 200 that were simulated. ``auc`` is the
+        trapezoid over n divided by its range; ``n_at_0.8`` is infinite where no size reaches .8, with its ends
+        where there are intervals. ``split_at_0.8`` asks the same of split halves, among the sizes of which the pool
+        has two.
+        """
+        usual = [n for n in self.sizes if n in (25, 100, 200)] if len(self.sizes) > SHOWN else []
+        wanted = list(at or usual or self.sizes)
+        for n in wanted:
+            if n not in self.sizes:
+                known = ", ".join(map(str, self.sizes))
+                raise UsageError(f"stability was not simulated at {n} queries; the sizes are {known}")
+        columns: dict[str, Any] = {f"tau_{n}": self.tau[:, self.sizes.index(n)] for n in wanted}
+        columns |= {"auc": self._area(), "n_at_0.8": self._first(self.tau)}
+        if self.tau_ends is not None:
+            low, high = self.tau_ends
+            columns |= {"n_at_0.8_low": self._first(high), "n_at_0.8_high": self._first(low)}
+        columns |= {f"split_{n}": self.split[:, self.sizes.index(n)] for n in wanted}
+        columns["split_at_0.8"] = self._first(self.split)
+        return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    def _first(self, values: Floats) -> Floats:
+        reached = values >= 0.8
+        return np.where(reached.any(axis=1), np.array(self.sizes)[reached.argmax(axis=1)], np.inf)
+
+    def _area(self) -> Floats:
+        if len(self.sizes) < 2:
+            return np.full(len(self.measures), np.nan)
+        width = np.diff(self.sizes)
+        area: Floats = (self.tau[:, 1:] + self.tau[:, :-1]) @ width / 2 / width.sum()
+        return area
+
+
+def stability(
+    scores: ScoresLike,
+    *,
+    sizes: Sequence[int] = PAPER_SIZES,
+    measures: Sequence[str] | None = None,
+    subsamples: int = 300,
+    intervals: int = 0,
+    seed: int = 0,
+) -> Stability:
+    """Compare the order of systems on subsamples of n queries with the order on all, measure by measure.
+
+    Subsamples are drawn without replacement; equal means are ties (τ-b). A subsample in which all systems tie
+    tells nothing and counts as 0; a measure under which they tie on all queries has no τ. The order on all
+    queries shares queries with every subsample, so that even equal systems seem stable as n grows: ``split`` compares
+    two subsamples that share none. ``intervals`` resamples the pool that often.
+
+    >>> from rankdev.evaluation.scores import Scores
+    >>> rng = np.random.default_rng(1)
+    >>> values = rng.random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
+    >>> scores = Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
+    >>> stability(scores, sizes=[5, 10], subsamples=20).to_polars()["tau"].to_list()
+    [1.0, 1.0]
+    """
+    subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
+    intervals = check_whole("intervals", intervals, 0)
+    scores = as_scores(scores, measures)
+    groups = panels(scores)
+    remarks: list[str] = []
+    plan = fitting(sizes, groups, remarks)
+    for remark in remarks:
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    tau, ap, split, low, high, below, above = np.full((7, len(scores.measures), len(plan)), np.nan)
+    for panel in groups:
+        orders = Orders(panel)
+        for i, n in enumerate(plan):
+            cell = (list(panel.places), i)
+            if n <= len(panel.queries):
+                tau[cell], ap[cell] = orders.with_all(n, subsamples, seed)
+                if intervals:
+                    below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, intervals, seed)
+            if 2 * n <= len(panel.queries):
+                split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
+    ends = np.stack([below, above]) if intervals else None
+    made = (subsamples, seed, (*remarks, *carried(scores)), intervals, ends)
+    return Stability(scores.measures, plan, tau, ap, split, np.stack([low, high]), *made)

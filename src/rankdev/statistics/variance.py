@@ -1,0 +1,213 @@
+"""Where do differences between scores come from? Components of variance, and what they say about new queries.
+
+Generalizability theory: systems and queries are samples, crossed; queries belong to collections where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_number
+from rankdev._common.result import Result
+from rankdev.errors import DataError, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.meta_analysis import alike, is_several
+from rankdev.statistics.panels import panels
+
+ONE = ("system", "query", "system × query")
+SEVERAL = ("system", "collection", "query", "system × collection", "system × query")
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Components of one measure's variance, as estimated (negative ones are 0), and what they rest on."""
+
+    system: float
+    collection: float
+    query: float
+    system_collection: float
+    system_query: float
+    sizes: tuple[int, ...]  # queries of each collection
+    ends: tuple[float, float]  # 95% interval of Eρ²
+    negative: tuple[str, ...] = ()
+
+    def relative(self, n: Any = None, collections: int | None = None) -> Any:
+        """Eρ², of the order of systems, with n queries in each of so many collections; by default those at hand."""
+        return _coefficient(self.system, self._noise(n, collections, self.system_collection, self.system_query))
+
+    def absolute(self, n: Any = None, collections: int | None = None) -> Any:
+        """Φ, of the scores themselves."""
+        shared = self._noise(n, collections, self.collection, self.query)
+        return _coefficient(
+            self.system, shared + self._noise(n, collections, self.system_collection, self.system_query)
+        )
+
+    def _noise(self, n: Any, collections: int | None, by_collection: float, by_query: float) -> Any:
+        each = np.mean(1 / np.array(self.sizes)) if n is None else 1 / np.asarray(n, float)
+        return (by_collection + by_query * each) / (collections or len(self.sizes))
+
+    def needed(self, reliability: float, system: float | None = None) -> float:
+        """Queries (of each collection) with which Eρ² reaches a value; infinite where more queries cannot."""
+        signal = self.system if system is None else system
+        room = signal * (1 - reliability) / reliability * len(self.sizes) - self.system_collection
+        return float(np.ceil(round(self.system_query / room, 6))) if room > 0 else np.inf
+
+    def needed_ends(self, reliability: float) -> tuple[float, float]:
+        """Give the interval of the queries needed that follows from that of Eρ²; for one collection."""
+        noise = self._noise(None, None, self.system_collection, self.system_query)
+        low, high = (noise * end / (1 - end) if end < 1 else np.inf for end in self.ends)
+        return self.needed(reliability, high), self.needed(reliability, low)
+
+
+def _coefficient(signal: float, noise: Any) -> Any:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(signal + noise > 0, signal / (signal + noise), np.nan)[()]
+
+
+@dataclass(frozen=True, eq=False)
+class Variance(Result):
+    """Components of variance of every measure, and the coefficients that follow from them."""
+
+    display: ClassVar = "rankdev.display.power"
+
+    measures: tuple[str, ...]
+    collections: tuple[str, ...]
+    components: tuple[Components, ...] = field(repr=False)
+    reliability: float
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("reliability",)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure and component: measure, component, variance, share."""
+        rows = []
+        for measure, parts in zip(self.measures, self.components, strict=True):
+            kept = [(name, self._part(parts, name)) for name in (SEVERAL if len(self.collections) > 1 else ONE)]
+            total = sum(value for _, value in kept)
+            rows += [(measure, name, value, value / total if total else None) for name, value in kept]
+        schema = {"measure": pl.String, "component": pl.String, "variance": pl.Float64, "share": pl.Float64}
+        return pl.DataFrame(rows, schema, orient="row")
+
+    @staticmethod
+    def _part(parts: Components, name: str) -> float:
+        return float(getattr(parts, name.replace(" × ", "_")))
+
+    def summary(self) -> pl.DataFrame:
+        """One row per measure: queries, Eρ² with its 95% interval, Φ, and the queries needed for a stable order."""
+        rows = []
+        for measure, parts in zip(self.measures, self.components, strict=True):
+            low, high = parts.needed_ends(self.reliability) if len(self.collections) == 1 else (None, None)
+            row = (measure, sum(parts.sizes), parts.relative(), *parts.ends, parts.absolute())
+            rows.append((*row, parts.needed(self.reliability), low, high))
+        names = ("e_rho2", "low", "high", "phi", "needed", "needed_low", "needed_high")
+        schema = {"measure": pl.String, "queries": pl.Int64, **dict.fromkeys(names, pl.Float64)}
+        return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
+
+    def design(self, sizes: Sequence[int]) -> pl.DataFrame:
+        """Give both coefficients for other numbers of queries (of each collection): measure, n, e_rho2, phi."""
+        if not len(sizes) or min(sizes) < 1:
+            raise UsageError("sizes must hold numbers of queries of at least 1")
+        frames = [
+            pl.DataFrame({"n": list(sizes), "e_rho2": parts.relative(sizes), "phi": parts.absolute(sizes)}).select(
+                pl.lit(measure).alias("measure"), "n", "e_rho2", "phi"
+            )
+            for measure, parts in zip(self.measures, self.components, strict=True)
+        ]
+        return pl.concat(frames).fill_nan(None)
+
+
+def variance(
+    scores: Scores | Mapping[str, Scores | Any] | Any,
+    *,
+    measures: Sequence[str] | None = None,
+    reliability: float = 0.95,
+) -> Variance:
+    """Split the variance of scores into systems, queries and their interaction.
+
+    Unbiased estimates from mean squares, 0 where they are negative. ``{name: scores}`` has collections as well, of
+    the same systems. Eρ² is the share of the variance of observed system means that is between systems, for
+    comparisons; Φ counts the difficulty of queries as noise too. ``needed`` queries bring Eρ² to ``reliability``.
+
+    >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> scores = Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
+    >>> variance(scores).summary().select("e_rho2", "phi").row(0)  # Shrout and Fleiss (1979): .91 and .62
+    (0.9093155423770..., 0.6200505475989...)
+    """
+    reliability = check_number("reliability", reliability, 0, 1)
+    parts = alike(scores if is_several(scores) else {"all": scores}, measures)
+    first = next(iter(parts.values()))
+    tables = [_tables(part) for part in parts.values()]
+    found = tuple(components([table[m] for table in tables]) for m in range(len(first.measures)))
+    remarks = tuple(
+        f"{measure}: the estimate for {', '.join(part.negative)} is negative and taken as 0"
+        for measure, part in zip(first.measures, found, strict=True)
+        if part.negative
+    )
+    return Variance(first.measures, tuple(parts), found, reliability, remarks)
+
+
+def _tables(scores: Scores) -> list[Floats]:
+    """Give a table of systems × common queries per measure."""
+    found: dict[int, Floats] = {}
+    for panel in panels(scores):
+        if len(panel.queries) < 2:
+            raise DataError("components of variance need at least two queries for which all systems have a value")
+        for m, place in enumerate(panel.places):
+            found[place] = panel.values[:, :, m].T
+    return [found[place] for place in range(len(scores.measures))]
+
+
+def components(tables: list[Floats]) -> Components:
+    """Estimate the components from tables of systems × queries, one per collection."""
+    found, between, noise = estimates(tables)
+    sizes = tuple(table.shape[1] for table in tables)
+    apart = len(tables[0]) - 1
+    ends = _ends(between, noise, apart, apart * (sizes[0] - 1 if len(sizes) == 1 else len(sizes) - 1))
+    negative = tuple(name for name, value in zip(SEVERAL, found, strict=True) if value < 0)
+    system, collection, query, crossed, residual = (max(float(value), 0.0) for value in found)
+    return Components(system, collection, query, crossed, residual, sizes, ends, negative)
+
+
+def estimates(tables: list[Floats]) -> tuple[tuple[float, ...], float, float]:
+    """Give unbiased estimates, which may be negative, the variance of system means, and how much of it is noise.
+
+    Within collections mean squares are pooled by degrees of freedom; between them each collection counts the same,
+    which keeps the estimates unbiased for collections of any sizes.
+    """
+    systems, sizes = len(tables[0]), np.array([table.shape[1] for table in tables])
+    freedom = sizes - 1
+    residual = sum(_residual(table) for table in tables) / ((systems - 1) * freedom.sum())
+    queries = sum(((table.mean(axis=0) - table.mean()) ** 2).sum() for table in tables) / freedom.sum()
+    query, each = queries - residual / systems, float(np.mean(1 / sizes))
+    means = np.stack([table.mean(axis=1) for table in tables], axis=1)
+    between = means.mean(axis=1).var(ddof=1)
+    count = len(tables)
+    if count == 1:
+        noise, collection, crossed = residual * each, 0.0, 0.0
+    else:
+        mixed = _residual(means) / ((systems - 1) * (count - 1))
+        noise, crossed = mixed / count, mixed - residual * each
+        collection = means.mean(axis=0).var(ddof=1) - query * each - mixed / systems
+    return (between - noise, collection, query, crossed, residual), between, noise
+
+
+def _residual(table: Floats) -> float:
+    """Sum the squares of what neither row nor column explains."""
+    left = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+    return float((left**2).sum())
+
+
+def _ends(between: float, noise: float, one: int, other: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Bound Eρ² by the F-distribution of the ratio of mean squares (Feldt 1965)."""
+    if noise <= 0:
+        return (1.0, 1.0) if between > 0 else (np.nan, np.nan)
+    tails = ((1 + confidence) / 2, (1 - confidence) / 2)
+    low, high = (max(0.0, 1 - noise / between * special.fdtri(one, other, tail)) if between else 0.0 for tail in tails)
+    return float(low), float(high)

@@ -1,0 +1,340 @@
+"""Scores with judgments removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.checks import check_number, check_seed, check_whole, is_list
+from rankdev._common.result import Result
+from rankdev._common.tables import check_mapping
+from rankdev._common.work import Progress
+from rankdev.core.references import References, ReferencesLike
+from rankdev.core.runs import Run, RunLike
+from rankdev.display.cells import interval, number
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table
+from rankdev.display.style import PAGE, colour_of, figure, shortened, styled, titled
+from rankdev.errors import DataError, UsageError, counted, shown, suggestion
+from rankdev.evaluation.evaluate import evaluate
+from rankdev.io.loading import load_inputs
+from rankdev.measures import parse_all
+from rankdev.statistics.power.intervals import NORMAL
+from rankdev.statistics.rank_correlation import tau_ap, tau_b
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+MEASURES = "RDQ@10,RDQ(penalty=m1)@10,nDCG@10,AP@10,RBP(p=0.8)@10,Compat(p=0.95)@10"
+OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need to know what was judged worthless
+TIED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOut(Result):
+    """What becomes of scores and orders of systems had some judgments not been made.
+
+    ``cases`` are (kind, name, judgments taken away): a team, whose unique contributions to the pool go, or a share of
+    all judgments, drawn at random. Arrays ``[case, resample, measure]`` hold the order's ``tau`` and ``tau_ap`` with
+    that of all judgments, the mean ``shift`` of all scores, and for teams what their ``own`` systems lose more than
+    others do, in score and in ``places``. The first resample is all queries as they are.
+    """
+
+    made_with = ("pool_depth", "draws", "resamples", "seed")
+
+    measures: tuple[str, ...]
+    teams: Mapping[str, tuple[str, ...]] = field(repr=False)
+    cases: tuple[tuple[str, str, int], ...] = field(repr=False)
+    tau: Floats = field(repr=False)
+    tau_ap: Floats = field(repr=False)
+    shift: Floats = field(repr=False)
+    own: Floats = field(repr=False)
+    places: Floats = field(repr=False)
+    pool_depth: int
+    draws: int
+    resamples: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per kind of loss and measure: left_out, measure, tau, tau_ap, shift, own, places; means over cases.
+
+        Each number has the ends of its 95% interval over queries beside it, such as tau_low and tau_high; ``own`` and
+        ``places`` are for teams only.
+        """
+        rows = []
+        for name, places in self.groups().items():
+            for m, measure in enumerate(self.measures):
+                row: dict[str, Any] = {"left_out": name, "measure": measure}
+                for what in ("tau", "tau_ap", "shift", "own", "places"):
+                    row |= _with_ends(what, getattr(self, what)[places, :, m].mean(axis=0))
+                rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
+
+    def by_team(self) -> pl.DataFrame:
+        """One row per team and measure: team, systems, judgments (taken away), measure, tau, own, places, with ends."""
+        rows = []
+        for case, (kind, name, judgments) in enumerate(self.cases):
+            for m, measure in enumerate(self.measures if kind == "team" else ()):
+                row = {"team": name, "systems": len(self.teams[name]), "judgments": judgments, "measure": measure}
+                for what in ("tau", "own", "places"):
+                    row |= _with_ends(what, getattr(self, what)[case, :, m])
+                rows.append(row)
+        names = {"team": pl.String, "systems": pl.Int64, "judgments": pl.Int64, "measure": pl.String}
+        numbers = [f"{what}{end}" for what in ("tau", "own", "places") for end in ("", "_low", "_high")]
+        return pl.DataFrame(rows, schema=names | dict.fromkeys(numbers, pl.Float64)).fill_nan(None)
+
+    def groups(self) -> dict[str, list[int]]:
+        """Give the cases of every kind of loss: those of all teams, and those of each share."""
+        found: dict[str, list[int]] = {}
+        for case, (kind, name, _) in enumerate(self.cases):
+            found.setdefault("a team" if kind == "team" else name, []).append(case)
+        return found
+
+
+def leave_out(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    measures: Any = None,
+    *,
+    teams: Mapping[str, str] | None = None,
+    shares: Sequence[float] = (0.1, 0.3, 0.5),
+    pool_depth: int = 10,
+    draws: int = 5,
+    resamples: int = 200,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> LeaveOut:
+    """Take judgments away, and see how scores and orders of systems move.
+
+    ``teams`` maps systems to teams; without it every system is its own. What a team alone brought into the pool, the
+    judged items that only its runs have among the first ``pool_depth``, is taken away as if it had not taken part.
+    ``shares`` of all judgments are taken away at random, ``draws`` times each. Intervals resample queries.
+
+    >>> judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(4)}
+    >>> lists = {"x": {q: ["a", "b"] for q in judged}, "y": {q: ["c", "b"] for q in judged}}
+    >>> found = leave_out(References.from_grades(judged), lists, "nDCG@2", shares=[], pool_depth=1, resamples=20)
+    >>> [round(value, 2) for value in found.by_team()["own"]]
+    [-0.76, 0.0]
+    """
+    pool_depth, draws = check_whole("pool_depth", pool_depth, 1), check_whole("draws", draws, 1)
+    resamples, seed = check_whole("resamples", resamples, 20), check_seed(seed)
+    if not is_list(shares):
+        raise UsageError(f"shares must be a list such as [0.1, 0.5]; got {shown(shares)}")
+    wanted = [check_number("a share", share, 0, 1) for share in shares]
+    known, loaded = load_inputs(references, runs)
+    if len(loaded) < 2:
+        raise DataError("an order of systems needs at least two runs")
+    texts = [str(measure) for measure in parse_all(_usual(known) if measures is None else measures)]
+    named = _teams(teams, list(loaded))
+    work = _Work(known, loaded, texts, _weights(len(known), resamples, seed))
+    lost = [*_of_teams(work, named, pool_depth), *_of_shares(work, wanted, draws, seed)]
+    parts = []
+    for done, (kind, name, rows) in enumerate(lost):
+        if progress is not None:
+            progress(done, len(lost), f"{kind} {name}")
+        parts.append(work.without(rows, [work.systems.index(system) for system in named.get(name, ())]))
+    if not parts:
+        raise DataError("nothing to leave out: no team has unique contributions, and there are no shares")
+    cases = tuple((kind, name, len(rows)) for kind, name, rows in lost)
+    tau, ap, shift, own, places = (np.stack(array) for array in zip(*parts, strict=True))
+    settings = (pool_depth, draws, resamples, seed, tuple(work.remarks))
+    return LeaveOut(work.measures, named, cases, tau, ap, shift, own, places, *settings)
+
+
+def _usual(references: References) -> str:
+    measures = MEASURES if references.grades is not None else MEASURES.replace("nDCG@", "nDCG(gains=inverse)@")
+    later = OF_JUDGED if references.grades is not None else OF_JUDGED.replace("nDCG(", "nDCG(gains=inverse,")
+    return measures if references.worthless is None else f"{measures},{later}"
+
+
+def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    given = check_mapping({name: name for name in systems} if teams is None else teams, "teams", "{system: team}")
+    for name in systems:
+        if name not in given:
+            raise UsageError(f"teams does not say whose system {shown(name)} is; name the team of every system")
+    for name in given:
+        if name not in systems:
+            raise UsageError(f"teams names {shown(name)}, which is not a system{suggestion(str(name), systems)}")
+    found: dict[str, list[str]] = {}
+    for name in systems:
+        found.setdefault(str(given[name]), []).append(name)
+    return {team: tuple(names) for team, names in found.items()}
+
+
+def _weights(queries: int, resamples: int, seed: int) -> Floats:
+    """Give how often each query counts ``[resample, query]``, all once in the first."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(queries, np.full(queries, 1 / queries), size=resamples)
+    return np.concatenate([np.ones((1, queries)), drawn]) / queries
+
+
+def _with_ends(name: str, values: Floats) -> dict[str, float]:
+    """Give the value of all queries, and 1.96 standard errors over resamples around it.
+
+    No quantiles of the resamples: these agree less with each other than whole orders do, so that they lie below.
+    """
+    reach = NORMAL * values[1:].std(ddof=1)
+    most = 1.0 if name.startswith("tau") else np.inf
+    low, high = max(values[0] - reach, -most), min(values[0] + reach, most)
+    return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+class _Work:
+    """Scores the runs with all judgments, and with some taken away."""
+
+    def __init__(self, references: References, runs: Mapping[str, Run], texts: Sequence[str], weights: Floats) -> None:
+        self.runs, self.texts, self.weights, self.systems = dict(runs), texts, weights, list(runs)
+        self.graded = references.grades is not None
+        judged = references.to_polars(worthless=True)
+        self.judged = judged.drop("rank") if self.graded else judged  # ranks follow from grades
+        self.queries = references.queries
+        self.remarks: list[str] = []
+        scores = evaluate(references, self.runs, texts)
+        self.measures = scores.measures
+        gaps = np.flatnonzero(np.isnan(scores.values).any(axis=(0, 1)))
+        if len(gaps):
+            raise DataError(f"{self.measures[gaps[0]]} has no value for some queries; leave it out")
+        self.whole = self._means(scores.values)
+        self.places = _rank(self.whole)
+
+    def _means(self, values: Floats) -> Floats:
+        """Give means ``[resample, measure, system]``."""
+        return np.einsum("rq,sqm->rms", self.weights, values)
+
+    def without(self, rows: Ints, own: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Compare with what is left without some judgments: τ, τ_ap, shift, own, places, ``[resample, measure]``."""
+        kept = np.ones(self.judged.height, bool)
+        kept[rows] = False
+        means = self._means(self._values(self.judged.filter(kept)))
+        apart = means - self.whole
+        tau, ap = tau_b(means, self.whole, TIED), tau_ap(means, self.whole, TIED)
+        if not own:
+            unknown = np.full(tau.shape, np.nan)
+            return tau, ap, apart.mean(axis=2), unknown, unknown
+        others = [place for place in range(len(self.systems)) if place not in own]
+        rest = apart[..., others].mean(axis=2) if others else 0.0
+        fallen = (_rank(means) - self.places)[..., own].mean(axis=2)
+        return tau, ap, apart.mean(axis=2), apart[..., own].mean(axis=2) - rest, fallen
+
+    def _values(self, judged: pl.DataFrame) -> Floats:
+        """Score by these judgments ``[system, query, measure]``; a query of which none is left is 0 for all."""
+        if not self.graded:
+            judged = judged.with_columns(rank=pl.col("rank").rank("dense").over("query").cast(pl.Int64))
+        scores = evaluate(References.from_table(judged), self.runs, self.texts)
+        values = np.zeros((len(self.systems), len(self.queries), len(self.measures)))
+        place = {query: i for i, query in enumerate(self.queries)}
+        values[:, [place[query] for query in scores.queries]] = np.nan_to_num(scores.values)
+        return values
+
+
+def _rank(means: Floats) -> Floats:
+    """Give the place of every system from the top, ties halved."""
+    above = means[..., None, :] - means[..., :, None]
+    return np.asarray((above > TIED).sum(axis=-1) + (np.abs(above) <= TIED).sum(axis=-1) / 2)
+
+
+def _of_teams(work: _Work, teams: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[tuple[str, str, Ints]]:
+    """Give the judgments that each team alone brought; teams without any move nothing, and are counted."""
+    team_of = {system: team for team, systems in teams.items() for system in systems}
+    parts = [
+        run.to_polars().filter(pl.col("rank") <= depth).select("query", "item", team=pl.lit(team_of[name]))
+        for name, run in work.runs.items()
+    ]
+    brought = pl.concat(parts).unique()
+    alone = brought.filter(pl.len().over("query", "item") == 1)
+    found = work.judged.select("query", "item").with_row_index("row").join(alone, on=["query", "item"])
+    nothing = [team for team in teams if found.filter(team=team).is_empty()]
+    if nothing:
+        work.remarks.append(f"teams that brought nothing alone: {', '.join(nothing)}")
+    for team in teams:
+        rows = found.filter(team=team)["row"].to_numpy().astype(np.int64)
+        if len(rows):
+            yield "team", team, np.sort(rows)
+
+
+def _of_shares(work: _Work, shares: Sequence[float], draws: int, seed: int) -> Iterator[tuple[str, str, Ints]]:
+    """Draw shares of all judgments; larger shares hold the smaller ones of the same draw."""
+    orders = [np.random.default_rng([seed, draw]).permutation(work.judged.height) for draw in range(draws)]
+    for share in shares:
+        for order in orders:
+            yield "share", f"{100 * share:g}% of judgments", order[: round(share * len(order))]
+
+
+TEAM = "a team"
+NAMES = {"tau": "τ", "tau_ap": "τ_ap", "shift": "all scores", "own": "own scores", "places": "places lost"}
+
+
+@reports(LeaveOut)
+def leave_out_report(found: LeaveOut) -> Report:
+    """Show, for every kind of loss, how well orders hold and what a team's own systems lose."""
+    rows = found.to_polars()
+    tables = []
+    for name, cases in found.groups().items():
+        part = rows.filter(left_out=name)
+        columns = ("tau", "tau_ap", "own", "places") if name == TEAM else ("tau", "tau_ap", "shift")
+        shown: dict[str, Any] = {"measure": part["measure"]}
+        for column in columns:
+            digits = 1 if column == "places" else 3
+            shown[NAMES[column]] = [
+                f"{number(value, digits)} {interval(low, high, digits)}"
+                for value, low, high in part.select(column, f"{column}_low", f"{column}_high").iter_rows()
+            ]
+        removed = np.mean([found.cases[case][2] for case in cases])
+        of = f"mean over {counted(len(cases), 'team')}" if name == TEAM else f"mean over {counted(len(cases), 'draw')}"
+        title = f"Without {name}: {removed:,.0f} judgments away, {of}"
+        tables.append(Table(pl.DataFrame(shown), title, names=("measure",), right=[NAMES[name] for name in columns]))
+    closing = (
+        "τ, τ_ap: of the order of systems with that by all judgments; own scores: change of the left-out team's"
+        " systems less that of the others; places lost: how far they fall; 95% intervals over queries",
+    )
+    return Report(
+        rows,
+        tables,
+        closing=closing,
+        remarks=found.remarks,
+        command="study leave-out",
+        parameters=found.parameters,
+        summary=rows,
+        more={"teams": found.by_team()},
+    )
+
+
+@draws(LeaveOut)
+@styled
+def plot_leave_out(found: LeaveOut) -> Figure:
+    """Draw how well orders hold for every kind of loss, and the places that left-out teams lose."""
+    groups = list(found.groups())
+    with_teams = TEAM in groups
+    drawn, axes = figure(PAGE, 0.9 + 0.24 * len(found.measures) * 1.4, 1, 1 + with_teams, sharey=True)
+    rows, at = found.to_polars(), np.arange(len(found.measures))[::-1]
+    step = 0.7 / len(groups)
+    shades = [str(shade) for shade in np.linspace(0, 0.65, len(groups))]
+    for place, (name, shade) in enumerate(zip(groups, shades, strict=True)):
+        part = rows.filter(left_out=name)
+        height = at + (len(groups) / 2 - 0.5 - place) * step
+        _dots(axes[0, 0], part, "tau", height, color=shade, marker="os^Dv<>"[place % 7], label=f"without {name}")
+    axes[0, 0].set_yticks(at, [shortened(name) for name in found.measures])
+    axes[0, 0].set_ylim(-0.6, len(at) - 0.4)
+    axes[0, 0].set(xlabel="Kendall τ with the order by all judgments")
+    if with_teams:
+        part = rows.filter(left_out=TEAM)
+        for i, name in enumerate(found.measures):
+            _dots(axes[0, 1], part[i : i + 1], "places", at[i : i + 1], color=colour_of(name), marker="o")
+        axes[0, 1].axvline(0, color="#777777", linewidth=0.8)
+        axes[0, 1].set(xlabel="places a left-out team's systems lose")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside lower center", ncols=len(groups), frameon=False)
+    return titled(drawn, "Do orders of systems hold without some of the judgments? (95% intervals)")
+
+
+def _dots(axis: Any, part: pl.DataFrame, what: str, height: Any, **look: Any) -> None:
+    value, low, high = (part[name].to_numpy() for name in (what, f"{what}_low", f"{what}_high"))
+    ends = np.stack([value - low, high - value])
+    axis.errorbar(value, height, xerr=ends, linestyle="none", markersize=3.5, linewidth=1, **look)

@@ -1,0 +1,223 @@
+"""A whole track: the paper's Tables 2 to 4 and Figures 1 and 2 for any runs and judgments, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import rankdev as rd
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_flag, check_seed, check_whole, is_list
+from rankdev._common.tables import Tabular
+from rankdev._common.work import Progress, part_of
+from rankdev.errors import shown
+from rankdev.evaluation.scores import Scores
+from rankdev.io.loading import load_inputs
+from rankdev.statistics.agreement import Agreement, agreement
+from rankdev.statistics.parameters import PAPER_GRID, grid_measures
+from rankdev.statistics.power import power
+from rankdev.statistics.power.result import Power
+from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.stability import Stability, stability
+from rankdev.studies._published import remarks_into
+from rankdev.studies.trec_dl.study import Tiers, tier_statistics
+
+FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
+SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's grid begins too late
+KINDS = ("reference size", "tier size")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How much is simulated: the paper's protocol, or a quick look at the same tables."""
+
+    subsamples: int = 300
+    permutations: int = 1000
+    intervals: int = 200
+    pools: int = 50  # resampled pools for the intervals of stability
+
+
+FULL = Protocol()
+QUICK = Protocol(40, 200, 50, 10)
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """Power among the queries whose references are alike; ``kind`` says in what."""
+
+    kind: str
+    label: str
+    queries: int
+    power: Power = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Track(Tabular):
+    """Everything the study found; parts that an interruption left out are None, and ``complete`` is false."""
+
+    tiers: Tiers
+    scores: Scores = field(repr=False)
+    n: int
+    power: Power = field(repr=False)
+    buckets: tuple[Bucket, ...] = field(repr=False)
+    stability: Stability | None = field(repr=False)
+    agreement: Agreement | None = field(repr=False)
+    grid: Power | None = field(repr=False)
+    cells: tuple[tuple[float, float], ...] = field(repr=False)
+    protocol: Protocol
+    seed: int
+    complete: bool
+    notes: tuple[str, ...] = field(repr=False)
+
+    @property
+    def measures(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Variants of RDQ, and the others."""
+        own = tuple(name for name in self.scores.measures if name.startswith("RDQ"))
+        return own, tuple(name for name in self.scores.measures if name not in own)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per fact: part, measure, statistic, value, low, high."""
+        from rankdev.studies.track_output import trec_report
+
+        return trec_report(self).rows
+
+
+def run_trec(
+    runs: Mapping[str, Any],
+    references: Any,
+    *,
+    cutoff: int = 10,
+    n: int = 25,
+    reference_sizes: Sequence[float] | None = None,
+    tier_sizes: Sequence[float] | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Track:
+    """Judge the paper's measures on all pairs of some runs, whole and by what references are like.
+
+    ``reference_sizes`` and ``tier_sizes`` are upper edges of buckets: items of a query's reference, and items per
+    tier; without them queries are cut into thirds. Interrupting gives what is finished.
+    """
+    protocol = QUICK if check_flag("quick", quick) else FULL
+    cutoff, n, seed = check_whole("cutoff", cutoff, 1), check_whole("n", n, 6), check_seed(seed)
+    edges = [_edges(name, given) for name, given in zip(KINDS, (reference_sizes, tier_sizes), strict=True)]
+    notes: list[str] = []
+    with remarks_into(notes):
+        known, loaded = load_inputs(references, runs)
+        _check_enough(len(loaded), len(known), n)
+        native = [] if known.grades is None else [f"nDCG(dcg=exp-log2)@{cutoff}"]
+        scores = rd.evaluate(known, loaded, [f"paper@{cutoff}", *native])
+        _, cells, texts = grid_measures(f"RDQ@{cutoff}", PAPER_GRID)
+        kinds = zip(KINDS, _what_references_are_like(known, scores), edges, strict=True)
+        parts = {
+            (kind, label): scores.select(queries=places)
+            for kind, values, given in kinds
+            for label, places in _buckets(kind, values, given, notes)
+        }
+        steps = _steps(scores, rd.evaluate(known, loaded, texts), parts, n, protocol, seed)
+        found, missing = _worked(steps, progress)
+    if missing:
+        notes.append(f"interrupted; left out: {', '.join(missing)}")
+    buckets = [
+        Bucket(kind, label, len(part.queries), found[f"{kind} {label}"])
+        for (kind, label), part in parts.items()
+        if f"{kind} {label}" in found
+    ]
+    stable, agreed, grid = (found.get(name) for name in ("stability", "agreement", "Figure 1"))
+    rest = (found["power"], tuple(buckets), stable, agreed, grid, cells, protocol, seed, not missing, tuple(notes))
+    return Track(tier_statistics("all", [known]), scores, n, *rest)
+
+
+def _check_enough(systems: int, queries: int, n: int) -> None:
+    if systems < 2:
+        raise rd.DataError("the study compares systems; one run was given, and it needs at least two")
+    if queries < n:
+        raise rd.DataError(f"power at {n} queries needs as many; the judgments have {queries}; give a smaller n")
+
+
+def _steps(
+    scores: Scores, grid: Scores, parts: Mapping[tuple[str, str], Scores], n: int, protocol: Protocol, seed: int
+) -> dict[str, Callable[..., Any]]:
+    """Name what is to be done, in the order in which it is worth having."""
+    drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
+    testing = {**drawing, "permutations": protocol.permutations, "intervals": protocol.intervals}
+    sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
+    inside = {
+        f"{kind} {label}": partial(power, part, sizes=[n], pool="new", **testing)
+        for (kind, label), part in parts.items()
+    }
+    return {
+        "power": partial(power, scores, sizes=sizes, **testing),
+        **inside,
+        "stability": partial(_stability, scores, sizes=sizes, intervals=protocol.pools, **drawing),
+        "agreement": partial(_agreement, scores, intervals=protocol.intervals, seed=seed),
+        "Figure 1": partial(power, grid, sizes=[n], **testing),
+    }
+
+
+def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) -> tuple[dict[str, Any], list[str]]:
+    """Do one step after the other until all are done, or someone interrupts; give what is left too."""
+    found: dict[str, Any] = {}
+    try:
+        for done, (name, work) in enumerate(steps.items()):
+            if progress is not None:
+                progress(done, len(steps), name)
+            result = work(progress=part_of(progress, done, done + 1, len(steps), name))
+            if not getattr(result, "complete", True):
+                raise KeyboardInterrupt
+            found[name] = result
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    return found, [name for name in steps if name not in found]
+
+
+def _stability(scores: Scores, *, progress: Progress | None, **options: Any) -> Stability:
+    return stability(scores, **options)
+
+
+def _agreement(scores: Scores, *, progress: Progress | None, **options: Any) -> Agreement:
+    return agreement(scores, **options)
+
+
+def _edges(name: str, given: Sequence[float] | None) -> tuple[float, ...] | None:
+    if given is None:
+        return None
+    edges = tuple(given) if is_list(given) else ()
+    if not edges or list(edges) != sorted(set(edges)):
+        raise rd.UsageError(f"edges of {name} must increase, such as [3, 10, 20]; got {shown(given)}")
+    return edges
+
+
+def _what_references_are_like(references: rd.References, scores: Scores) -> tuple[Floats, Floats]:
+    """Give the number of items of each query's reference, and of items per tier."""
+    place = {name: i for i, name in enumerate(references.queries)}
+    rows = np.array([place[name] for name in scores.queries])
+    sizes = references.sizes[rows].astype(np.float64)
+    return sizes, sizes / np.maximum(references.tier_counts[rows], 1)
+
+
+def _buckets(
+    kind: str, values: Floats, given: tuple[float, ...] | None, notes: list[str]
+) -> list[tuple[str, list[int]]]:
+    """Cut queries at the edges, or into thirds; what has too few queries is left out, and said."""
+    thirds = np.quantile(values, [1 / 3, 2 / 3])
+    edges = tuple(dict.fromkeys(thirds.round(0 if thirds[0] >= 10 else 1))) if given is None else given
+    names = [f"≤{edges[0]:g}", *(f"({a:g},{b:g}]" for a, b in pairwise(edges)), f">{edges[-1]:g}"]
+    place = np.searchsorted(edges, values, side="left")
+    found = [(name, np.flatnonzero(place == i).tolist()) for i, name in enumerate(names)]
+    filled = [(name, rows) for name, rows in found if len(rows) >= FEWEST]
+    small = [f"{name} ({len(rows)})" for name, rows in found if 0 < len(rows) < FEWEST]
+    if small:
+        notes.append(f"{kind}: fewer than {FEWEST} queries, left out: {', '.join(small)}")
+    if len(filled) < 2:
+        notes.append(f"{kind}: references are alike (median {np.median(values):g}), so that there are no buckets")
+        return []
+    return filled

@@ -1,0 +1,272 @@
+import functools
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev import DataError, RankdevWarning, Run, UsageError
+from rankdev.core.ordering import Order, Ordering, Ties
+from rankdev.core.run_builder import RunBuilder
+
+Row = tuple[str, str, float]
+
+TIES: list[Ties] = ["trec_eval", "ascending", "given"]
+ORDERINGS = [Ordering("score", ties) for ties in TIES] + [Ordering("rank")]
+# equal in double precision, equal in single precision only, and different; both zeros; beyond single precision
+SCORES = [1.0, 1.0 + 1e-9, 1.0 - 1e-9, 2.0, 0.5, 0.0, -0.0, -1.0, 1e300, 1e301, 1e-50]
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
+
+
+@st.composite
+def rows(draw: st.DrawFn, scores: list[float] = SCORES) -> list[Row]:
+    """Rows of a run, an item once in a query, the queries mixed or one after the other."""
+    pairs = draw(st.lists(st.tuples(st.sampled_from(["q1", "q2", "é", "10"]), names), max_size=30, unique=True))
+    if draw(st.booleans()):
+        pairs.sort(key=lambda pair: pair[0])
+    return [(query, item, draw(st.sampled_from(scores))) for query, item in pairs]
+
+
+def ranked(rows: list[Row]) -> list[Row]:
+    """The same rows with ranks of their own in each query, not necessarily from 1 nor in order."""
+    return [(query, item, (7 * i) % 31) for i, (query, item, _) in enumerate(rows)]
+
+
+def table(rows: list[Row], order: Order) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String, order: pl.Float64}, orient="row")
+
+
+def compare(ordering: Ordering, a: Row, b: Row) -> float:
+    """The rule of the definitions for two rows of a query, written as plainly as can be."""
+    if ordering.order == "rank":
+        return a[2] - b[2]
+    with np.errstate(over="ignore"):
+        x, y = (np.float32(a[2]), np.float32(b[2])) if ordering.ties == "trec_eval" else (a[2], b[2])
+    if x != y:
+        return -1 if x > y else 1
+    if ordering.ties == "given" or a[1] == b[1]:
+        return 0
+    higher_first = ordering.ties == "trec_eval"
+    return -1 if (a[1] > b[1]) == higher_first else 1
+
+
+def twin(rows: list[Row], ordering: Ordering) -> dict[str, list[str]]:
+    key = functools.cmp_to_key(lambda a, b: compare(ordering, a, b))
+    queries = dict.fromkeys(query for query, _, _ in rows)
+    return {query: [item for _, item, _ in sorted([r for r in rows if r[0] == query], key=key)] for query in queries}
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS, ids=str)
+@given(data=st.data())
+def test_order_is_that_of_a_plain_sort(ordering: Ordering, data: st.DataObject) -> None:
+    given_rows = data.draw(rows())
+    if ordering.order == "rank":
+        given_rows = ranked(given_rows)
+    run = Run.from_table(table(given_rows, ordering.order), order=ordering.order, ties=ordering.ties)
+    assert dict(run) == twin(given_rows, ordering)
+    assert list(run) == list(twin(given_rows, ordering))
+    if ordering.order == "score":
+        expected = {(query, item): score for query, item, score in given_rows}
+        assert {(query, item): score for query, item, _, score in run.to_polars().rows()} == expected
+
+
+def batches(draw: st.DrawFn, rows: list[Row]) -> list[list[Row]]:
+    cuts = sorted(draw(st.sets(st.integers(0, len(rows)), max_size=6)))
+    return [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+
+
+@st.composite
+def cut_rows(draw: st.DrawFn) -> tuple[list[list[Row]], Ordering, int, int]:
+    given_rows = draw(rows(scores=[1.0, 1.0 + 1e-9, 2.0, 1e300, 1e301]))
+    ordering = draw(st.sampled_from(ORDERINGS))
+    if ordering.order == "rank":
+        given_rows = ranked(given_rows)
+    return batches(draw, given_rows), ordering, draw(st.integers(1, 5)), draw(st.integers(0, 12))
+
+
+@given(cut_rows())
+def test_batches_keep_the_first_positions_and_what_is_tied_with_them(
+    case: tuple[list[list[Row]], Ordering, int, int],
+) -> None:
+    parts, ordering, depth, compact_at = case
+    builder = RunBuilder(ordering, depth)
+    builder._compact_at = compact_at
+    for part in parts:
+        frame = table(part, ordering.order)
+        builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
+    cut = Run(*builder.finish())
+    whole = Run.from_table(table(list(chain(*parts)), ordering.order), order=ordering.order, ties=ordering.ties)
+    assert cut.depth == depth
+    assert list(cut) == list(whole)
+    for i, items in enumerate(whole.values()):
+        count = min(depth, len(items))
+        if whole.scores is not None:
+            keys = ordering.keys(whole.scores[whole.offsets[i] : whole.offsets[i + 1]])
+            count = int((keys >= keys[count - 1]).sum())
+        assert cut[whole.queries[i]] == items[:count]
+
+
+@pytest.mark.parametrize("scattered", [True, False])
+def test_compaction_bounds_what_is_kept(scattered: bool) -> None:
+    builder = RunBuilder(Ordering(), depth=2)
+    builder._compact_at = 100
+    rng = np.random.default_rng(1)
+    for batch in range(200):
+        items = pl.Series([f"d{batch}-{i}" for i in range(10)])
+        query = pl.Series(["q1"] * 10) if scattered else pl.Series([f"q{batch}"] * 10)
+        builder.add(query, items, rng.random(10))
+        assert builder._rows <= (100 if scattered else 2 * (batch + 1))
+    assert set(Run(*builder.finish()).sizes.tolist()) == {2}
+
+
+def test_builders_agree() -> None:
+    expected = {"q1": ["d2", "d1"], "7": ["3"]}
+    columns: dict[str, list[Any]] = {"query": ["q1", "7", "q1"], "item": ["d1", "3", "d2"], "score": [1, 5, 2]}
+    assert dict(Run.from_lists({"q1": ["d2", "d1"], 7: (3,)})) == expected
+    assert dict(Run.from_scores({"q1": {"d1": 1, "d2": 2.0}, 7: {3: 5}})) == expected
+    assert Run.of({"q1": ["d2", "d1"], "7": ["3"]}) == Run.of({"q1": {"d1": 1, "d2": 2}, "7": {"3": 1}})
+    for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns), pa.table(columns)):
+        assert dict(Run.of(frame)) == expected
+    run = Run.of(pl.DataFrame(columns))
+    assert Run.of(run) is run
+    assert Run.of(run.to_pandas()) == run
+    assert dict(Run.of({})) == {}
+    assert dict(Run.of(pl.DataFrame({"qid": [1], "docno": [2], "score": [0.5]}))) == {"1": ["2"]}
+
+
+def test_a_table_with_ranks_only_is_ordered_by_them() -> None:
+    frame = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [2, 1]})
+    assert dict(Run.from_table(frame)) == {"q1": ["d2", "d1"]}
+    both = frame.with_columns(score=pl.Series([9.0, 1.0]))
+    assert dict(Run.from_table(both)) == {"q1": ["d1", "d2"]}
+    assert dict(Run.from_table(both, order="rank")) == {"q1": ["d2", "d1"]}
+
+
+def test_a_query_without_items_is_kept() -> None:
+    run = Run.from_lists({"q1": [], "q2": ["d1"], "q3": []})
+    assert dict(run) == {"q1": [], "q2": ["d1"], "q3": []}
+    assert run.positions.tolist() == [0]
+    assert run.codes.tolist() == [1]
+
+
+def test_equality() -> None:
+    run = Run.from_lists({"q1": ["d1", "d2"], "q2": ["d1"]})
+    assert run == Run.from_lists({"q2": ["d1"], "q1": ["d1", "d2"]})
+    assert run != Run.from_lists({"q1": ["d2", "d1"], "q2": ["d1"]})
+    assert run != Run.from_lists({"q1": ["d1", "d2"]})
+    assert (run == 3) is False
+    assert repr(run) == "Run(2 queries, 3 items)"
+    assert "q1" in run
+    assert "q9" not in run
+
+
+def test_repeats_in_a_list_are_reported_and_marked() -> None:
+    with pytest.warns(RankdevWarning, match="2 items are returned twice .*, such as 'd1' for 'q1'; only the first"):
+        run = Run.from_lists({"q1": ["d1", "d2", "d1", "d1"], "q2": ["d1"]})
+    assert run.repeats is not None
+    assert run.repeats.tolist() == [False, False, True, True, False]
+    assert run["q1"] == ["d1", "d2", "d1", "d1"]  # a repeat keeps its position
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS[:3], ids=str)
+@pytest.mark.parametrize("batches", [1, 2])
+def test_repeats_with_the_same_score(ordering: Ordering, batches: int) -> None:
+    frame = table([("q1", "d1", 2.0), ("q2", "d1", 1.0), ("q1", "d2", 3.0), ("q1", "d1", 2.0)], "score")
+    builder = RunBuilder(ordering)
+    for part in (frame,) if batches == 1 else (frame[:2], frame[2:]):
+        builder.add(part["query"], part["item"], part["score"].to_numpy())
+    with pytest.warns(RankdevWarning, match="1 item is returned twice"):
+        run = Run(*builder.finish())
+    assert run["q1"] == ["d2", "d1", "d1"]
+    assert run.repeats is not None
+    assert run.repeats.tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_contradicting_scores(batches: int) -> None:
+    frame = table([("q1", "d1", 2.0), ("q1", "d2", 3.0), ("q1", "d1", 2.5)], "score")
+    builder = RunBuilder(Ordering())
+    with pytest.raises(DataError, match=r"query 'q1': item 'd1' has two scores, 2.*; keep one"):  # noqa: PT012
+        for part in (frame,) if batches == 1 else (frame[:2], frame[2:]):
+            builder.add(part["query"], part["item"], part["score"].to_numpy())
+        builder.finish()
+
+
+def test_contradicting_scores_that_look_alike_are_told_apart() -> None:
+    frame = table([("q1", "d1", 0.1), ("q1", "d1", 0.1 + 1e-12)], "score")
+    with pytest.raises(DataError, match=r"two scores, 0.1 and 0.100000000001; keep one"):
+        Run.from_table(frame)
+
+
+BAD = [
+    (["d1"], "got list"),
+    ({"q1": "d1"}, "query 'q1': expected a list of items; got 'd1'"),
+    ({"q1": {"d1", "d2"}}, "query 'q1': expected a list of items; got {"),
+    ({"q1": ["d1", 1.5]}, "query 'q1': an item .* text or a whole number; got 1.5"),
+    ({"q1": [""]}, "query 'q1': an item .* text or a whole number; got ''"),
+    ({"q1": ["\ud800"]}, "'.ud800' is not valid text"),
+    ({"q1": {"\ud800": 1}}, "'.ud800' is not valid text"),
+    ({1: ["d1"], "1": ["d2"]}, "query '1' appears twice, as a number and as text"),
+    ({None: ["d1"]}, "text or a whole number; got None"),
+    ({"q1": {"d1": 1}, "q2": ["d1"]}, "query 'q2' must be {item: score}; got list"),
+    ({"q1": {"d1": "high"}}, "query 'q1', item 'd1': the score is 'high'; expected a finite number"),
+    ({"q1": {"d1": 1, "d2": None}}, "query 'q1', item 'd2': the score is None; expected a finite number"),
+    ({"q1": {"d1": 1, "d2": float("nan")}}, "query 'q1', item 'd2': the score is nan; expected a finite number"),
+    ({"q1": {"d1": -float("inf")}}, "query 'q1', item 'd1': the score is -inf; expected a finite number"),
+    ({"q1": {1: 1, "1": 2}}, "query 'q1': item '1' has two scores, 1 and 2; keep one"),
+    (pl.DataFrame({"query": ["q"], "score": [1]}), "'item' is missing; found query, score"),
+    (pl.DataFrame({"query": ["q"], "item": ["d"]}), "'score' is missing; found query, item"),
+    (pl.DataFrame({"query": ["q"], "item": [None], "score": [1]}), "row 0 has no item"),
+    (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "query 'q': rank 1 appears twice"),
+    (None, "a run must be a path, a Run, a table, .* got NoneType"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), BAD)
+def test_bad_input(value: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Run.of(value)
+
+
+def test_scores_have_no_ranks() -> None:
+    with pytest.raises(DataError, match="has no ranks; order it by score"):
+        Run.of({"q1": {"d1": 1}}, order="rank")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "scores"}, "unknown order 'scores'; did you mean score? Expected one of score, rank"),
+        (
+            {"ties": "trec"},
+            "unknown ties 'trec'; did you mean trec_eval?"
+            " Expected one of trec_eval, descending, ascending, given, expected",
+        ),
+    ],
+)
+def test_unknown_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Ordering(**options)
+    assert str(caught.value) == message
+
+
+def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
+    """Rows past the depth that are tied with the last one within it are kept up to a limit, best first by the rule."""
+    monkeypatch.setattr("rankdev.core.run_builder.LONGEST_TIE", 5)
+    monkeypatch.setattr("rankdev.evaluation.matching.LONGEST_TIE", 5)
+    builder = RunBuilder(Ordering(), depth=2)
+    names = [f"d{i:03}" for i in range(100)]
+    for part in (names[:50], names[50:]):
+        builder.add(pl.Series(["q"] * len(part)), pl.Series(part), np.ones(len(part)))
+    run = Run(*builder.finish())
+    assert len(run.item_ids) == 7
+    assert run["q"][:2] == ["d099", "d098"]  # higher ids first, over all batches
+    references = rd.References.from_lists({"q": ["d000"]})  # the only right item is among those not kept
+    coverage = rd.evaluate(references, {"s": run}, ["P@2"]).coverage[0]
+    assert coverage.tied == 1

@@ -1,0 +1,55 @@
+import re
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from rankdev.display.cells import Cell
+from rankdev.display.encodings.markup import fragment
+from rankdev.display.layout import Column, blocks, table_lines
+from rankdev.display.report import Report
+
+NAMES = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "Nd"]), min_size=1, max_size=60), unique=True)
+
+
+@given(NAMES, st.integers(1, 9), st.integers(40, 120))
+def test_tables_fit_and_names_stay_different(names, numbers, width):
+    columns = [Column("system", [Cell(name) for name in names], name=True)]
+    columns += [Column(f"measure-{i}", [Cell("0.1234")] * len(names), right=True) for i in range(numbers)]
+    found = blocks(columns, width)
+    shown = [cell.text for cell in found[0][0].cells]
+    assert len(set(shown)) == len(names)
+    assert [column.header for block in found for column in block if not column.name] == [
+        column.header for column in columns[1:]
+    ]
+    if max(map(cell_len, shown), default=0) <= width // 2:  # names that need more are shown whole
+        assert all(cell_len(line) <= width for line in table_lines(columns, width))
+
+
+def test_prose_is_broken_and_numbers_are_not():
+    words = "a long sentence that says what a parameter means, and what it may be " * 2
+    columns = [Column("name", [Cell("p")], name=True), Column("meaning", [Cell(words)], prose=True)]
+    lines = list(table_lines(columns, 60))
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines[2:]).split()) == f"p {words.strip()}"
+
+
+def test_names_are_cut_where_they_differ():
+    names = [f"the-same-beginning-of-every-name-{i}-and-the-same-end-of-every-name" for i in range(3)]
+    (block,) = blocks([Column("system", [Cell(name) for name in names], name=True)], 40)
+    assert len({cell.text for cell in block[0].cells}) == 3
+
+
+def test_bars_reach_to_one_or_to_the_largest_and_are_left_out_where_there_is_no_length():
+    frame = pl.DataFrame({"system": list("abcd"), "score": [0.5, None, 1.0, -0.5], "count": [30, 60, 15, 0]})
+    html = fragment(Report.of_table(frame, bars=("score", "count")))
+    assert re.findall(r"linear-gradient\(to right,rgba\([^)]*\) ([\d.]+)%", html) == [
+        "50",
+        "50",
+        "100",
+        "100",
+        "25",
+        "0",
+    ]
+    assert "gradient" not in fragment(Report.of_table(frame))

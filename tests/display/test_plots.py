@@ -1,0 +1,233 @@
+import io
+import sys
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rankdev.display.agreement import plot_agreement, plot_sensitivity
+from rankdev.display.power import plot_power, plot_stability
+from rankdev.display.significance import plot_differences
+from rankdev.display.style import looks, save
+from rankdev.errors import MissingExtraError, UsageError
+from rankdev.evaluation.explain import explain
+from rankdev.evaluation.losses import losses
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.agreement import agreement
+from rankdev.statistics.equivalence import equivalence
+from rankdev.statistics.paired import query_differences
+from rankdev.statistics.parameters import Sensitivity
+from rankdev.statistics.planning import plan
+from rankdev.statistics.power import power
+from rankdev.statistics.significance import significance
+from rankdev.statistics.stability import stability
+
+mpl = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+MEASURES = ("RDQ@5", "RDQ(alpha=4)@5", "nDCG@10")
+
+
+@pytest.fixture
+def scores():
+    values = np.random.default_rng(0).random((4, 30, 3)) + np.arange(4)[:, None, None] / 4
+    return Scores(tuple("abcd"), tuple(f"q{i}" for i in range(30)), MEASURES, values)
+
+
+@pytest.fixture
+def grid():
+    cells = tuple(product((0.5, 1, 2), (0, 0.2)))
+    numbers = np.linspace(0.1, 0.6, 6)
+    return Sensitivity("RDQ@5", ("alpha", "lam"), cells, ("",) * 6, numbers, 100, 300, 1000, 0.05, "paper", 0)
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_power_curves_hold_the_medians(scores):
+    found = power(scores, sizes=[5, 10], subsamples=6, permutations=39)
+    axis = plot_power(found).axes[0]
+    drawn = {line.get_label(): line.get_ydata() for line in axis.lines}
+    for m, name in enumerate(MEASURES):
+        assert np.array_equal(drawn[name], np.median(found.power[m], axis=0))
+
+
+def test_stability_curves_hold_the_means(scores):
+    found = stability(scores, sizes=[5, 10], subsamples=6)
+    drawn = {line.get_label(): line.get_ydata() for line in plot_stability(found).axes[0].lines}
+    assert np.array_equal(drawn["nDCG@10"], found.tau[2])
+
+
+def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
+    axis = plot_sensitivity(grid, chosen=[(1, 0.2)]).axes[0]
+    assert texts(axis) == [f"{number:.3f}" for number in grid.power]
+    (frame,) = axis.patches
+    assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
+    with pytest.raises(UsageError, match="not a cell of the grid"):
+        plot_sensitivity(grid, chosen=[(3, 3)])
+
+
+def test_one_parameter_is_one_row_and_three_are_refused(grid):
+    one = replace(grid, axes=("alpha",), cells=((1,), (2,)), power=np.array([0.25, 0.5]))
+    axis = plot_sensitivity(one, chosen=[(2,)]).axes[0]
+    assert texts(axis) == ["0.250", "0.500"]
+    assert axis.patches[0].get_x() + 0.47 == 1
+    with pytest.raises(UsageError, match="one or two parameters; got alpha, lam, penalty"):
+        plot_sensitivity(replace(grid, axes=("alpha", "lam", "penalty")))
+
+
+def test_agreement_panels_for_each_data_set(scores):
+    found = agreement({"x": scores, "y": scores.select(queries=slice(0, 9))})
+    axes = plot_agreement(found, rows=["RDQ@5"], columns=["nDCG@10"]).axes
+    assert [axis.get_title() for axis in axes[:4]] == ["x: τ", "y: τ", "x: r", "y: r"]
+    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.2f}"]
+    with pytest.raises(UsageError, match="unknown measure"):
+        plot_agreement(found, rows=["P@1"])
+
+
+def test_differences_are_sorted_and_named(scores):
+    axis = plot_differences(scores, "a", "d", "RDQ@5").axes[0]
+    heights = [bar.get_height() for bar in axis.patches]
+    apart = scores.values[0, :, 0] - scores.values[3, :, 0]
+    assert heights == sorted(apart, reverse=True)
+    assert axis.get_xticklabels()[0].get_text() == f"q{apart.argmax()}"
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
+    one, other = (save(plot_sensitivity(grid), tmp_path / f"{i}.{ending}").read_bytes() for i in range(2))
+    assert one == other
+    assert len(one) > 1000
+
+
+def test_other_endings_are_refused(grid, tmp_path):
+    with pytest.raises(UsageError, match=r"must end in \.png"):
+        save(plot_sensitivity(grid), tmp_path / "picture.bmp")
+
+
+def test_drawing_leaves_the_settings_alone(grid):
+    before = dict(mpl.rcParams)
+    plot_sensitivity(grid)
+    assert dict(mpl.rcParams) == before
+
+
+def test_looks_follow_the_name_and_differ_in_a_picture():
+    many = [f"RBP(p=0.{i})@5" for i in range(10)]
+    assert len({(look["color"], look["marker"]) for look in looks(many).values()}) == 10
+    assert looks(["AP@5"])["AP@5"] == looks(["RDQ@5", "AP@5"])["AP@5"]
+
+
+def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"rankdev\[plot\]"):
+        plot_sensitivity(grid)
+
+
+def test_differences_that_are_only_rounding_are_ties_as_in_significance():
+    rng = np.random.default_rng(0)
+    base = rng.random(30)
+    noisy = base + np.r_[np.full(27, 1e-16), [0.1, -0.1, 0.2]]
+    noisy[:27] = np.nextafter(base[:27], 2)
+    scores = Scores(("a", "b"), tuple(f"q{i}" for i in range(30)), ("P@5",), np.stack([noisy, base])[:, :, None])
+    counted = significance(scores).to_polars().select("wins", "ties", "losses").row(0)
+    assert counted == (2, 27, 1)
+    title = plot_differences(scores, "a", "b", "P@5").get_suptitle()
+    assert title == "a beats b on 2, ties on 27 and loses on 1 of 30 queries"
+
+
+def test_long_names_keep_both_systems_apart():
+    long = "a-system-whose-name-says-its-model-and-all-of-its-settings-v2"
+    values = np.random.default_rng(0).random((3, 30, 2)) + np.arange(3)[:, None, None] / 4
+    measures = ("RDQ@5", "nDCG(gains=linear,dcg=exp-log2)@5")
+    found = significance(Scores((long, f"{long}-b", "c"), tuple(f"q{i}" for i in range(30)), measures, values))
+    texts = [label.get_text() for label in found.plot().axes[0].get_yticklabels()]
+    assert len(set(texts)) == 6
+    assert all(" − " in text for text in texts)
+    assert texts[0].endswith("-v2-b")
+
+
+@pytest.fixture(scope="module")
+def many():
+    """63 systems, some with names too long for any picture."""
+    names = [f"s{i}" if i % 4 else f"{i}-{'a-name-with-all-of-its-settings-' * 4}" for i in range(63)]
+    values = np.random.default_rng(0).random((63, 30, 2)) + np.linspace(0, 1, 63)[:, None, None]
+    return Scores(tuple(names), tuple(f"query-{'so-long-' * 6}{i}" for i in range(30)), ("RDQ@5", "AP@5"), values / 2)
+
+
+MANY = {
+    "scores": lambda many: many,
+    "one measure": lambda many: many.select(measures=["AP@5"]),
+    "groups": lambda many: significance(many, test="t"),
+    "pairs": lambda many: significance(many.select(systems=many.systems[:9]), test="t"),
+    "differences": lambda many: query_differences(many, many.systems[0], many.systems[8]),
+    "agreement": agreement,
+    "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
+    "plan": lambda many: plan(many, many.systems[0], many.systems[60], "AP@5"),
+    "equivalence": lambda many: equivalence(many.select(systems=many.systems[:9]), margin=0.1),
+    "losses": lambda many: losses({"q": ["d1", "d2"]}, {name: {"q": ["d2"]} for name in many.systems}, "RDQ@5"),
+    "explanation": lambda many: explain(many.systems[:6], many.systems[2:8], k=5),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_no_label_is_clipped(many, name):
+    drawn = MANY[name](many).plot()
+    content = io.BytesIO()
+    drawn.savefig(content, format="png", dpi=100)
+    content.seek(0)
+    picture = mpl.image.imread(content)[:, :, :3]
+    for edge in (picture[:, 0], picture[:, -1], picture[0], picture[-1]):
+        assert (edge == 1).all()  # nothing reaches the edge of the paper
+    assert len(drawn.get_suptitle()) > 10  # every picture says what to see
+
+
+def test_groups_join_what_is_not_told_apart():
+    rng = np.random.default_rng(0)
+    base, noise = rng.random(40), 0.1 * rng.normal(size=40)
+    values = np.stack([base + 0.3, base + 0.28 + noise - noise.mean(), base, base - 0.2])[:, :, None]
+    found = significance(Scores(tuple("abcd"), tuple(f"q{i}" for i in range(40)), ("RDQ@5",), values))
+    drawn = found.plot(show="groups")
+    left, right = drawn.axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "c", "d"]
+    assert [line.get_ydata().tolist() for line in right.lines] == [[-0.2, 1.2]]
+    dots = [line for line in left.lines if line.get_marker() == "o"]
+    rows = {(row["a"], row["b"]): row for row in found.to_polars().iter_rows(named=True)}
+    for dot, other in zip(dots[1:], "bcd", strict=True):
+        assert dot.get_xdata()[0] == pytest.approx(-rows["a", other]["difference"])
+        assert (dot.get_markerfacecolor() == "white") == (rows["a", other]["p_adjusted"] > 0.05)
+    assert drawn.get_suptitle().startswith("a is not told apart from 1 of 3 others in RDQ@5")
+
+
+def test_pairs_give_way_to_groups_where_they_are_too_many(many):
+    assert len(significance(many, test="t").plot(measure="AP@5").axes) == 2
+    assert len(significance(many, test="t").plot(show="pairs").axes) == 1
+    few = significance(many, baselines=[many.systems[0]], test="t")
+    assert len(few.plot().axes) == 1
+    with pytest.raises(UsageError, match="need every pair"):
+        few.plot(show="groups")
+    with pytest.raises(UsageError, match="unknown show 'group'"):
+        few.plot(show="group")
+
+
+def test_a_point_per_query_is_beside_the_differences(scores):
+    points = plot_differences(scores, "a", "d", "RDQ@5").axes[1]
+    drawn = {tuple(point) for line in points.lines[1:] for point in zip(*line.get_data(), strict=True)}
+    assert drawn == set(zip(scores.values[3, :, 0], scores.values[0, :, 0], strict=True))
+
+
+def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):
+    drawn = plot_power(power(scores, sizes=[10], subsamples=3, permutations=19))
+    assert drawn.axes[0].get_ylabel() == "median power at level 0.05"
+
+
+def test_bands_are_the_intervals(scores):
+    found = power(scores, sizes=[5, 10], subsamples=10, permutations=19, intervals=20)
+    bands = plot_power(found).axes[0].collections
+    assert len(bands) == len(found.measures)
+    top = np.max([band.get_paths()[0].vertices[:, 1].max() for band in bands])
+    assert top == pytest.approx(found.doubt.levels[1, 1].max())
+    steady = stability(scores, sizes=[5, 10], subsamples=10, intervals=10)
+    assert len(plot_stability(steady).axes[0].collections) == len(steady.measures)
+    texts = [text.get_text() for text in agreement(scores, intervals=20).plot().axes[0].texts]
+    assert all("[" in text for text in texts)

@@ -1,0 +1,63 @@
+"""The fast way to read CSV gives what the careful one gives, or leaves the file to it."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rankdev import RankdevError
+from rankdev.io.table_formats.base import joined
+from rankdev.io.table_formats.delimited import _careful, _plain, csv_parts
+
+pieces = st.sampled_from(
+    [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]
+)
+fields = st.text(st.sampled_from('ab",\n\r é'), max_size=3).map(lambda text: '"' + text.replace('"', '""') + '"')
+
+
+def check(content: bytes) -> None:
+    for separator in (",", "\t"):
+        frame = _plain(content, separator, None)
+        if frame is not None:
+            assert joined("file", _careful("file", [content], separator, None, 1)).frame.equals(frame)
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+@example('a,b\n"x","y"\n')
+@example('a,b\nx"y,z\n')
+@example('a,b\n"x"y,z\n')
+@example("a,b\nx\n\ny,z")
+@example('a,b\n"x\ny",z\n1,2\n')
+def test_any_text(text: str) -> None:
+    check(text.encode())
+
+
+@given(st.lists(st.lists(st.one_of(fields, st.sampled_from(["a", " b", "c "])), min_size=2, max_size=2), max_size=5))
+def test_quoted_tables(rows: list[list[str]]) -> None:
+    check("\n".join(["x,y", *map(",".join, rows)]).encode())
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+@example('"","",')
+@example("a,b\n" * 200 + "a,b,c\n")
+def test_rows_know_their_lines(text: str) -> None:
+    content = ("x,y\n" + text).encode()
+    try:
+        table = joined("file", csv_parts("file", [content], ","))
+    except RankdevError:
+        return
+    lines = [table.line_of(row) for row in range(table.frame.height)]
+    assert lines == sorted(lines)
+    assert all(2 <= line <= len(content.splitlines()) for line in lines if line is not None)
+
+
+def test_ordinary_files_are_read_fast() -> None:
+    for text in ("a,b\nx,y\n", "a,b\r\nx,y\r\n", '"a","b"\n"x","y"', "a, b\n x,y "):
+        frame = _plain(text.encode(), ",", None)
+        assert frame is not None
+        assert frame.rows() == [("x", "y")]
+        assert frame.columns == ["a", "b"]
+
+
+def test_a_byte_order_mark_within_a_file_is_part_of_a_name() -> None:
+    batches = ["query,item,score\n\ufeffq,d1,2\n", "\ufeffq,d2,1\n"]
+    parts = csv_parts("file", [batch.encode() for batch in batches], ",")
+    assert [row for frame, _ in parts for row in frame.rows()] == [("\ufeffq", "d1", "2"), ("\ufeffq", "d2", "1")]

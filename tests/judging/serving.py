@@ -1,0 +1,87 @@
+"""A judging server for tests: in this process, on a free port."""
+
+import http.client
+import json
+from contextlib import contextmanager
+from threading import Thread
+from uuid import uuid4
+
+from rankdev.judging.items import read_items
+from rankdev.judging.server import JudgeServer, Tokens
+from rankdev.judging.sessions import Desk
+from rankdev.judging.store import Store
+from rankdev.judging.strategies import OrderSeeker, Rule
+
+ROWS = [
+    {
+        "query": "q1",
+        "query_text": "Roman bridge",
+        "item": item,
+        "title": title,
+        "text": text,
+        "url": f"https://example.org/{item}",
+    }
+    for item, title, text in [
+        (
+            "d1",
+            "A Roman bridge in Mérida",
+            "The bridge over the Guadiana is the longest that remains from Roman times.",
+        ),
+        ("d2", "Bridges of the world", "Some bridges are old, and some are new.\nThis page lists both."),
+        (
+            "d3",
+            "<script>document.title='owned'</script>",
+            "<img src=x onerror=\"document.title='owned'\"> & <b>bold</b>",
+        ),
+        ("d4", "Bread", "How to bake bread at home."),
+    ]
+] + [{"query": "q2", "item": f"e{k}"} for k in range(3)]
+
+
+def written(path, rows=ROWS):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite"):
+    exhibits = read_items(written(folder / "items.jsonl", rows))
+    store = Store(folder / database)
+    desk = Desk(exhibits, store, OrderSeeker(exhibits.pool, Rule(), repeats=repeats, seed=0))
+    server = JudgeServer(desk, "127.0.0.1", 0, Tokens())
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        desk.close()
+        store.close()
+
+
+class Client:
+    """Calls the server as the page does."""
+
+    def __init__(self, server, judge="ann", token=None):
+        self.server, self.judge = server, judge
+        self.token = token or server.tokens.judge
+        self.connection = http.client.HTTPConnection(*server.server_address[:2], timeout=30)
+
+    def post(self, path, headers=None, body=None, **asked):
+        sent = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}", **(headers or {})}
+        content = json.dumps({"judge": self.judge, **asked}) if body is None else body
+        self.connection.request("POST", f"/api/{path}", content, sent)
+        response = self.connection.getresponse()
+        content = response.read()
+        return response.status, json.loads(content) if response.headers.get_content_type().endswith("json") else content
+
+    def next(self):
+        return self.post("next")[1]["question"]
+
+    def answer(self, question, outcome="first", comment="", request=None):
+        first, second = (side["item"] for side in question["sides"])
+        about = {"query": question["query"]["id"], "first": first, "second": second}
+        request = request or uuid4().hex
+        return self.post("answer", request=request, outcome=outcome, comment=comment, **about)

@@ -1,0 +1,521 @@
+"""The desk and its server: no answer is lost, judges do not disturb each other, and nobody else gets in."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.judging.collect import seeker_for
+from rankdev.judging.items import read_items
+from rankdev.judging.server import EXPORTS, JudgeServer
+from rankdev.judging.sessions import Desk
+from rankdev.judging.store import Said, Store
+from rankdev.judging.strategies import DecisionSeeker, Rule, SystemScores
+from rankdev.preferences import tiers_from_preferences
+from tests.judging.serving import Client, serving, written
+
+
+@pytest.fixture
+def server(tmp_path):
+    with serving(tmp_path) as made:
+        yield made
+
+
+def test_every_answer_is_kept_once(server):
+    ann = Client(server)
+    question = ann.next()
+    status, told = ann.answer(question, "second", "close", request="r1")
+    assert (status, told["saved"], told["progress"]["mine"]) == (200, True, 1)
+    assert ann.answer(question, "second", "close", request="r1")[1]["progress"]["mine"] == 1  # sent again
+    assert ann.answer(question, "first", request="r1")[0] == 400  # something else under the same number
+    row = server.desk.store.answers().row(0, named=True)
+    assert (row["outcome"], row["worker"], row["comment"]) == ("second", "ann", "close")
+
+
+def test_all_pairs_are_asked_once_and_then_no_more(server):
+    ann, seen = Client(server), set()
+    while question := ann.next():
+        seen.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
+        ann.answer(question)
+    assert len(seen) == 6 + 3 == len(server.desk.store.answers())
+
+
+def test_links_can_be_opened_where_the_whole_network_is_served(server):
+    with JudgeServer(server.desk, "0.0.0.0", 0, server.tokens) as everywhere:
+        port = everywhere.server_address[1]
+        assert everywhere.link(server.tokens.owner) == f"http://127.0.0.1:{port}/#{server.tokens.owner}"
+        assert everywhere.link(server.tokens.judge) == f"http://{socket.gethostname()}:{port}/#{server.tokens.judge}"
+
+
+def test_two_judges_have_different_questions(server):
+    ann, bob = Client(server), Client(server, "bob")
+    pairs = [{side["item"] for side in client.next()["sides"]} for client in (ann, bob)]
+    assert pairs[0] != pairs[1]
+    assert ann.next() == ann.next()  # a page that is loaded again shows the same
+
+
+def test_repeats_ask_other_judges_and_never_the_same_one(tmp_path):
+    with serving(tmp_path, repeats=2) as server:
+        for name in ("ann", "bob", "cy"):
+            client = Client(server, name)
+            while question := client.next():
+                client.answer(question, "tie")
+        counts = server.desk.store.answers()["worker"].value_counts(sort=True, name="n").sort("worker").rows()
+    assert counts == [("ann", 9), ("bob", 9)]
+
+
+def test_cannot_say_is_no_judgment_and_goes_to_others(server, tmp_path):
+    ann = Client(server)
+    while question := ann.next():
+        ann.answer(question, "skip")
+    bob = Client(server, "bob")
+    bob.answer(bob.next())
+    read = rd.read_preferences(tmp_path / "judgments.sqlite")
+    assert len(read) == 1
+    assert "9 answers were left aside: the judges could not say" in read.remarks[-1]
+
+
+def test_undo_takes_back_one_answer_of_that_judge(server):
+    ann, bob = Client(server), Client(server, "bob")
+    first = ann.next()
+    ann.answer(first, "first")
+    bob.answer(bob.next(), "second")
+    status, told = ann.post("undo")
+    assert (status, told["undone"], told["question"]) == (200, True, first)
+    assert server.desk.store.answers()["worker"].to_list() == ["bob"]
+    assert ann.post("undo")[1]["undone"] is False
+
+
+def test_judges_at_once_lose_nothing(tmp_path):
+    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(4) for k in range(8)]
+    with serving(tmp_path, rows) as server:
+
+        def judge(name):
+            client, count = Client(server, name), 0
+            while count < 25 and (question := client.next()):
+                count += client.answer(question, "first")[1]["saved"]
+            return count
+
+        with ThreadPoolExecutor(4) as pool:
+            counts = list(pool.map(judge, ["ann", "bob", "cy", "dee"]))
+        answers = server.desk.store.answers()
+        assert answers["worker"].value_counts().height == 4
+        assert sum(counts) == len(answers) == 100
+        pairs = {(q, *sorted(pair)) for q, *pair in answers.select("query", "first", "second").rows()}
+        assert len(pairs) == 100  # nobody was asked what another had answered
+
+
+def test_going_on_from_the_database(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        for _ in range(4):
+            ann.answer(ann.next())
+    with serving(tmp_path) as server:
+        ann, more = Client(server), 0
+        assert ann.post("next")[1]["progress"]["mine"] == 4
+        while question := ann.next():
+            ann.answer(question)
+            more += 1
+        assert more == 5
+
+
+def test_other_items_are_left_aside(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        for _ in range(9):
+            ann.answer(ann.next())
+    with serving(tmp_path, [{"query": "q1", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
+        assert server.desk.strange == 8
+        assert server.desk.question("ann")["progress"]["mine"] == 1
+
+
+def test_answers_about_other_items_are_not_taken_back(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        ann.answer(ann.next())
+    with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
+        ann = Client(server)
+        status, told = ann.post("undo")
+        assert (status, told["undone"], told["progress"]["mine"]) == (200, False, 0)
+        assert len(server.desk.store.answers()) == 1
+        assert Client(server, "bob").next()["query"]["id"] == "q9"
+
+
+def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
+    ann = Client(server)
+    shown, about = ["d1", "d2", "d3", "d4"], {"request": "l1", "query": "q1"}
+    status, told = ann.post("ranking", **about, shown=shown, tiers=[["d2"], ["d1", "d4"], ["d3"]])
+    assert (status, told["saved"]) == (200, True)
+    judged = rd.read_preferences(tmp_path / "judgments.sqlite")
+    assert judged.weight.sum() == pytest.approx(3)
+    assert judged.tie.sum() == 1
+    assert rd.strengths(judged).ordered_items()["q1"][0] == "d2"
+    seen_first = judged.to_polars().select("winner", "loser", "first").rows()
+    assert {min(a, b) for a, b, _ in seen_first} == {first for _, _, first in seen_first}  # as shown, not as ordered
+    wrong = [[["d2", "d2"]], ["d2"], [["d2"]], [[3], ["d1"]], 7, [["d1", "d2", "d3", "zz"]]]
+    assert [ann.post("ranking", request="l2", query="q1", shown=shown, tiers=t)[0] for t in wrong] == [400] * len(wrong)
+    assert ann.post("undo")[1]["undone"]
+    assert server.desk.store.answers().is_empty()
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_every_format_is_exported_and_read_again(form, server, tmp_path):
+    ann = Client(server)
+    for outcome in ("first", "second", "tie", "skip", "first"):
+        ann.answer(ann.next(), outcome)
+    status, content = Client(server, token=server.tokens.owner).post("export", form=form)
+    assert status == 200
+    path = tmp_path / f"out{form}"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    columns = ["query", "winner", "loser", "tie", "first"]
+    read = rd.read_preferences(path).to_polars().select(columns)
+    assert read.equals(rd.read_preferences(tmp_path / "judgments.sqlite").to_polars().select(columns))
+
+
+def test_the_command_reads_the_database(server, tmp_path):
+    ann = Client(server)
+    while question := ann.next():
+        first, second = (side["item"] for side in question["sides"])
+        ann.answer(question, "first" if first < second else "second")
+    path = str(tmp_path / "judgments.sqlite")
+    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--method", "consistent"])
+    assert result.exit_code == 0, result.output
+    tiers = [json.loads(line)["tiers"] for line in result.stdout.splitlines() if line.startswith("{")]
+    assert tiers == [[["d1"], ["d2"], ["d3"], ["d4"]], [["e0"], ["e1"], ["e2"]]]
+
+
+def test_another_database_is_refused(tmp_path):
+    import sqlite3
+
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE cake (a)")
+    connection.close()
+    with pytest.raises(rd.DataError, match="not a database of judgments"):
+        rd.read_preferences(path)
+    text = tmp_path / "notes.sqlite"
+    text.write_text("my notes")
+    with pytest.raises(rd.DataError, match="this is not a database"):
+        Store(text)
+    assert text.read_text() == "my notes"
+
+
+def test_the_database_is_not_written_over(server, tmp_path):
+    ann = Client(server)
+    ann.answer(ann.next())
+    path = str(tmp_path / "judgments.sqlite")
+    (tmp_path / "refs.jsonl").symlink_to(path)
+    output = str(tmp_path / "refs.jsonl")
+    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--disconnected", "largest", "-o", output])
+    assert "this file is being read" in str(result.exception)
+    with pytest.raises(rd.UsageError, match="leave out columns"):
+        rd.read_preferences(path, columns={"query": "query"})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_text, "query,winner,loser\nq,a,b\n")
+        assert len(rd.read_preferences(pipe)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "message"),
+    [
+        ([("a query", "x", "y")], "out.txt", "'a query' is not one word"),
+        ([{"query": "q", "winner": "tie", "loser": "y", "tie": True}], "out.txt", "called 'tie'"),
+        ([{"query": "q", "winner": "x", "loser": "y", "weight": 0.5}], "out.txt", "cannot hold weights"),
+        ([("q", "x", "y")], "out.xlsx", "expected a name that ends in"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(rows, name, message, tmp_path):
+    with pytest.raises(rd.RankdevError, match=message):
+        rd.write_preferences(rd.Preferences.from_rows(rows), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_what_is_settled_is_not_asked(tmp_path):
+    rows = [{"query": "q", "item": item} for item in ("a", "b")]
+    with serving(tmp_path, rows, repeats=100) as server:
+        judges = 0
+        while (question := (client := Client(server, f"judge {judges}")).next()) is not None:
+            first = question["sides"][0]["item"]
+            client.answer(question, "first" if first == "a" else "second")
+            judges += 1
+        assert server.desk.question("last")["progress"]["open"] == 0
+    assert 2 < judges < 20
+
+
+def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
+    exhibits = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
+    store = Store(tmp_path / "judgments.sqlite")
+    desk = Desk(exhibits, store, seeker_for(exhibits.pool, "top", Rule(), top=2, repeats=40))
+    asked = 0
+    for name in (f"w{k}" for k in range(40)):  # nobody is asked the same pair twice
+        while (question := desk.question(name)["question"]) is not None:
+            first, second = (side["item"] for side in question["sides"])
+            said = {"query": "q", "first": first, "second": second, "comment": ""}
+            desk.answer(name, str(asked), said | {"outcome": "first" if first < second else "second"})
+            asked += 1
+    desk.close()
+    store.close()
+    assert not desk.questions.seeker.unsettled()
+    assert asked < 40 * 28
+    result = tiers_from_preferences(rd.read_preferences(tmp_path / "judgments.sqlite"), rule="strict")
+    assert [item for tier in result.tiers["q"] for item in tier][:2] == ["d0", "d1"]
+
+
+def test_the_page_can_ask_what_decides(tmp_path):
+    rows = [{"query": f"q{q}", "item": item} for q in range(3) for item in "abcd"]
+    exhibits = read_items(written(tmp_path / "items.jsonl", rows))
+    runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
+    scores = SystemScores.of(exhibits.pool.items, runs, "RDQ@3")
+    seeker = DecisionSeeker(exhibits.pool, scores, 0.95, repeats=2, seed=0)
+    store = Store(tmp_path / "j.sqlite")
+    desk = Desk(exhibits, store, seeker)
+    for number in range(200):
+        name = ("ann", "bob")[number % 2]
+        question = desk.question(name)["question"]
+        if question is None:
+            break
+        first, second = (side["item"] for side in question["sides"])
+        about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
+        desk.answer(name, str(number), {**about, "outcome": "first" if first < second else "second"})
+    assert seeker.verdict().best == 0
+    assert seeker.verdict().probability > 0.95
+    assert number < 36
+    desk.close()
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX")
+def test_one_process_writes(server, tmp_path):
+    with pytest.raises(rd.DataError, match="another rankdev judge has it open"):
+        Store(tmp_path / "judgments.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:80"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "Bearer ünknown"}, 401),
+        ({"Content-Length": "99999999"}, 400),
+    ],
+)
+def test_others_are_refused(headers, status, server):
+    client = Client(server)
+    sent = {name: value.encode() if not value.isascii() else value for name, value in headers.items()}
+    found, told = client.post("answer", headers=sent, request="r", query="q1", first="d1", second="d2", outcome="first")
+    assert found == status
+    assert told["error"]
+    assert server.desk.store.answers().is_empty()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:80", "[::1]:80", "192.168.0.7:80"])
+def test_this_machine_may_be_called_by_its_numbers(host, server):
+    assert Client(server).post("next", headers={"Host": host})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "status"),
+    [
+        ("answer", {"request": "r"}, 400),
+        (
+            "answer",
+            {"request": 3, "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""},
+            400,
+        ),
+        (
+            "answer",
+            {"request": "r", "query": "q1", "first": "d1", "second": "zz", "outcome": "first", "comment": ""},
+            400,
+        ),
+        (
+            "answer",
+            {"request": "r", "query": "q1", "first": "d1", "second": "d1", "outcome": "first", "comment": ""},
+            400,
+        ),
+        (
+            "answer",
+            {"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "best", "comment": ""},
+            400,
+        ),
+        (
+            "answer",
+            {
+                **{"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""},
+                "judge": "x" * 81,
+            },
+            400,
+        ),
+        ("next", {"judge": ""}, 400),
+        ("next", {"judge": "x" * 81}, 400),
+        ("next", {"judge": "a\nb"}, 400),
+        ("nothing", {}, 404),
+        ("overview", {}, 403),
+        ("export", {"form": ".csv"}, 403),
+    ],
+)
+def test_wrong_calls_are_told(path, asked, status, server):
+    found, told = Client(server).post(path, **asked)
+    assert (found, bool(told["error"])) == (status, True)
+    assert server.desk.store.answers().is_empty()
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", "3", "[" * 100_000])
+def test_what_is_no_object_is_refused(body, server):
+    assert Client(server).post("next", body=body)[0] == 400
+
+
+def test_pages_run_no_script_but_their_own(server):
+    client = Client(server)
+    for path in ("/", "/judge.js", "/page.js", "/judge.css", "/page.css"):
+        client.connection.request("GET", path)
+        response = client.connection.getresponse()
+        content = response.read().decode()
+        assert response.status == 200
+        policy = response.headers["Content-Security-Policy"]
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert server.tokens.judge not in content
+    for path in ("/../store.py", "/judge.html", "/picture/x/0", f"/picture/{server.tokens.judge}/0", "/api/next"):
+        client = Client(server)
+        client.connection.request("GET", path)
+        assert client.connection.getresponse().status == 404
+
+
+def test_pictures_need_the_token(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"\x89PNG picture")
+    rows = [
+        {"query": "q", "item": "d1", "image": "a.png"},
+        {"query": "q", "item": "d2", "image": "https://p.example/x"},
+    ]
+    with serving(tmp_path, rows) as server:
+        client = Client(server)
+        sides = {side["item"]: side for side in client.next()["sides"]}
+        assert sides["d1"]["picture"] == 0
+        assert sides["d2"]["image"] == "https://p.example/x"
+        for token, status in ((server.tokens.judge, 200), ("wrong", 404)):
+            client = Client(server)
+            client.connection.request("GET", f"/picture/{token}/0")
+            response = client.connection.getresponse()
+            assert response.status == status
+            assert "img-src 'self' data: https://p.example;" in response.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"query": "q"}], "no column item"),
+        ([{"query": "q", "item": "d"}, {"query": "q", "item": "d"}], r":2: item 'd' appears twice"),
+        ([{"query": "q", "item": "d", "url": "javascript:alert(1)"}], r":1: the url is"),
+        ([{"query": "q", "item": "d", "image": "none.png"}], r":1: there is no image"),
+        ([{"query": "q", "item": "d", "image": "../../etc/passwd"}], r":1: the image is"),
+        (
+            [{"query": "q", "item": "d", "grade": None}, {"query": "q", "item": "e", "grade": 1}],
+            r":1: the grade is None",
+        ),
+        ([{"query": "q", "item": "d"}], "no query has two items"),
+        ([{"query": "q", "item": ""}], r":1: .*item.* is empty"),
+    ],
+)
+def test_wrong_items_are_named(rows, message, tmp_path):
+    with pytest.raises(rd.DataError, match=message):
+        read_items(written(tmp_path / "items.jsonl", rows))
+
+
+def test_grades_are_a_start(tmp_path):
+    rows = [{"query": "q", "item": item, "grade": grade} for item, grade in (("a", 2), ("b", 2), ("c", 0))]
+    exhibits = read_items(written(tmp_path / "items.jsonl", rows))
+    assert exhibits.pool.grades == {"q": {"a": 2.0, "b": 2.0, "c": 0.0}}
+
+
+KILLED = """
+import os, sys
+from rankdev.judging.store import Said, Store
+store = Store(sys.argv[1])
+for count in range(1000):
+    store.add(f"r{count}", [Said("q", "a", "b", "first", "ann")])
+    print(count, flush=True)  # what the page hears as saved
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("after", [1, 7, 23])
+def test_nothing_that_was_saved_is_lost_when_killed(after, tmp_path):
+    path = tmp_path / "judgments.sqlite"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+    saved = [process.stdout.readline() for _ in range(after)]
+    process.kill()
+    saved += process.stdout.readlines()
+    process.wait()
+    process.stdout.close()
+    count = len([line for line in saved if line.endswith("\n")])
+    assert count >= after
+    store = Store(path)
+    assert count <= len(store.answers()) <= count + 1
+    assert store.add("more", [Said("q", "a", "b", "tie", "ann")])
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize(
+    ("end", "status", "says"),
+    [(signal.SIGINT, 0, "rankdev: 3 answers are in j.sqlite\n"), (signal.SIGKILL, -signal.SIGKILL, "")],
+)
+def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
+    items = written(tmp_path / "items.jsonl")
+    code = "from rankdev.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "judge", str(items), "--db", "j.sqlite", "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ,
+    )
+    link = urlsplit(process.stdout.readline().split()[1])
+    ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
+    assert link.hostname == "127.0.0.1"
+    for _ in range(3):
+        assert ann.answer(ann.next())[1]["saved"]
+    process.send_signal(end)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (status, says)
+    assert len(rd.read_preferences(tmp_path / "j.sqlite")) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--goal", "decide"], "two or more --run"),
+        (["--run", "a.run"], "belong to --goal decide"),
+        (["--goal", "top", "--top", "0"], "top must be"),
+        (["--port", "99999"], "choose another --port"),
+        (["--list-size", "1"], "list-size must be"),
+    ],
+)
+def test_wrong_options_are_named(options, message, tmp_path):
+    items = written(tmp_path / "items.jsonl")
+    result = CliRunner().invoke(cli, ["judge", str(items), "--db", str(tmp_path / "j.sqlite"), *options])
+    assert message in str(result.exception)

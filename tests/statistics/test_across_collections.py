@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+import rankdev as rd
+from rankdev.statistics.meta_analysis import combine, reml
+
+# trials of the BCG vaccine (Colditz et al. 1994): cases and others with vaccine, cases and others without
+BCG = np.array(
+    [
+        *([4, 119, 11, 128], [6, 300, 29, 274], [3, 228, 11, 209], [62, 13536, 248, 12619], [33, 5036, 47, 5761]),
+        *([180, 1361, 372, 1079], [8, 2537, 10, 619], [505, 87886, 499, 87892], [29, 7470, 45, 7232]),
+        *([17, 1699, 65, 1600], [186, 50448, 141, 27197], [5, 2493, 3, 2338], [27, 16886, 29, 17825]),
+    ],
+    float,
+)
+
+
+def bcg():
+    """Log relative risks and their variances."""
+    a, b, c, d = BCG.T
+    mean = np.log(a / (a + b)) - np.log(c / (c + d))
+    return mean[:, None], (1 / a - 1 / (a + b) + 1 / c - 1 / (c + d))[:, None]
+
+
+def test_the_numbers_that_metafor_prints():
+    """rma(yi, vi, data=dat, test="knha") of the R package metafor, and predict(res)."""
+    found = combine(*bcg())
+    assert found.mean[0] == pytest.approx(-0.7145, abs=5e-5)
+    assert found.error[0] == pytest.approx(0.1808, abs=5e-5)
+    assert found.tau2[0] == pytest.approx(0.3132, abs=5e-5)
+    assert found.i2[0] == pytest.approx(0.9222, abs=5e-5)
+    assert found.q[0] == pytest.approx(152.2330, abs=5e-5)
+    assert found.p[0] == pytest.approx(0.0019, abs=5e-5)
+    assert_allclose(np.ravel(found.interval(0.05)), [-1.1084, -0.3206], atol=5e-5)
+    assert_allclose(np.exp(np.ravel(found.interval(0.05, new=True))), [0.14, 1.76], atol=5e-3)
+
+
+def test_reml_maximises_the_restricted_likelihood():
+    rng = np.random.default_rng(1)
+    mean, variance = rng.normal(0.2, 0.5, (6, 20)), rng.uniform(0.01, 0.3, (6, 20))
+
+    def likelihood(tau2):
+        weight = 1 / (variance + tau2)
+        middle = (weight * mean).sum(axis=0) / weight.sum(axis=0)
+        return (
+            np.log(weight).sum(axis=0) - np.log(weight.sum(axis=0)) - (weight * (mean - middle) ** 2).sum(axis=0)
+        ) / 2
+
+    best = reml(mean, variance)
+    for other in (best + 1e-3, np.maximum(best - 1e-3, 0)):
+        assert (likelihood(best) >= likelihood(other) - 1e-12).all()
+    assert (best == 0).any()
+    assert (best > 0).any()
+
+
+def test_equal_variances_give_the_t_test_of_the_means():
+    mean = np.random.default_rng(2).normal(0.3, 1, (7, 4))
+    found = combine(mean, np.full((7, 4), 0.01))  # they scatter more than their variances say
+    assert_allclose(found.p, stats.ttest_1samp(mean, 0).pvalue)
+
+
+def test_agreement_by_chance_is_not_certainty():
+    """Equal means leave Hartung and Knapp's standard error 0; Wald's is what their queries leave open."""
+    found = combine(np.full((4, 1), 0.2), np.full((4, 1), 0.01))
+    assert found.tau2[0] == 0
+    assert found.error[0] == pytest.approx(np.sqrt(0.01 / 4))
+
+
+def collections(shifts=(0.1, 0.3, 0.2), sizes=(20, 400, 50)):
+    rng = np.random.default_rng(3)
+    made = {}
+    for i, (shift, n) in enumerate(zip(shifts, sizes, strict=True)):
+        values = rng.normal(0, 1, (1, n, 1)) + rng.normal(0, 0.3, (3, n, 1)) + np.array([shift, 0, 0])[:, None, None]
+        made[f"c{i}"] = rd.Scores(tuple("abc"), tuple(f"q{j}" for j in range(n)), ("P@5",), values)
+    return made
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_the_table_of_several_collections():
+    found = rd.significance(collections())
+    assert isinstance(found, rd.AcrossCollections)
+    row = found.to_polars().row(0, named=True)
+    assert (row["a"], row["b"]) == ("a", "b")
+    assert row["new_low"] < row["low"] < 0.2 < row["high"] < row["new_high"]
+    parts = found.by_collection().filter(a="a", b="b")
+    assert parts["queries"].to_list() == [20, 400, 50]
+    assert parts["weight"].sum() == pytest.approx(1)
+    assert row["difference"] == pytest.approx((parts["weight"] * parts["difference"]).sum())
+    one = stats.ttest_rel(*collections()["c0"].of("P@5")[:2]).confidence_interval()
+    assert_allclose(parts.select("low", "high").row(0), one)
+    rows = found.to_polars()
+    assert ((rows["p_adjusted"] <= 0.05) == ((rows["low"] > 0) | (rows["high"] < 0))).all()
+
+
+def test_few_collections_are_said_to_be_few():
+    with pytest.warns(rd.RankdevWarning, match="3 collections hardly show"):
+        rd.significance(collections())
+
+
+def test_pooling_says_that_large_collections_dominate():
+    found = rd.significance(collections(), pooled=True, test="t", correction="none")
+    assert found.remarks == ("queries are pooled, so that large collections dominate: c0 20, c1 400, c2 50",)
+    joined = [np.concatenate([part.of("P@5")[i] for part in collections().values()]) for i in range(2)]
+    assert found.to_polars()["p"][0] == pytest.approx(stats.ttest_rel(*joined).pvalue)
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_equal_systems_and_equal_differences():
+    flat = {
+        name: rd.Scores(("a", "b"), ("q1", "q2", "q3"), ("P@5",), np.array([[[value]] * 3, [[0.5]] * 3]))
+        for name, value in (("x", 0.5), ("y", 0.5), ("z", 0.5))
+    }
+    row = rd.significance(flat).to_polars().row(0, named=True)
+    assert (row["difference"], row["p"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"test": "t"}, "a test of its own"),
+        ({"correction": "tukey"}, "unknown correction"),
+        ({"baselines": "d"}, "'d'"),
+    ],
+)
+def test_wrong_calls(options, said):
+    with pytest.raises(rd.UsageError, match=said):
+        rd.significance(collections(), **options)
+
+
+def test_one_collection_is_no_meta_analysis():
+    with pytest.raises(rd.UsageError, match="at least two collections"):
+        rd.significance({"x": collections()["c0"]})
+
+
+def test_a_table_by_columns_is_one_collection():
+    table = {"system": ["a", "b"], "query": ["q", "q"], "measure": ["P@1"] * 2, "value": [1.0, 0.0]}
+    assert isinstance(rd.significance(table), rd.Significance)

@@ -1,0 +1,177 @@
+from fractions import Fraction
+from importlib.util import find_spec
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankdev.errors import MissingExtraError, UsageError
+from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine
+from rankdev.statistics.flips.exact import BITS, draw, flip_words, hashed, largest_of, scale_for, stream_keys
+from tests.statistics.plain import all_extremes, exact_p
+
+ENGINES = [
+    pytest.param(name, marks=pytest.mark.skipif(not find_spec(name), reason=f"{name} is not installed"))
+    for name in ("numpy", "numba", "torch")
+]
+fractions = st.one_of(
+    st.fractions(0, 1, max_denominator=16),
+    st.sampled_from([Fraction(0), Fraction(1)]),
+    st.integers(0, 999_983).map(lambda i: Fraction(i, 999_983)),
+)
+
+
+def counts(engine, values, n, *, seed=0, subsamples=3, permutations=60, **options):
+    """Counts with pairs in dictionary order: ``[subsample, pair, measure]``."""
+    opened = open_engine(engine, values, 0)
+    found = count_extremes(opened, Sampling(n), stream_keys(seed, n, subsamples), permutations, **options)
+    return found[:, lag_order(values.shape[1])]
+
+
+def test_the_first_words_are_those_of_the_published_splitmix64():
+    words = hashed(np.uint64(0), np.arange(3, dtype=np.uint64))
+    assert [hex(word) for word in words] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f"]
+
+
+def test_bits_are_fair_and_queries_independent():
+    words = flip_words(np.uint64(7), 128, 0, 20_000)
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(float)
+    error = 0.5 / np.sqrt(len(bits))
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < 5 * error
+    assert np.abs(np.corrcoef(bits.T) - np.eye(128)).max() < 6 / np.sqrt(len(bits))
+
+
+def test_a_part_of_the_permutations_has_the_same_words():
+    assert np.array_equal(flip_words(np.uint64(7), 100, 5, 3), flip_words(np.uint64(7), 100, 0, 20)[5:8])
+
+
+def test_more_subsamples_keep_the_first_keys_and_sizes_differ():
+    assert np.array_equal(stream_keys(3, 25, 10), stream_keys(3, 25, 30)[:10])
+    assert not np.array_equal(stream_keys(3, 25, 10), stream_keys(3, 50, 10))
+
+
+def test_subsamples_have_no_repeats_and_take_every_query_alike():
+    picks = draw(stream_keys(0, 5, 20_000)[:, 0], 12, 5)
+    assert (np.diff(picks, axis=1) > 0).all()
+    share = np.bincount(picks.ravel(), minlength=12) / len(picks)
+    assert np.abs(share - 5 / 12).max() < 5 * np.sqrt(5 / 12 * 7 / 12 / len(picks))
+    together = (picks == 0).any(axis=1) & (picks == 11).any(axis=1)
+    assert abs(together.mean() - 5 * 4 / (12 * 11)) < 0.015
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_counts_agree_with_exact_fractions(engine, data):
+    systems, pool = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 14))
+    rows = st.lists(fractions, min_size=pool, max_size=pool)
+    values = data.draw(st.lists(rows, min_size=systems, max_size=systems))
+    n = data.draw(st.integers(2, pool))
+    floats = np.array(values, dtype=float).T[:, :, None]
+    expected = all_extremes(values, n, seed=1, subsamples=3, permutations=60)
+    assert np.array_equal(counts(engine, floats, n, seed=1)[:, :, 0], expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_near_identical_systems_agree_with_exact_fractions(engine):
+    # of 200 queries a few differ, by multiples of one small step: many flips tie with the observed sum
+    rng = np.random.default_rng(2)
+    base = [Fraction(int(x), 7) for x in rng.integers(0, 8, 200)]
+    other = [
+        x + Fraction(int(s), 7 * 720720) if i % 29 == 0 else x
+        for (i, x), s in zip(enumerate(base), rng.integers(-3, 4, 200), strict=True)
+    ]
+    values = np.array([base, other], dtype=float).T[:, :, None]
+    expected = all_extremes([base, other], 150, seed=0, subsamples=4, permutations=80)
+    assert np.array_equal(counts(engine, values, 150, subsamples=4, permutations=80)[:, :, 0], expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n", [63, 64, 65, 4200])
+def test_engines_agree_with_numpy_on_mixed_measures(engine, n):
+    rng = np.random.default_rng(n)
+    values = rng.random((4300, 5, 4)) * [1, 1, 1000, 1e-6]
+    values[:, :, 1] = np.rint(values[:, :, 1] * 3) / 3
+    values[:, 1, 3] = values[:, 0, 3]
+    expected = counts("numpy", values, n, subsamples=2, permutations=300)
+    assert np.array_equal(counts(engine, values, n, subsamples=2, permutations=300), expected)
+    assert (expected[:, 0, 3] == 300).all()  # identical systems: every flip is as extreme
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_threads_and_shares_change_nothing(engine, monkeypatch):
+    values = np.random.default_rng(0).random((100, 4, 2))
+    opened = open_engine(engine, values, 0)
+    keys = stream_keys(0, 70, 25)
+    expected = count_extremes(opened, Sampling(70), keys, 300, threads=1)
+    monkeypatch.setattr(type(opened), "batch", 3)
+    monkeypatch.setattr(type(opened), "share", 110)
+    assert np.array_equal(count_extremes(opened, Sampling(70), keys, 300, threads=4), expected)
+
+
+@given(st.integers(1, 200_000), st.floats(1e-300, 1e300))
+def test_scaled_sums_fit_into_the_exact_range(n, largest):
+    scale = scale_for(largest_of(np.array([[largest]])), n)[0]
+    assert np.frexp(scale)[0] == 0.5
+    assert np.rint(largest * scale) * n <= 2**BITS + n
+
+
+def test_unknown_and_missing_engines_are_refused(monkeypatch):
+    values = np.zeros((3, 2, 1))
+    with pytest.raises(UsageError, match="did you mean numba"):
+        open_engine("nunba", values, 0)
+    monkeypatch.setattr("rankdev.statistics.flips.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"rankdev\[gpu\]"):
+        open_engine("torch", values, 0)
+    assert type(open_engine("auto", values, 1e18)).__name__ == "NumpyEngine"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exact_flips_are_all_flips(engine):
+    rng = np.random.default_rng(4)
+    rows = [[Fraction(int(x), 7) for x in rng.integers(0, 8, 9)] for _ in range(3)]
+    values = np.array(rows, dtype=float).T[:, :, None]
+    opened = open_engine(engine, values, 0)
+    found = count_extremes(opened, Sampling(6, exact=True), stream_keys(0, 6, 4), 2**5)
+    picks = draw(stream_keys(0, 6, 4)[:, 0], 9, 6)
+    for counts, pick in zip(found[:, lag_order(3), 0], picks, strict=True):
+        expected = [exact_p([a[q] - b[q] for q in pick]) for a, b in combinations(rows, 2)]
+        assert [Fraction(int(count), 2**5) for count in counts] == expected
+
+
+def test_draws_with_replacement_take_every_query_alike_and_repeat():
+    picks = draw(stream_keys(0, 5, 20_000)[:, 0], 12, 5, replace=True)
+    share = np.bincount(picks.ravel(), minlength=12) / picks.size
+    assert np.abs(share - 1 / 12).max() < 5 * np.sqrt(1 / 12 / picks.size)
+    distinct = (np.diff(picks, axis=1) > 0).all(axis=1).mean()
+    assert abs(distinct - 12 * 11 * 10 * 9 * 8 / 12**5) < 0.02
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_draw_with_replacement_alike(engine):
+    values = np.random.default_rng(0).random((30, 4, 2))
+    keys, sampling = stream_keys(0, 40, 6), Sampling(40, replace=True)
+    expected = count_extremes(open_engine("numpy", values, 0), sampling, keys, 100)
+    assert np.array_equal(count_extremes(open_engine(engine, values, 0), sampling, keys, 100), expected)
+
+
+@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
+def test_the_vector_instructions_do_what_plain_numba_does():
+    from numba import njit
+
+    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows, add_rows_plain
+
+    @njit
+    def by_address(sums, table, word):
+        add_rows(np.uintp(sums.ctypes.data), np.uintp(table.ctypes.data), word)
+
+    rng = np.random.default_rng(0)
+    table = np.rint(rng.random((NIBBLES, 16, TILE)) * 2**40)
+    one, other = np.zeros(TILE), np.zeros(TILE)
+    for word in rng.integers(0, 2**64, 20, dtype=np.uint64):
+        by_address(one, table, word)
+        add_rows_plain(other, table, word)
+    assert np.array_equal(one, other)
+    assert one.all()

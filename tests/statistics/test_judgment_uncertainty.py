@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rankdev as rd
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.judgment_uncertainty import Doubt, _places, evaluate_with_doubt
+
+
+def judged(queries, times, rng):
+    """Three items a query, of which the first is best, compared all with all."""
+    rows = []
+    for query in range(queries):
+        for a, b in (("x", "y"), ("x", "z"), ("y", "z")):
+            for _ in range(times):
+                rows.append((f"q{query:02d}", a, b) if rng.random() < 0.8 else (f"q{query:02d}", b, a))
+    return rows
+
+
+def runs(queries):
+    orders = {"good": ["x", "y", "z"], "middling": ["y", "x", "z"], "bad": ["z", "y", "x"]}
+    return {name: {f"q{query:02d}": order for query in range(queries)} for name, order in orders.items()}
+
+
+def test_the_table_and_the_odds():
+    doubt = evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
+    table = doubt.to_polars()
+    assert table.columns == ["measure", "system", "mean", "low", "high", "judgments_low", "judgments_high"]
+    assert (table["low"] <= table["high"]).all()
+    odds = {(row["a"], row["b"]): row["a_beats_b"] for row in doubt.beats().filter(measure="RDQ@3").to_dicts()}
+    assert odds["good", "bad"] > 0.95
+    assert doubt.beats().filter(measure="AP@3")["a_beats_b"].to_list() == [0.5] * 3  # all items are in the reference
+    assert_allclose(
+        doubt.both,
+        evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40).both,
+    )
+
+
+def test_more_judgments_leave_the_queries_doubt_only():
+    width = {}
+    for times in (4, 60):
+        doubt = evaluate_with_doubt(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
+        row = doubt.to_polars().filter(system="middling").to_dicts()[0]
+        width[times] = row["judgments_high"] - row["judgments_low"]
+    assert width[60] < 0.7 * width[4]
+
+
+def test_both_kinds_of_doubt_by_a_stand_in():
+    """Scores that do not depend on the references have no doubt from judgments, and the queries' own from queries."""
+    value = np.array([0.0, 1.0] * 6)
+
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
+
+    rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
+    assert_allclose(doubt.judgments, 0.5)
+    assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
+
+
+def test_the_draw_of_queries_has_its_own_seed():
+    """The weights of queries must not follow the random numbers that drew the judgments."""
+    value = np.linspace(0, 1, 12)
+
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
+
+    rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
+    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
+    weight = np.random.Generator(np.random.Philox(5)).standard_exponential(12)
+    assert_allclose(doubt.both[0, 0, 0], (weight * value).sum() / weight.sum())
+
+
+def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
+    def score(tiers, systems, measures):
+        return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))
+
+    rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
+    assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
+    with pytest.raises(UsageError, match="confidence must be a number between 0 and 1"):
+        evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
+    with pytest.raises(UsageError, match="takes no method"):
+        evaluate_with_doubt(rows, {"s": {}}, ["M"], method="rank-centrality")
+
+
+@pytest.mark.filterwarnings("error")
+def test_resamples_without_a_score_do_not_count():
+    known = {"s": [0.5, np.nan], "t": [0.4, 0.4]}
+
+    def score(tiers, systems, measures):
+        return Scores(tuple(systems), tuple(tiers), ("M", "L"), np.array([[known[name]] * 2 for name in systems]))
+
+    rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
+    doubt = evaluate_with_doubt(rows, {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score)
+    assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
+    assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
+    assert doubt.differences().row(0) == pytest.approx(("M", "s", "t", *[0.1] * 5))
+    assert doubt.differences().row(1)[3:] == (None,) * 5
+    some = doubt.both.copy()
+    some[0, 0, 0] = np.nan
+    assert Doubt(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
+
+
+def test_the_true_order_is_the_target():
+    """One judgment of each pair: tiers say nothing, and a reversed ranking must not get everything."""
+    rng = np.random.default_rng(3)
+    items = [f"d{i}" for i in range(8)]
+    rows = []
+    for q in range(12):
+        for i in range(8):
+            for j in range(i + 1, 8):
+                first = rng.random() < 1 / (1 + np.exp(-0.6 * (j - i)))
+                rows.append((f"q{q:02d}", items[i], items[j]) if first else (f"q{q:02d}", items[j], items[i]))
+    runs = {"good": {f"q{q:02d}": items for q in range(12)}, "reversed": {f"q{q:02d}": items[::-1] for q in range(12)}}
+    doubt = evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=80)
+    good, bad = doubt.to_polars().iter_rows(named=True)
+    assert good["judgments_low"] > bad["judgments_high"]
+    assert bad["judgments_low"] < rd.rdq(items, items[::-1], k=8) < bad["judgments_high"]
+    assert doubt.beats()["a_beats_b"][0] == 1.0
+    again = evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=80)
+    assert_allclose(again.both, doubt.both)
+
+
+def test_drawn_all_at_once_or_one_by_one_is_the_same():
+    rows, runs_of_all = judged(4, 5, np.random.default_rng(2)), runs(4)
+
+    def one_by_one(tiers, systems, measures):
+        return rd.evaluate(rd.References.from_tiers(tiers), systems, measures)
+
+    fast, slow = (
+        evaluate_with_doubt(rows, runs_of_all, ["RDQ@3"], resamples=10, evaluate=way) for way in (None, one_by_one)
+    )
+    assert_allclose(fast.both, slow.both)
+
+
+def test_few_judgments_and_one_judge_are_named():
+    rows = [("q", "a", "b", "gpt"), ("q", "b", "c", "gpt"), ("q", "c", "d", "gpt")]
+    with pytest.warns(rd.RankdevWarning, match="1 of 1 query has fewer judgments"):
+        doubt = evaluate_with_doubt(rows, {"s": {"q": ["a", "b"]}}, ["RDQ@2"], resamples=4)
+    assert any("one judge, gpt" in remark for remark in doubt.remarks)
+
+
+def test_places_in_a_ranking():
+    assert _places(["a", "b", "c", "d"], ["c", "x", "a"]).tolist() == [2.0, 3.5, 1.0, 3.5]
+
+
+def test_one_judge_asked_again_is_more_than_one_answer():
+    """Of people, repeated answers of one person count once; of one judge alone each tells of that judge's order."""
+    rows = [("q", a, b) for a, b in (("x", "y"), ("y", "z"), ("x", "z"))] * 6 + [("q", "y", "x")] * 2
+    runs_of_one = {"s": {"q": ["x", "y", "z"]}}
+    alone, nobody = (
+        evaluate_with_doubt(given, runs_of_one, ["RDQ@3"], resamples=40)
+        for given in ([(*row, "model") for row in rows], rows)
+    )
+    assert_allclose(alone.judgments, nobody.judgments)
+    assert any("one judge, model" in remark for remark in alone.remarks)
+    assert not nobody.remarks

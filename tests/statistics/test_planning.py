@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.planning import bounded_effect, heaviness, plan
+from rankdev.statistics.power.student import (
+    detectable_effect,
+    power_of,
+    queries_by_table,
+    queries_for,
+    smallest,
+    t_power,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2)
+
+
+@pytest.fixture
+def pilot(make_scores, rng):
+    """Fifty queries whose differences have mean .05 and deviation .2 exactly."""
+    apart = rng.normal(0, 1, 50)
+    apart = 0.05 + 0.2 * (apart - apart.mean()) / apart.std(ddof=1)
+    return make_scores([0.3 + apart, np.full(50, 0.3)])
+
+
+@pytest.mark.parametrize(("effect", "queries"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_needed_queries_are_those_of_published_tables(effect, queries):
+    # G*Power 3, two dependent means, two tails, power .8, α .05
+    assert queries_for(effect, 0.8, 0.05) == queries
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.5])
+def test_power_agrees_with_the_noncentral_distribution(n, effect):
+    critical, shift = stats.t.ppf(0.975, n - 1), effect * np.sqrt(n)
+    expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
+    assert t_power(n, effect, 0.05) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_detectable_effect_is_the_inverse():
+    assert t_power(34, detectable_effect(34, 0.8, 0.05), 0.05) == pytest.approx(0.8)
+
+
+def test_a_plan_by_known_numbers(pilot):
+    found = plan(pilot, "s0", "s1", "m0", difference=0.1)
+    assert (found.observed, found.deviation) == (pytest.approx(0.05), pytest.approx(0.2))
+    assert found.queries == queries_for(0.5, 0.8, 0.05) == 34
+    assert found.low < found.queries < found.high
+    assert abs(found.resampled - found.queries) < 8
+    assert found.detectable == pytest.approx(0.2 * detectable_effect(50, 0.8, 0.05))
+    at = found.to_polars().filter(n=34).row(0, named=True)
+    assert at["analytic"] == pytest.approx(0.808, abs=0.001)
+    assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
+    words = str(found)
+    assert "plan for 34 queries" in words
+    assert "The 50 queries of the pilot" in words
+    assert len(found.to_pandas()) == found.to_polars().height
+
+
+def test_without_a_difference_the_interval_carries_its_uncertainty(pilot):
+    stated, taken = plan(pilot, "s0", "s1", "m0", difference=0.05), plan(pilot, "s0", "s1", "m0")
+    assert taken.queries == stated.queries
+    assert taken.low < stated.low
+    assert taken.high > stated.high
+
+
+def test_the_order_of_systems_does_not_matter(pilot):
+    one, other = plan(pilot, "s0", "s1", "m0"), plan(pilot, "s1", "s0", "m0")
+    assert one.queries == other.queries
+    assert one.observed == -other.observed
+
+
+def test_the_interval_of_a_stated_difference_is_bonett_s():
+    # by hand: 12 values, 2 dropped at each end for the centre, kurtosis below its floor of 3 + 2 · 2/15
+    apart = np.array([-3.0, -2, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3])
+    assert heaviness(apart) == pytest.approx(12 * 230 / 38**2)
+    low, high = bounded_effect(apart, 1.0)
+    factor = 12 / (12 - 1.959964)
+    reach = 1.959964 * factor * np.sqrt((3 + 4 / 15 - 9 / 12) / 11)
+    middle = np.log(factor * 38 / 11)
+    assert 1 / low == pytest.approx(np.exp((middle + reach) / 2), rel=1e-5)
+    assert 1 / high == pytest.approx(np.exp((middle - reach) / 2), rel=1e-5)
+
+
+def test_without_a_clear_difference_there_is_no_upper_end(make_scores, rng):
+    apart = rng.normal(0, 1, 40)
+    apart += 0.1 - apart.mean()
+    found = plan(make_scores([apart, np.zeros(40)]), "s0", "s1", "m0")
+    assert found.low < found.queries < found.high == found.assured == np.inf
+
+
+def test_more_queries_are_assured_than_expected(pilot):
+    found = plan(pilot, "s0", "s1", "m0", difference=0.1)
+    assert found.queries < found.assured < found.high
+
+
+def test_heavy_tails_are_told_with_their_number(make_scores, rng):
+    apart = np.where(np.arange(50) < 48, rng.normal(0, 0.1, 50), 5.0)
+    with pytest.warns(RankdevWarning, match=r"heavy tails \(kurtosis 2\d\.\d; normal ones have 3\)"):
+        found = plan(make_scores([apart, np.zeros(50)]), "s0", "s1", "m0", difference=0.5)
+    assert "heavy tails" in found.remarks[0]
+
+
+def test_resampling_is_not_too_sure_of_the_spread(make_scores):
+    # two values, far apart: with ten queries the uncorrected spread would be 5% too small, and n 10%
+    apart = np.tile([0.9, -0.7], 5)
+    found = plan(make_scores([apart, np.zeros(10)]), "s0", "s1", "m0", difference=0.1)
+    assert found.resampled == pytest.approx(found.queries, rel=0.06)
+
+
+def test_tables_agree_with_the_functions_they_stand_for():
+    effects = np.array([0.013, -0.05, 0.2, 0.5, -0.8, 3.0])
+    exact = [queries_for(abs(effect), 0.8, 0.05) for effect in effects]
+    assert queries_by_table(effects, 0.8, 0.05) == pytest.approx(exact, rel=2e-3, abs=1)
+    assert queries_by_table(np.array([0.0]), 0.8, 0.05)[0] == np.inf
+    assert power_of(30, 0.05)(effects) == pytest.approx([t_power(30, abs(x), 0.05) for x in effects], abs=1e-4)
+
+
+def test_hopeless_differences_need_more_than_anyone_has(pilot):
+    found = plan(pilot, "s0", "s1", "m0", difference=1e-6)
+    assert found.queries == np.inf
+    assert found.resampled is None
+    assert "more than ten million" in str(found)
+
+
+def test_a_whole_float_is_a_seed(pilot):
+    assert plan(pilot, "s0", "s1", "m0", seed=1.0).low == plan(pilot, "s0", "s1", "m0", seed=1).low
+
+
+def test_constant_differences_need_two_queries(make_scores):
+    found = plan(make_scores([np.full(10, 0.4), np.full(10, 0.3)]), "s0", "s1", "m0")
+    assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)
+
+
+@pytest.fixture
+def sparse(make_scores):
+    """Forty queries, of which three differ."""
+    apart = np.zeros(40)
+    apart[:3] = 0.2, 0.3, 0.4
+    return make_scores([0.3 + apart, np.full(40, 0.3)])
+
+
+def test_a_sparse_pilot_cannot_exclude_that_there_is_no_difference(sparse):
+    with pytest.warns(RankdevWarning, match="heavy tails"):
+        found = plan(sparse, "s0", "s1", "m0")
+    assert found.low < found.queries < found.high
+
+
+@pytest.mark.filterwarnings("ignore:the pilot's differences have heavy tails")
+def test_equal_draws_of_a_sparse_pilot_do_not_count_as_certainty(sparse):
+    found = plan(sparse, "s0", "s1", "m0", difference=0.05)
+    assert 5 < found.low < found.queries < found.high < np.inf
+    assert found.queries / 2 < found.resampled < 2 * found.queries
+
+
+@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
+def test_the_first_number_that_holds_also_holds_beyond(holds, first):
+    assert smallest(holds, 2, 1000) == first
+
+
+def test_wrong_calls_are_refused(pilot, make_scores):
+    with pytest.raises(DataError, match="no difference between s0 and s1"):
+        plan(make_scores(np.full((2, 12), 0.5)), "s0", "s1", "m0")
+    with pytest.raises(DataError, match="at least 10 queries"):
+        plan(make_scores(np.eye(2)), "s0", "s1", "m0")
+    with pytest.raises(UsageError, match="unknown system"):
+        plan(pilot, "s0", "s9", "m0")
+    with pytest.raises(UsageError, match="difference must be a number between 0 and"):
+        plan(pilot, "s0", "s1", "m0", difference=-1)
+    with pytest.raises(UsageError, match="power must be"):
+        plan(pilot, "s0", "s1", "m0", power=1.0)
+
+
+def test_the_order_of_the_systems_does_not_matter(rng):
+    """Skewed differences must not change sides when the worse system is named first."""
+    values = np.stack([rng.exponential(0.1, 60), np.zeros(60)])[:, :, None]
+    scores = Scores(("a", "b"), tuple(map(str, range(60))), ("P@5",), values)
+    one, other = plan(scores, "a", "b", "P@5", difference=0.03), plan(scores, "b", "a", "P@5", difference=0.03)
+    assert (one.queries, one.low, one.high, one.resampled) == (other.queries, other.low, other.high, other.resampled)
+    assert one.to_polars().equals(other.to_polars())

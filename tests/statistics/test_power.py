@@ -1,0 +1,407 @@
+import json
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rankdev import __version__
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.statistics.flips.exact import draw, stream_keys
+from rankdev.statistics.power import power
+from rankdev.statistics.power.result import Bucket, Power
+from rankdev.statistics.randomization import most_extremes
+from tests.statistics.plain import all_extremes, exact_p
+
+OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.fixture
+def hand_made():
+    """Power of two measures for the 6 pairs of 4 systems at two sizes."""
+    curves = np.array(
+        [
+            [[0.1, 0.8], [0.2, 0.9], [0.3, 0.7], [0.8, 1.0], [0.0, 0.1], [0.5, 0.9]],
+            [[0.0, 0.1]] * 6,
+        ]
+    )
+    rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
+    return Power(tuple("abcd"), ("m", "l"), (25, 100), curves, rejected, (200, 200), (), *OPTIONS)
+
+
+def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
+    values = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 40) + shift] for shift in (0, 1, 2)]
+    found = power(make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4)
+    for i, n in enumerate((10, 25)):
+        counts = all_extremes(values, n, seed=4, subsamples=6, permutations=99)
+        assert np.array_equal(found.power[0, :, i], ((counts + 1) / 100 <= 0.05).mean(axis=0))
+
+
+def test_power_at_a_size_does_not_depend_on_the_other_sizes_or_measures(make_scores, rng):
+    scores = make_scores(rng.random((3, 60, 2)) + np.array([0, 0.1, 0.2])[:, None, None])
+    together = power(scores, sizes=[10, 20, 40], subsamples=20, permutations=200)
+    alone = power(scores, sizes=[20], measures=["m1"], subsamples=20, permutations=200)
+    assert np.array_equal(together.power[1:, :, 1:2], alone.power)
+
+
+def test_rejections_under_the_null_stay_near_alpha(make_scores, rng):
+    # systems that are draws from one distribution; the pool is large enough for subsamples to be independent
+    found = power(make_scores(rng.normal(0, 1, (20, 4000))), sizes=[25], subsamples=60, permutations=199)
+    rates = [found.power[0, pair, 0] for pair in range(found.power.shape[1])]
+    assert abs(np.mean(rates) - 0.05) < 0.015
+
+
+def test_the_most_extremes_that_reject():
+    assert most_extremes(999, 0.05, "plus-one") == 49  # 50/1000
+    assert most_extremes(100, 0.05, "paper") == 5
+    assert most_extremes(10, 0.05, "plus-one") == -1  # 1/11 is more than .05
+    with pytest.raises(UsageError, match="expected one of plus-one, paper"):
+        most_extremes(10, 0.05, "x")
+
+
+def test_percentiles_n80_and_verdicts_by_hand(hand_made):
+    first, second = hand_made.summary(n=100).rows()
+    # at n = 100: .1 .7 .8 .9 .9 1.0, so p50 = (.8 + .9)/2 and p10 lies halfway between the first two
+    assert first[:4] == ("m", pytest.approx(0.4), pytest.approx(0.85), pytest.approx(0.95))
+    # N80: 100, 100, ∞, 25, ∞, 100: the middle two of the sorted values are 100 and 100
+    assert first[4] == 100
+    assert second[4] == np.inf
+    assert hand_made.verdicts() == {"pairs": 6, "all": 2, "most": 2, "any": 4, "none": 2}
+    assert hand_made.error[0, 0, 0] == pytest.approx(np.sqrt(0.1 * 0.9 / 300))
+    with pytest.raises(UsageError, match="the sizes are 25, 100"):
+        hand_made.summary(n=50)
+
+
+def test_an_n80_between_finite_and_infinite_is_infinite():
+    curves = np.array([[[0.9, 1.0], [0.1, 0.2]]])
+    half = Power(("a", "b"), ("m",), (25, 100), curves, np.ones((1, 2), bool), (9,), (), *OPTIONS)
+    assert half.n80()[0] == np.inf
+
+
+def test_the_table_has_a_row_a_measure_pair_and_size(make_scores, rng):
+    found = power(make_scores(rng.random((3, 30, 2))), sizes=[5, 10], subsamples=4, permutations=19)
+    frame = found.to_polars()
+    assert frame.columns == ["measure", "a", "b", "n", "power"]
+    assert frame.row(3) == ("m0", "s0", "s2", 10, found.power[0, 1, 1])
+    assert frame.height == found.to_pandas().shape[0] == 2 * 3 * 2
+    assert found.to_polars(errors=True)["error"].max() <= 0.5 / np.sqrt(4)
+    json.dumps(found.verdicts())
+
+
+def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
+    values = rng.random((2, 60)) + np.array([[0.0], [0.3]])
+    sizes = np.repeat([2, 3, 4, 11, 30], 12)
+    scores = make_scores(values, sizes)
+    options = {"sizes": [20], "subsamples": 10, "permutations": 99}
+    with pytest.warns(RankdevWarning) as caught:
+        found = power(scores, buckets=True, bucket_sizes=[12], **options)
+    assert [str(w.message).split(":")[0] for w in caught] == [
+        f"bucket {label} has exactly 12 queries" for label in ("(3,10]", "(10,20]", ">20")
+    ]
+    assert [(b.label, b.queries) for b in found.buckets] == [
+        ("≤3", (24,)),
+        ("(3,10]", (12,)),
+        ("(10,20]", (12,)),
+        (">20", (12,)),
+    ]
+    alone = power(scores.select(queries=sizes <= 3), sizes=[12], subsamples=10, permutations=99)
+    assert np.array_equal(found.buckets[0].power, alone.power)
+    table = found.bucket_summary(12)
+    assert table.columns == ["measure", "bucket", "queries", "n", "p50"]
+    assert table["p50"][0] == np.median(alone.power)
+    assert isinstance(found.buckets[0], Bucket)
+
+
+def test_buckets_have_intervals_too(make_scores, rng):
+    scores = make_scores(rng.random((3, 120)) + np.array([[0], [0.1], [0.3]]), np.repeat([2, 9], 60))
+    found = power(scores, sizes=[20], buckets=[3], subsamples=20, permutations=99, intervals=50)
+    table = found.bucket_summary()
+    assert table.columns[-3:] == ["p50", "p50_low", "p50_high"]
+    assert ((table["p50_low"] <= table["p50"]) & (table["p50"] <= table["p50_high"])).all()
+
+
+def test_no_threads_at_all_are_refused(make_scores, rng):
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got -1"):
+        power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)
+
+
+@pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
+def test_buckets_are_tested_at_the_size_that_is_summed_up(make_scores, rng, sizes, at):
+    scores = make_scores(rng.random((2, 250)), np.repeat([2, 9], 125))
+    found = power(scores, sizes=sizes, buckets=[3], subsamples=3, permutations=20)
+    assert [bucket.sizes for bucket in found.buckets] == [(at,), (at,)]
+    assert found.summary().equals(found.summary(at))
+
+
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((2, 30)))
+    found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)
+    assert np.array_equal(found.power, power(scores, sizes=[10], subsamples=5, permutations=20, seed=1).power)
+    assert [type(value) for value in (found.sizes[0], found.subsamples, found.permutations, found.seed)] == [int] * 4
+
+
+def test_an_empty_bucket_and_missing_reference_sizes(make_scores, rng):
+    values = rng.random((2, 30))
+    with pytest.warns(RankdevWarning, match="bucket ≤3 has 0 queries"):
+        found = power(make_scores(values, [5] * 30), sizes=[10], buckets=[3], bucket_sizes=[8], subsamples=3)
+    assert found.bucket_summary(8)["p50"].null_count() == 1
+    with pytest.raises(DataError, match="reference size of each query"):
+        power(make_scores(values), sizes=[10], buckets=True)
+    with pytest.raises(UsageError, match="increasing upper edges"):
+        power(make_scores(values, [5] * 30), sizes=[10], buckets=[10, 3])
+
+
+def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
+    with pytest.warns(RankdevWarning, match="larger sizes are left out: 50") as caught:
+        found = power(make_scores(rng.random((2, 30))), sizes=[10, 50], subsamples=3, permutations=19)
+    assert found.sizes == (10,)
+    assert found.remarks == tuple(str(w.message) for w in caught)
+    with pytest.raises(DataError, match="fewer than the smallest size 25"):
+        power(make_scores(rng.random((2, 10))))
+
+
+def test_a_measure_with_gaps_has_its_own_pool(make_scores, rng):
+    values = rng.random((2, 30, 2))
+    values[1, :15, 1] = np.nan
+    with pytest.warns(RankdevWarning, match="15 for m1 of 30"):
+        found = power(make_scores(values), sizes=[10, 20], subsamples=5, permutations=19)
+    assert found.queries == (30, 15)
+    assert np.isnan(found.power[1, :, 1]).all()
+    assert found.to_polars()["power"].null_count() == 1
+    alone = power(make_scores(values[:, 15:, 1:]), sizes=[10], subsamples=5, permutations=19)
+    assert np.array_equal(found.power[1, :, :1], alone.power[0])
+
+
+def test_progress_tells_the_cost_first_and_ends_complete(make_scores, rng):
+    calls = []
+    power(
+        make_scores(rng.random((3, 30, 2))),
+        sizes=[5, 10],
+        subsamples=4,
+        permutations=20,
+        progress=lambda *call: calls.append(call),
+    )
+    # 3 systems × 2 measures × (5 + 10) queries × 4 subsamples × 20 permutations
+    assert calls[0] == (0.0, 7200.0, "48 tests, 7.2e+03 additions")
+    assert calls[-1][:2] == (7200.0, 7200.0)
+
+
+def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
+    scores = make_scores(rng.random((2, 60)))
+
+    def stop_at(size):
+        def progress(done, total, note):
+            if note == f"n = {size}":
+                raise KeyboardInterrupt
+
+        return progress
+
+    found = power(scores, sizes=[10, 20, 30], subsamples=5, progress=stop_at(30))
+    assert (found.sizes, found.complete) == ((10, 20), False)
+    assert "interrupted" in found.remarks[-1]
+    whole = power(scores, sizes=[10, 20, 30], subsamples=5)
+    assert whole.complete
+    assert np.array_equal(found.power, whole.power[:, :, :2])
+    with pytest.raises(KeyboardInterrupt):
+        power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
+
+
+@pytest.mark.parametrize(("stop", "kept"), [(3, []), (4, ["≤3"]), (5, ["≤3", ">3"])])
+def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kept):
+    scores = make_scores(rng.random((2, 60)), np.repeat([2, 9], 30))
+    calls = []
+
+    def progress(*call):
+        calls.append(call)  # the cost, n = 20, then a call a bucket
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+
+    options = {"sizes": [20], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
+    found = power(scores, progress=progress, **options)
+    whole = power(scores, **options)
+    assert found.complete == (stop == 5)
+    assert found.sizes == (20,)
+    assert np.array_equal(found.power, whole.power)
+    assert [bucket.label for bucket in found.buckets] == kept
+
+
+def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
+    scores = make_scores(rng.random((3, 40, 5)))
+    expected = power(scores, sizes=[10], subsamples=5, permutations=50)
+    monkeypatch.setattr("rankdev.statistics.power.simulation.COLUMNS", 6)
+    found = power(scores, sizes=[10], subsamples=5, permutations=50)
+    assert np.array_equal(found.power, expected.power)
+    assert np.array_equal(found.rejected, expected.rejected)
+
+
+def test_identical_systems_are_never_told_apart(make_scores, rng):
+    one = rng.random(40)
+    found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
+    assert not found.power.any()
+    assert not found.rejected.any()
+
+
+def test_few_queries_are_enumerated_and_cannot_reject(make_scores, rng):
+    # 2 of the 32 flips of 5 queries are as extreme as anything can be: p ≥ .0625
+    scores = make_scores(rng.random((3, 60)) + np.array([[0], [3], [6]]))
+    found = power(scores, sizes=[5, 6], subsamples=30, permutations=1000)
+    assert not found.power[:, :, 0].any()
+    assert (found.power[:, :, 1] == 1).all()
+
+
+def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
+    rows = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 30) + shift] for shift in (0, 1, 2)]
+    found = power(make_scores(np.array(rows, dtype=float)), sizes=[8], subsamples=20, permutations=128, seed=2)
+    picks = draw(stream_keys(2, 8, 20)[:, 0], 30, 8)
+    for pair, (a, b) in enumerate(combinations(rows, 2)):
+        rejected = [exact_p([a[q] - b[q] for q in pick]) <= Fraction(1, 20) for pick in picks]
+        assert found.power[0, pair, 0] == np.mean(rejected)
+
+
+@pytest.mark.parametrize(("permutations", "alpha", "most"), [(100, 0.29, 29), (100, 0.57, 57), (1000, 0.001, 1)])
+def test_the_most_extremes_do_not_hang_on_rounding(permutations, alpha, most):
+    # .29 × 100 is 28.999999999999996 in floats
+    assert most_extremes(permutations, alpha, "paper") == most
+    assert most_extremes(permutations - 1, alpha, "plus-one") == most - 1
+
+
+def test_a_bucket_counts_the_queries_of_each_measure(make_scores, rng):
+    values = rng.random((2, 40, 2))
+    values[0, :7, 1] = np.nan
+    with pytest.warns(RankdevWarning):
+        found = power(make_scores(values, np.repeat([2, 9], 20)), sizes=[10], subsamples=2, permutations=9, buckets=[3])
+    assert [bucket.queries for bucket in found.buckets] == [(20, 13), (20, 20)]
+    assert found.bucket_summary(10)["queries"].to_list() == [20, 13, 20, 20]
+
+
+class Interrupted:
+    """Interrupts when the simulation reports a size."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, done, total, note):
+        if note == f"n = {self.at}":
+            raise KeyboardInterrupt
+
+
+OPTIONS_TO_RESUME = {"sizes": [5, 10, 20, 30], "subsamples": 6, "permutations": 50, "seed": 3, "buckets": [3]}
+
+
+@pytest.fixture
+def gapped(make_scores, rng):
+    values = rng.random((4, 40, 3))
+    values[1, 25:, 2] = np.nan
+    return make_scores(values, np.repeat([2, 9], 20))
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+@pytest.mark.parametrize("at", [10, 20, 30])
+@pytest.mark.parametrize("form", ["result", "json", "parquet"])
+def test_going_on_gives_what_an_undisturbed_run_gives(gapped, tmp_path, at, form):
+    whole = power(gapped, **OPTIONS_TO_RESUME)
+    half = power(gapped, progress=Interrupted(at), **OPTIONS_TO_RESUME)
+    assert not half.complete
+    assert half.sizes == tuple(n for n in whole.sizes if n < at)
+    again = power(gapped, resume=saved(half, tmp_path, form), **OPTIONS_TO_RESUME)
+    assert again.complete
+    assert again.sizes == whole.sizes
+    assert np.array_equal(again.power, whole.power, equal_nan=True)
+    assert again.to_polars().equals(whole.to_polars())
+    assert again.bucket_summary().equals(whole.bucket_summary())
+    assert again.parameters == whole.parameters
+
+
+def saved(found, folder, form):
+    if form == "result":
+        return found
+    about = {"command": "power", "version": __version__, "parameters": found.parameters}
+    path = folder / f"power.{form}"
+    if form == "json":
+        path.write_text(json.dumps({**about, "rows": found.to_polars().to_dicts()}))
+    else:
+        found.to_polars().write_parquet(path, metadata={"rankdev": json.dumps(about)})
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
+    half = power(gapped, progress=Interrupted(20), **OPTIONS_TO_RESUME)
+    path = saved(half, tmp_path, "json")
+    for other in ({"seed": 4}, {"subsamples": 7}, {"permutations": 49}, {"alpha": 0.1}, {"p_value": "paper"}):
+        with pytest.raises(DataError, match=f"this was made with {next(iter(other))} = "):
+            power(gapped, resume=path, **{**OPTIONS_TO_RESUME, **other})
+    with pytest.raises(DataError, match="this was made with other scores"):
+        power(gapped.select(systems=["s0", "s1", "s2"]), resume=half, **OPTIONS_TO_RESUME)
+    for content in ("[]", "{}", "no", '{"command": "power", "version": "0", "parameters": {}, "rows": []}', "PAR1"):
+        path.write_text(content)
+        with pytest.raises(DataError, match=r"power\.json: "):
+            power(gapped, resume=path, **OPTIONS_TO_RESUME)
+    with pytest.raises(UsageError, match="cannot be opened"):
+        power(gapped, resume=tmp_path / "none.json", **OPTIONS_TO_RESUME)
+    with pytest.raises(UsageError, match="resume must be an earlier result"):
+        power(gapped, resume=7, **OPTIONS_TO_RESUME)
+
+
+@pytest.fixture
+def two_measures(make_scores, rng):
+    """Four systems on 300 queries, clearly better told apart by the first measure."""
+    ability = np.array([0, 0.2, 0.35, 0.5])[:, None]
+    return make_scores(np.stack([rng.normal(0, s, (4, 300)) + ability for s in (0.7, 3.0)], axis=2))
+
+
+def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
+    found = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99, intervals=100)
+    table = found.to_polars()
+    assert table.columns[-2:] == ["low", "high"]
+    assert ((table["low"] <= table["power"]) & (table["power"] <= table["high"])).all()
+    row = found.summary(100).row(0, named=True)
+    for name in ("p10", "p50", "p90", "n80"):
+        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    assert found.differences(100).row(0, named=True)["clear"]
+    assert found.clearly_best(100) == "m0"
+    plain = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99)
+    assert np.array_equal(plain.power, found.power)
+    with pytest.raises(UsageError, match="need intervals"):
+        plain.differences()
+
+
+def test_the_same_measure_twice_has_no_clearly_best(make_scores, rng):
+    one = rng.normal(0, 1, (4, 300)) + np.array([0, 0.2, 0.35, 0.5])[:, None]
+    found = power(make_scores(np.stack([one, one], axis=2)), sizes=[100], subsamples=20, permutations=99, intervals=50)
+    assert found.differences().select("difference", "low", "high", "clear").row(0) == (0, 0, 0, False)
+    assert found.clearly_best() is None
+
+
+def test_more_queries_in_the_pool_leave_less_open(make_scores, rng):
+    widths = []
+    for pool in (150, 1500):
+        values = rng.normal(0, 1, (2, pool)) + np.array([[0], [0.3]])
+        found = power(make_scores(values), sizes=[100], subsamples=50, permutations=99, intervals=100)
+        widths.append((found.doubt.power[1] - found.doubt.power[0]).item())
+    assert widths[1] < 0.7 * widths[0]
+
+
+def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
+    scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
+    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, pool="new", intervals=20)
+    assert np.isfinite(found.doubt.levels).all()
+    assert found.sizes == (30, 80)
+    assert not found.remarks
+    same = power(scores, sizes=[30], subsamples=50, permutations=99)
+    assert found.power[0, 0, 0] != same.power[0, 0, 0]
+    assert np.array_equal(found.rejected, same.rejected)
+    with pytest.raises(UsageError, match="expected one of same, new"):
+        power(scores, sizes=[30], pool="old")
+
+
+def test_intervals_of_one_measure_have_nothing_to_be_compared_with(make_scores, rng):
+    found = power(make_scores(rng.normal(0.5, 0.1, (2, 20, 1))), sizes=[10], subsamples=5, intervals=20)
+    assert found.differences().is_empty()
+    assert found.clearly_best() is None
+    assert "p50, 95%" in str(found)

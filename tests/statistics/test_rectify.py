@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import rankdev as rd
+from rankdev.statistics.prediction_powered import estimate
+
+
+def made(n=40, total=500, noise=0.1, bias=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.random((3, total, 1))
+    queries = tuple(f"q{i}" for i in range(total))
+    people = rd.Scores(tuple("abc"), queries[:n], ("P@5",), truth[:, :n])
+    model = rd.Scores(
+        tuple("abc"), queries[::-1], ("P@5",), (truth + bias + rng.normal(0, noise, truth.shape))[:, ::-1]
+    )
+    return people, model, truth
+
+
+def test_by_hand():
+    """λ = Cov(Y, f)/((1 + n/N) Var f); the estimate is mean Y + λ (mean of new f − mean of old f)."""
+    rng = np.random.default_rng(1)
+    told = rng.random(20)
+    said, alone = told + rng.normal(0, 0.2, 20), rng.random(80)
+    found = estimate(told, said, alone, 0.9)
+    lam = np.cov(told, said)[0, 1] / (np.var([*said, *alone], ddof=1) * 1.25)
+    assert found["trust"] == pytest.approx(lam)
+    assert found["estimate"] == pytest.approx(told.mean() + lam * (alone.mean() - said.mean()))
+    variance = np.var(told - lam * said, ddof=2) / 20 + lam**2 * np.var([*said, *alone], ddof=1) / 80
+    assert found["high"] - found["estimate"] == pytest.approx(stats.t.ppf(0.95, 19) * np.sqrt(variance))
+
+
+def test_a_model_that_tells_nothing_costs_nothing():
+    rng = np.random.default_rng(2)
+    told = rng.random(30)
+    found = estimate(told, np.full(30, 0.5), np.full(100, 0.5), 0.95)
+    assert found["trust"] == 0
+    assert (found["low"], found["high"]) == pytest.approx(tuple(stats.ttest_1samp(told, 0).confidence_interval()))
+    assert estimate(told, -told, -rng.random(100), 0.95)["trust"] == 0  # a model that says the opposite is not believed
+
+
+def test_means_and_differences():
+    people, model, truth = made()
+    found = rd.rectify(people, model)
+    table = found.to_polars()
+    assert table.select("a", "b").rows() == [("a", None), ("b", None), ("c", None), ("a", "b"), ("a", "c"), ("b", "c")]
+    for row, true in zip(table.iter_rows(named=True), truth.mean(axis=(1, 2)), strict=False):
+        assert row["low"] < true < row["high"]
+        assert row["model"] > row["high"]  # the model's bias is gone
+    assert (found.summary()["narrower"] < 0.7).all()
+    assert rd.rectify(people, model, baselines="c").to_polars().height == 5
+
+
+def test_queries_are_matched_by_name():
+    people, model, _ = made()
+    strange = rd.Scores(people.systems, tuple(f"x{q}" for q in people.queries), people.measures, people.values)
+    with pytest.raises(rd.DataError, match="share 0 queries"):
+        rd.rectify(strange, model)
+    some = rd.Scores(people.systems, (*people.queries[:39], "elsewhere"), people.measures, people.values)
+    with pytest.warns(rd.RankdevWarning, match="1 of the people's queries"):
+        assert rd.rectify(some, model).both == 39
+
+
+def test_both_sides_need_the_same_systems():
+    people, model, _ = made()
+    with pytest.raises(rd.DataError, match="other systems"):
+        rd.rectify(people, model.select(systems=["a", "b"]))

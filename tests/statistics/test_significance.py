@@ -1,0 +1,428 @@
+from fractions import Fraction
+from importlib.util import find_spec
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.corrections import benjamini_hochberg, holm
+from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
+from rankdev.statistics.randomization import enumerated, tilted_p
+from rankdev.statistics.significance import significance
+from tests.statistics.plain import exact_p
+
+p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def row(result, **where):
+    return result.to_polars().row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in where.items()), named=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.fractions(-1, 1, max_denominator=7).filter(bool), min_size=1, max_size=9))
+def test_enumeration_agrees_with_counting_every_flip(apart):
+    scaled = np.rint(np.array(apart, dtype=float) * 2**40)
+    assert enumerated(scaled, 4.0 * len(apart)) == exact_p(apart)
+
+
+@pytest.mark.parametrize("queries", [4, 9])
+def test_few_queries_agree_with_scipy_exactly(make_scores, queries, rng):
+    values = np.rint(rng.random((3, queries)) * 8) / 8
+    found = significance(make_scores(values)).to_polars()["p"]
+    for p, (a, b) in zip(found, [(0, 1), (0, 2), (1, 2)], strict=True):
+        expected = stats.permutation_test(
+            (values[a] - values[b],), np.mean, permutation_type="samples", n_resamples=np.inf
+        )
+        assert p == pytest.approx(expected.pvalue)
+
+
+def test_drawn_flips_approach_the_exact_answer(make_scores, rng):
+    values = np.zeros((2, 21))
+    values[0] = rng.normal(0.3, 1, 21)
+    exact = significance(make_scores(np.where(np.arange(21) < 20, values, 0))).to_polars()["p"][0]
+    drawn = significance(make_scores(values), permutations=200_000).to_polars()["p"][0]
+    one_more = exact_p_of(values[0])
+    assert abs(drawn - one_more) < 5 * np.sqrt(one_more / 200_000)
+    assert exact == pytest.approx(exact_p_of(values[0, :20]))
+
+
+def exact_p_of(apart):
+    signs = 1 - 2.0 * ((np.arange(2 ** len(apart))[:, None] >> np.arange(len(apart))) & 1)
+    return (np.abs(signs @ apart) >= abs(apart.sum()) - 1e-9).mean()
+
+
+def test_rejections_under_the_null_stay_near_alpha(make_scores, rng):
+    values = rng.normal(0, 1, (400, 30))
+    values = values[:, :, None]
+    rejected = []
+    for i in range(0, 400, 20):
+        frame = significance(make_scores(values[i : i + 20]), permutations=999, correction="none").to_polars()
+        p = {(a, b): p for a, b, p in frame.select("a", "b", "p").iter_rows()}
+        rejected += [p[f"s{j}", f"s{j + 1}"] <= 0.05 for j in range(0, 20, 2)]
+    assert abs(np.mean(rejected) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / len(rejected))
+
+
+def test_student_and_wilcoxon_agree_with_scipy(make_scores, rng):
+    values = rng.random((2, 30))
+    t = significance(make_scores(values), test="t").to_polars().row(0, named=True)
+    expected = stats.ttest_rel(*values)
+    interval = expected.confidence_interval(0.95)
+    assert t["p"] == pytest.approx(expected.pvalue)
+    assert (t["low"], t["high"]) == pytest.approx((interval.low, interval.high))
+    w = significance(make_scores(values), test="wilcoxon").to_polars()["p"][0]
+    assert w == pytest.approx(stats.wilcoxon(*values).pvalue)
+
+
+@pytest.mark.parametrize("queries", [8, 30, 80])
+def test_wilcoxon_keeps_ties_that_decimals_would_break(make_scores, rng, queries):
+    whole = rng.integers(0, 9, (2, queries))
+    found = significance(make_scores(whole / 10), test="wilcoxon").to_polars()["p"][0]
+    apart = whole[0] - whole[1]
+    assert found == stats.wilcoxon(apart[apart != 0]).pvalue
+
+
+def test_the_bootstrap_agrees_with_a_plain_loop(make_scores, rng):
+    values = rng.random((2, 12)) + np.array([[0.2], [0.0]])
+    found = significance(make_scores(values), test="bootstrap", permutations=20_000).to_polars().row(0, named=True)
+    apart = values[0] - values[1]
+    drawn = rng.choice(apart, (20_000, 12))
+    t = np.abs(drawn.mean(axis=1) - apart.mean()) / (drawn.std(axis=1, ddof=1) / np.sqrt(12))
+    error = apart.std(ddof=1) / np.sqrt(12)
+    assert found["p"] == pytest.approx((t >= apart.mean() / error).mean(), abs=0.01)
+    half = np.quantile(t, 0.95) * error
+    assert (found["low"], found["high"]) == pytest.approx((apart.mean() - half, apart.mean() + half), rel=0.05)
+
+
+def test_few_queries_are_too_few_for_the_bootstrap(make_scores, rng):
+    with pytest.raises(DataError, match="bootstrap needs at least 5 queries; got 4"):
+        significance(make_scores(rng.random((2, 4))), test="bootstrap")
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_equal_differences_have_the_p_of_sign_flips(make_scores, test):
+    scores = make_scores([np.full(8, 0.7), np.full(8, 0.1)])
+    with pytest.warns(RankdevWarning, match="1 pair differs by the same amount on all 8 queries"):
+        got = row(significance(scores, test=test, permutations=500), a="s0")
+    assert got["p"] == 2 / 2**8
+    assert (got["low"], got["high"]) == (pytest.approx(0.6), pytest.approx(0.6))
+
+
+def plain_p(apart, signs, delta):
+    """The share of flips whose sum is as extreme for the hypothesis that the mean is delta."""
+    moved = apart - delta
+    return ((np.abs(signs @ moved) >= abs(moved.sum()) - 1e-9).sum() + 1) / (len(signs) + 1)
+
+
+def test_the_interval_holds_what_the_test_does_not_reject(make_scores, rng):
+    apart = rng.exponential(1, 30) - 0.7
+    got = row(significance(make_scores([apart, np.zeros(30)]), permutations=999), a="s0")
+    words = flip_words(stream_keys(0, 30, 1)[0, 1], 30, 0, 999)
+    signs = 1.0 - 2.0 * np.unpackbits(words.view(np.uint8), axis=1, count=30, bitorder="little")
+    for end, outside in ((got["low"], -1e-6), (got["high"], 1e-6)):
+        assert plain_p(apart, signs, end - outside) > 0.05
+        assert plain_p(apart, signs, end + outside) <= 0.05
+
+
+def test_the_interval_of_few_queries_is_exact(make_scores, rng):
+    apart = rng.normal(0.5, 1, 7)
+    got = row(significance(make_scores([apart, np.zeros(7)])), a="s0")
+    signs = 1 - 2.0 * ((np.arange(2**7)[:, None] >> np.arange(7)) & 1)
+    shares = [(np.abs(signs @ (apart - d)) >= abs((apart - d).sum()) - 1e-9).mean() for d in (got["low"], got["high"])]
+    assert min(shares) > 0.05
+    few = significance(make_scores([apart[:5], np.zeros(5)]))
+    assert few.remarks == ("5 queries have 32 flips, too few for any rejection at 0.05 among 1 comparison",)
+    assert (row(few, a="s0")["low"], row(few, a="s0")["high"]) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "bootstrap"])
+@pytest.mark.parametrize("correction", ["none", "holm", "bh", "max-t", "tukey"])
+@pytest.mark.parametrize("over", ["measure", "all"])
+def test_intervals_hold_0_exactly_where_p_is_not_significant(make_scores, rng, test, correction, over):
+    if (correction, over) == ("tukey", "all"):
+        return
+    values = np.rint(rng.normal(0, 1, (5, 25, 2)) * 4) / 4 + np.linspace(0, 1, 5)[:, None, None]
+    options = {"test": test, "correction": correction, "correction_over": over, "permutations": 2000}
+    found = significance(make_scores(values), **options).to_polars()
+    holds = (found["low"] <= 0) & (found["high"] >= 0)
+    assert holds.to_list() == (found["p_adjusted"] > 0.05).to_list()
+    assert 0 < holds.sum() < found.height
+    assert ((found["low"] <= found["difference"]) & (found["difference"] <= found["high"])).all()
+
+
+def test_simultaneous_intervals_are_wider_than_single_ones_and_narrower_than_bonferroni(make_scores, rng):
+    scores = make_scores(rng.normal(0, 1, (6, 60)))
+    width = {
+        name: (found["high"] - found["low"]).mean()
+        for name in ("none", "holm", "max-t")
+        for found in [significance(scores, correction=name).to_polars()]
+    }
+    bonferroni = significance(scores, test="t", correction="none", confidence=1 - 0.05 / 15).to_polars()
+    assert width["none"] < width["max-t"] < (bonferroni["high"] - bonferroni["low"]).mean()
+    against = significance(scores, baselines="s0", correction="max-t").to_polars()
+    assert (against["high"] - against["low"]).mean() < width["max-t"]  # five comparisons, not fifteen
+
+
+def test_max_t_agrees_with_a_plain_loop(make_scores, rng):
+    values = rng.normal(0, 1, (3, 20)) + np.array([[0], [0.3], [0.9]])
+    found = significance(make_scores(values), correction="max-t").to_polars()
+    apart = np.stack([values[a] - values[b] for a, b in ((0, 1), (0, 2), (1, 2))])
+    centred = apart - apart.mean(axis=1, keepdims=True)
+    largest = []
+    for _ in range(4000):
+        flipped = centred * rng.choice([-1, 1], 20)
+        largest.append(np.abs(stats.ttest_1samp(flipped, 0, axis=1).statistic).max())
+    t = np.abs(stats.ttest_1samp(apart, 0, axis=1).statistic)
+    for got, one in zip(found["p_adjusted"], t, strict=True):
+        assert got == pytest.approx(np.mean(np.array(largest) >= one), abs=0.03)
+
+
+def test_a_correction_over_all_measures_counts_all_comparisons(make_scores, rng):
+    scores = make_scores(rng.random((3, 30, 4)))
+    found = significance(scores, correction_over="all", permutations=5000).to_polars()
+    assert found["p_adjusted"].to_numpy() == pytest.approx(holm(found["p"].to_numpy()))
+    with pytest.raises(UsageError, match="take max-t or holm"):
+        significance(scores, correction="tukey", correction_over="all")
+    with pytest.raises(UsageError, match="expected one of measure, all"):
+        significance(scores, correction_over="every")
+
+
+def test_flips_follow_from_the_number_of_pairs(make_scores, rng):
+    scores = make_scores(rng.normal(0, 0.1, (75, 40)) + np.arange(75)[:, None])
+    found = significance(scores)
+    assert found.permutations == 2 * 2775 / 0.05
+    assert (found.to_polars()["p_adjusted"] < 0.05).all()
+    with pytest.warns(RankdevWarning, match="smallest p of 1,000 flips is 0.001: no rejection is possible"):
+        few = significance(scores, permutations=1000)
+    assert (few.to_polars()["p_adjusted"] > 0.05).all()
+    assert "give at least 111,000" in few.remarks[0]
+
+
+@pytest.mark.parametrize("queries", [25, 60])
+def test_tilted_flips_agree_with_the_exact_tail(rng, queries):
+    # equal sizes: the sum is binomial, and the tail known
+    apart = np.ones((6, queries))
+    plus = (queries * np.array([0.7, 0.76, 0.8, 0.88, 0.92, 1.0])).astype(int)
+    for line, k in zip(apart, plus, strict=True):
+        line[k:] = -1
+    exact = 2 * stats.binom.sf(plus - 1, queries, 0.5)
+    found = np.mean([tilted_p(apart, 0.5, np.uint64(seed)) for seed in range(10)], axis=0)
+    assert found == pytest.approx(exact, rel=0.15)
+
+
+def test_tilted_flips_are_the_same_compiled_or_not(rng):
+    apart = np.rint(rng.normal(0.5, 1, (20, 50)) * 2**30)
+    assert np.array_equal(tilted_p(apart, 4.0, np.uint64(3)), tilted_p(apart, 4.0, np.uint64(3), compiled=False))
+
+
+def test_large_families_get_small_p_from_tilted_flips(make_scores, rng, monkeypatch):
+    values = rng.normal(0, 1, (8, 60)) + np.linspace(0, 1.5, 8)[:, None]
+    plain = significance(make_scores(values)).to_polars()
+    monkeypatch.setattr("rankdev.statistics.paired.COMPARED", 0)
+    tilted = significance(make_scores(values))
+    student = significance(make_scores(values), test="t").to_polars()
+    assert tilted.permutations == 10_000
+    assert "tilted flips" in tilted.remarks[-1]
+    p = tilted.to_polars()["p"].to_numpy()
+    assert np.log(p) == pytest.approx(np.log(student["p"].to_numpy()), rel=0.15, abs=0.3)
+    assert np.log(p)[p > 1e-3] == pytest.approx(np.log(plain["p"].to_numpy())[p > 1e-3], abs=0.3)
+    assert p.min() < 1e-6
+
+
+@given(p_lists)
+def test_holm_agrees_with_its_definition(p):
+    adjusted = holm(p)
+    order = np.argsort(p)
+    for rank, place in enumerate(order):
+        steps = [min(1.0, p[order[i]] * (len(p) - i)) for i in range(rank + 1)]
+        assert adjusted[place] == pytest.approx(max(steps))
+
+
+@given(p_lists)
+def test_benjamini_hochberg_agrees_with_scipy(p):
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_corrections_are_over_the_pairs_of_a_measure(make_scores, rng):
+    scores = make_scores(rng.random((4, 12, 2)))
+    found = significance(scores).to_polars()
+    for name in scores.measures:
+        part = found.filter(measure=name)
+        assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p"].to_numpy()))
+    plain = significance(scores, correction="none").to_polars()
+    assert plain["p"].equals(plain["p_adjusted"], check_names=False)
+
+
+def test_tukey_agrees_with_a_plain_loop(make_scores, rng):
+    values = np.rint(rng.random((4, 10)) * 4) / 4 + np.array([[0], [0], [0.1], [0.4]])
+    found = significance(make_scores(values), correction="tukey", permutations=20_000).to_polars()
+    ranges = []
+    for _ in range(20_000):
+        means = rng.permuted(values, axis=0).mean(axis=1)
+        ranges.append(means.max() - means.min())
+    for a, b, adjusted in found.select("a", "b", "p_adjusted").iter_rows():
+        apart = abs(values[int(a[1])].mean() - values[int(b[1])].mean())
+        assert adjusted == pytest.approx((np.array(ranges) >= apart - 1e-9).mean(), abs=0.02)
+
+
+def test_the_shuffles_of_tukey_are_recorded(make_scores, rng):
+    scores = make_scores(rng.random((3, 12)))
+    assert significance(scores, test="t", correction="tukey").permutations == 100_000
+    assert significance(scores, test="t").permutations == 0
+
+
+def test_tukey_bounds_any_false_rejection(make_scores, rng):
+    any_rejected = [
+        significance(make_scores(rng.normal(0, 1, (4, 15))), correction="tukey", permutations=199)
+        .to_polars()["p_adjusted"]
+        .min()
+        <= 0.05
+        for _ in range(150)
+    ]
+    assert np.mean(any_rejected) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
+@pytest.mark.parametrize("noise", [0.0, 1e-16])
+def test_identical_systems_have_p_1_and_no_effect(make_scores, test, noise, rng):
+    one = np.full(30, 0.1) + 0.2
+    found = significance(make_scores([one, one + noise, rng.random(30)]), test=test, permutations=500)
+    got = row(found, a="s0", b="s1")
+    assert (got["p"], got["p_adjusted"], got["difference"], got["effect"]) == (1.0, 1.0, 0.0, 0.0)
+    assert (got["wins"], got["ties"], got["losses"]) == (0, 30, 0)
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon"])
+def test_a_single_unit_is_rounding_and_no_difference(make_scores, test):
+    # neighbouring floats halfway between two units are rounded apart; that must not win a query or move a p-value
+    scale = scale_for(np.array([1.0]), 30)[0]
+    other = np.full(30, 0.5 + 0.5 / scale)
+    one = np.nextafter(other, 1.0)
+    assert (np.rint(one * scale) - np.rint(other * scale) == 1).all()
+    one[:6] += [0.1, 0.2, 0.3, -0.1, 0.25, 0.5]
+    one[5] = 1.0
+    clean = np.where(np.arange(30) < 6, one, other)
+    noisy, expected = (significance(make_scores([x, other]), test=test).to_polars() for x in (one, clean))
+    assert noisy.select("wins", "ties", "losses").row(0) == (5, 24, 1)
+    assert noisy["p"][0] == pytest.approx(expected["p"][0])
+
+
+def test_wins_effect_and_difference_by_hand(make_scores):
+    got = row(significance(make_scores([[1, 1, 0.5, 0], [0, 1, 1, 0]])), a="s0")
+    # differences 1, 0, −0.5, 0: mean 0.125, deviation √(1.1875/3)
+    assert got["difference"] == pytest.approx(0.125)
+    assert got["effect"] == pytest.approx(0.125 / np.sqrt(1.1875 / 3))
+    assert (got["wins"], got["ties"], got["losses"]) == (1, 2, 1)
+
+
+def test_a_baseline_stands_second_and_turns_the_sign(make_scores, rng):
+    scores = make_scores(rng.random((3, 15)))
+    everything, against = significance(scores), significance(scores, baselines="s0")
+    forward, turned = row(everything, a="s0", b="s2"), row(against, a="s2", b="s0")
+    assert against.to_polars().select("a", "b").rows() == [("s1", "s0"), ("s2", "s0")]
+    for name in ("difference", "effect"):
+        assert turned[name] == -forward[name]
+    single = row(significance(scores, correction="none"), a="s0", b="s2")
+    alone = row(significance(scores, baselines="s0", correction="none"), a="s2", b="s0")
+    assert (alone["low"], alone["high"]) == (-single["high"], -single["low"])
+    assert (turned["wins"], turned["losses"]) == (forward["losses"], forward["wins"])
+    assert turned["p"] == forward["p"]
+
+
+def test_a_repeated_baseline_or_measure_counts_once(make_scores, rng):
+    scores = make_scores(rng.random((3, 15)))
+    once = significance(scores, baselines=["s0"]).to_polars()
+    assert significance(scores, baselines=["s0", "s0"]).to_polars().equals(once)
+    assert significance(scores, baselines="s0", measures=["m0", "m0"]).to_polars().equals(once)
+
+
+def test_the_paper_p_value_is_the_plain_share(make_scores, rng):
+    scores = make_scores(rng.normal([[0.0], [2.0]], 1, (2, 60)))
+    assert significance(scores, permutations=100, p_value="paper").to_polars()["p"][0] == 0.0
+    assert significance(scores, permutations=100).to_polars()["p"][0] == 1 / 101
+
+
+def test_missing_values_leave_queries_out_with_a_warning(make_scores, rng):
+    values = rng.random((2, 30, 2))
+    gaps = values.copy()
+    gaps[0, :4, 0] = np.nan
+    with pytest.warns(RankdevWarning, match="4 for m0 of 30"):
+        found = significance(make_scores(gaps)).to_polars()
+    expected = significance(make_scores(values[:, 4:, :1])).to_polars()
+    assert found["p"][0] == expected["p"][0]
+    assert found["p"][1] == significance(make_scores(values), measures=["m1"]).to_polars()["p"][0]
+
+
+def test_bad_data_and_calls_are_refused(make_scores):
+    nothing = np.full((2, 3), np.nan)
+    with pytest.raises(DataError, match="m0 has no query"):
+        significance(make_scores(nothing))
+    with pytest.raises(DataError, match="is infinite"):
+        significance(make_scores([[np.inf, 1], [0, 1]]))
+    with pytest.raises(UsageError, match="at least 2 systems"):
+        significance(make_scores(np.ones((1, 3))))
+    with pytest.raises(DataError, match="no queries"):
+        significance(make_scores(np.ones((2, 0))))
+    two = make_scores(np.eye(2))
+    with pytest.raises(UsageError, match="did you mean wilcoxon"):
+        significance(two, test="wilcoxn")
+    with pytest.raises(UsageError, match="expected one of holm"):
+        significance(two, correction="x")
+    with pytest.raises(UsageError, match="unknown system"):
+        significance(two, baselines=["s7"])
+    with pytest.raises(UsageError, match="every system is a baseline"):
+        significance(two, baselines=["s0", "s1"])
+    with pytest.raises(UsageError, match="permutations must be a whole number"):
+        significance(two, permutations=0.5)
+    with pytest.raises(UsageError, match="confidence must be"):
+        significance(two, confidence=95)
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got 0"):
+        significance(two, threads=0)
+    with pytest.raises(UsageError, match="measures must be a list of names"):
+        significance(two, measures="m0")
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_whole_floats_are_whole_numbers(make_scores, rng, test):
+    scores = make_scores(rng.random((2, 30)))
+    found = significance(scores, test=test, permutations=1e3, seed=1.0)
+    assert found.to_polars().equals(significance(scores, test=test, permutations=1000, seed=1).to_polars())
+
+
+def test_a_single_query_has_an_answer_where_there_is_one(make_scores):
+    one = make_scores([[1.0], [0.5]])
+    got = row(significance(one), a="s0")
+    assert (got["p"], got["difference"], got["low"], got["effect"]) == (1.0, 0.5, -np.inf, None)
+    with pytest.raises(DataError, match="at least two queries"):
+        significance(one, test="t")
+
+
+def test_constant_differences_have_an_infinite_effect(make_scores):
+    got = row(significance(make_scores([np.full(10, 0.7), np.full(10, 0.1)])), a="s0")
+    assert got["effect"] == np.inf
+    assert got["p"] == float(Fraction(2, 2**10))
+    assert got["low"] == pytest.approx(0.6)
+
+
+def test_a_plain_table_and_pandas_will_do():
+    table = pl.DataFrame({"system": ["a", "b"], "query": "q", "measure": "P@1", "value": [1.0, 0.0]})
+    found = significance(table)
+    assert found.to_polars()["p"][0] == 1.0
+    assert list(found.to_pandas().columns) == found.to_polars().columns
+    assert (found.seed, found.test, found.permutations) == (0, "randomization", 100_000)
+
+
+@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
+def test_engines_give_the_same_p(make_scores, rng):
+    scores: Scores = make_scores(rng.random((3, 50, 2)))
+    one, other = (significance(scores, permutations=25_000, engine=name) for name in ("numpy", "numba"))
+    assert one.to_polars().equals(other.to_polars())

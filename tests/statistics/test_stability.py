@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.statistics.flips.exact import draw, stream_keys
+from rankdev.statistics.rank_correlation import tau_ap, tau_b
+from rankdev.statistics.stability import Stability, stability
+
+small = st.lists(st.integers(0, 4), min_size=5, max_size=5)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(8)
+
+
+@given(small, small)
+def test_tau_b_agrees_with_scipy(left, right):
+    expected = stats.kendalltau(left, right).statistic
+    assert tau_b(np.array(left, float), np.array(right, float)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_stability_agrees_with_a_plain_loop(make_scores, rng):
+    values = np.rint(rng.random((5, 40, 2)) * 3) / 3  # thirds: equal means happen, and must tie
+    found = stability(make_scores(values), sizes=[6, 20], subsamples=15, seed=3)
+    for m in range(2):
+        thirds = np.rint(values[:, :, m] * 3)
+        for i, n in enumerate((6, 20)):
+            picks = draw(stream_keys(3, n, 15)[:, 0], 40, n)
+            taus = [stats.kendalltau(thirds[:, pick].sum(axis=1), thirds.sum(axis=1)).statistic for pick in picks]
+            assert found.tau[m, i] == pytest.approx(np.mean(np.nan_to_num(taus)))
+
+
+def test_summary_by_hand():
+    tau = np.array([[0.5, 0.7, 0.9], [0.1, 0.2, 0.3]])
+    split = np.array([[0.2, 0.8, np.nan], [0.0, 0.1, np.nan]])
+    found = Stability(("m", "l"), (25, 100, 200), tau, tau, split, np.stack([split, split]), 300, 0, ())
+    summary = found.summary()
+    assert summary.columns[:6] == ["measure", "tau_25", "tau_100", "tau_200", "auc", "n_at_0.8"]
+    assert summary.columns[6:] == ["split_25", "split_100", "split_200", "split_at_0.8"]
+    # (.5 + .7)/2 × 75 + (.7 + .9)/2 × 100 = 125, over 175
+    assert summary.row(0)[:6] == ("m", 0.5, 0.7, 0.9, pytest.approx(125 / 175), 200.0)
+    assert summary.row(0)[6:] == (0.2, 0.8, None, 100.0)
+    assert summary.row(1)[5] == summary.row(1)[-1] == np.inf
+    assert found.summary(at=[100]).columns[1] == "tau_100"
+    with pytest.raises(UsageError, match="the sizes are 25, 100, 200"):
+        found.summary(at=[50])
+
+
+def test_the_table_has_a_row_a_measure_and_size(make_scores, rng):
+    found = stability(make_scores(rng.random((3, 20, 2))), sizes=[5, 10], subsamples=4)
+    assert found.to_polars().columns == ["measure", "n", "tau", "tau_ap", "split", "split_low", "split_high"]
+    assert found.to_polars().row(3)[:3] == ("m1", 10, found.tau[1, 1])
+    assert len(found.to_pandas()) == 4
+    assert found.summary().columns[:5] == ["measure", "tau_5", "tau_10", "auc", "n_at_0.8"]
+    assert stability(make_scores(rng.random((3, 20))), sizes=[5], subsamples=4).summary()["auc"][0] is None
+
+
+def test_subsamples_in_which_all_systems_tie_count_as_no_agreement(make_scores):
+    # one query of two tells the systems apart: a subsample of 2 of 4 has it in half of the cases
+    values = np.array([[0.0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]])
+    found = stability(make_scores(values), sizes=[2], subsamples=2000)
+    assert found.tau[0, 0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_systems_that_all_tie_have_no_order(make_scores):
+    found = stability(make_scores(np.full((3, 20), 0.1)), sizes=[5], subsamples=4)
+    assert found.to_polars()["tau"][0] is None
+
+
+def test_whole_floats_are_whole_numbers(make_scores, rng):
+    scores = make_scores(rng.random((3, 20)))
+    found = stability(scores, sizes=[5.0], subsamples=4.0, seed=1.0).to_polars()
+    assert found.equals(stability(scores, sizes=[5], subsamples=4, seed=1).to_polars())
+
+
+def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores, rng):
+    with pytest.warns(RankdevWarning) as caught:
+        found = stability(make_scores(rng.random((4, 12))), sizes=[12, 25], subsamples=3)
+    assert found.tau[0, 0] == 1.0
+    assert found.remarks == tuple(str(warning.message) for warning in caught)
+    with pytest.raises(DataError, match="fewer than the smallest size"):
+        stability(make_scores(rng.random((4, 12))))
+
+
+@given(st.permutations(list(range(6))))
+def test_tau_ap_agrees_with_its_definition(order):
+    # order lists the true ranks (0 is best) from the estimate's best to its worst
+    share = sum(sum(above < item for above in order[:i]) / i for i, item in enumerate(order) if i)
+    estimate = np.empty(6)
+    estimate[order] = -np.arange(6.0)
+    assert tau_ap(estimate, -np.arange(6.0)) == pytest.approx(2 / 5 * share - 1)
+
+
+def test_tau_ap_weighs_the_top(make_scores):
+    truth = np.arange(6.0)
+    assert tau_ap(np.array([0, 1, 2, 3, 5, 4.0]), truth) < tau_ap(np.array([1, 0, 2, 3, 4, 5.0]), truth)
+    assert np.isnan(tau_ap(np.zeros(3), np.arange(3.0)))
+    assert np.isnan(tau_ap(np.arange(3.0), np.zeros(3)))
+
+
+def test_split_halves_agree_with_a_plain_loop(make_scores, rng):
+    values = rng.random((5, 40)) + np.linspace(0, 0.5, 5)[:, None]
+    found = stability(make_scores(values), sizes=[6], subsamples=15, seed=3)
+    keys, taus = stream_keys(3, 12, 15), []
+    for one, other in keys:
+        both, first = draw(np.array([one]), 40, 12)[0], draw(np.array([other]), 12, 6)[0]
+        rest = np.setdiff1d(np.arange(12), first)
+        taus.append(stats.kendalltau(*(values[:, both[part]].mean(axis=1) for part in (first, rest))).statistic)
+    assert found.split[0, 0] == pytest.approx(np.mean(taus))
+
+
+def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng):
+    found = stability(make_scores(rng.random((8, 200))), sizes=[25, 100, 190], subsamples=100, intervals=20)
+    row = found.summary().row(0, named=True)
+    assert row["n_at_0.8"] == 190
+    assert row["split_at_0.8"] == np.inf
+    assert found.split_ends[0, 0, 0] < 0.1
+    assert np.isnan(found.split[0, 2])
+    assert np.isnan(found.split_ends[0, 0, 1])
+    assert (found.tau_ends[0] < found.tau).all()
+    assert (found.tau < found.tau_ends[1]).all()
+    assert row["n_at_0.8_low"] <= row["n_at_0.8"] <= row["n_at_0.8_high"]
+    assert {"low", "high"} < set(found.to_polars().columns)
