@@ -8,9 +8,9 @@ import rankdev as rd
 from rankdev import errors
 
 DESIGN = {
-    *("Reference", "References", "Run", "Scores", "evaluate", "explain", "parse", "rdq", "score"),
+    *("Reference", "References", "Run", "Scores", "evaluate", "explain", "parse", "score"),
     *("read_references", "read_run", "write_references", "write_run"),
-    *("significance", "power", "stability", "agreement", "plan", "sensitivity", "equivalence", "discrimination"),
+    *("significance", "power", "stability", "agreement", "plan", "sensitivity", "equivalence", "meta_analysis"),
     *("losses", "strengths", "tiers", "weights_from_clicks"),
 }
 

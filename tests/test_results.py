@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+import rankdev.results as result_classes
+from rankdev import learning, preferences, studies
 from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS, data
@@ -29,7 +31,7 @@ SEEDED = {
     "agreement_with_people",
     "significance",
     "agreement",
-    "discrimination",
+    "discriminative_power",
     "power",
     "leave_out",
     "verdicts_from_clicks",
@@ -42,13 +44,13 @@ SEEDED = {
     "plan",
     "tiers",
     "next_pairs",
-    "evaluate_with_doubt",
+    "evaluate_with_uncertainty",
     "collect",
     "judge_agreement",
     "weights_from_clicks",
 }
 DRAWN = {
-    "summarise",
+    "undecided",
     "diagnose",
     "collect",
     "judge_agreement",
@@ -69,12 +71,12 @@ def made():
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
-        "agreement": rd.agreement(scores, intervals=5, seed=7),
-        "discrimination": rd.discrimination(scores, seed=7),
-        "collections": rd.significance({"x": scores, "y": scores.select(queries=slice(0, 7))}),
-        "rectify": rd.rectify(scores.select(queries=slice(0, 10)), scores),
+        "agreement": rd.agreement(scores, resamples=5, seed=7),
+        "discriminative_power": rd.significance(scores, correction="none", seed=7).discriminative_power(),
+        "meta_analysis": rd.meta_analysis({"x": scores, "y": scores.select(queries=slice(0, 7))}),
+        "prediction_powered": rd.prediction_powered(scores.select(queries=slice(0, 10)), scores),
         "variance": rd.variance(scores, measures=["RDQ@3"]),
-        "design": rd.design(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measures=["RDQ@3"]),
+        "topic_set_size": rd.plan(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measure="RDQ@3"),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
             scores,
@@ -82,13 +84,13 @@ def made():
             resamples=20,
             seed=7,
         ),
-        "leave_out": rd.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
-        "verdicts_from_clicks": rd.verdicts_from_clicks(
+        "leave_out": studies.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
+        "verdicts_from_clicks": learning.verdicts_from_clicks(
             [{"query": "q", "session": 1, "system": name, "clicked": 1} for name in ("x", ODD)], seed=7
         ),
-        "place_runs": rd.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
-        "power_maps": rd.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
-        "power_map": rd.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
+        "place_runs": studies.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
+        "power_maps": studies.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
+        "power_map": studies.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),
         "tune": rd.tune(
             "RDQ@3",
@@ -99,23 +101,23 @@ def made():
             seed=7,
         ),
         "losses": rd.losses(REFERENCES, RUNS, "RDQ@3"),
-        "judge_agreement": rd.judge_agreement(judged, seed=7),
-        "merge_rankings": rd.merge_rankings({"q": [["a", ODD], [ODD, "a", "b"]]}),
-        "position_bias": rd.position_bias(
+        "judge_agreement": preferences.judge_agreement(judged, seed=7),
+        "merge_rankings": preferences.merge_rankings({"q": [["a", ODD], [ODD, "a", "b"]]}),
+        "position_bias": preferences.position_bias(
             rd.Preferences.from_rows([{"a": "x", "b": ODD, "winner": side} for side in "aabab"])
         ),
         "weights_from_clicks": rd.weights_from_clicks(CLICKS, resamples=20, seed=7),
-        "query_differences": rd.query_differences(scores, "good", ODD),
+        "query_differences": scores.differences("good", ODD),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
         "strengths": fit,
         "tiers": rd.tiers(fit, seed=7),
-        "next_pairs": rd.next_pairs(judged, 2, seed=7),
+        "next_pairs": preferences.next_pairs(judged, 2, seed=7),
         "collect": rd.collect(lambda query, a, b: a, {ODD: ["a", ODD, "c"]}, budget=2, seed=7),
-        "summarise": rd.summarise(rd.tiers(fit)),
+        "undecided": rd.tiers(fit).undecided(),
         "diagnose": judged.diagnostics(),
         "workers": rd.strengths(judged, "crowd-bt").workers,
-        "evaluate_with_doubt": rd.evaluate_with_doubt(
+        "evaluate_with_uncertainty": rd.evaluate_with_uncertainty(
             [("q1", "a", "b")] * 4, {"s": {"q1": ["a", "b"]}, ODD: {"q1": ["b", "a"]}}, ["RDQ@2"], resamples=4, seed=7
         ),
     }
@@ -133,12 +135,12 @@ NAMES = sorted(
         *SEEDED,
         *DRAWN,
         "bounds",
-        "design",
+        "topic_set_size",
         "evaluate",
         "equivalence",
         "variance",
-        "rectify",
-        "collections",
+        "prediction_powered",
+        "meta_analysis",
         "losses",
         "query_differences",
         "explain",
@@ -162,13 +164,13 @@ def test_every_result_is_in_the_family_and_public(named, results):
     result = named[1]
     assert set(results) == set(NAMES)
     assert isinstance(result, Result)
-    assert getattr(rd, type(result).__name__) is type(result)
+    assert getattr(result_classes, type(result).__name__) is type(result)
 
 
 def test_no_result_is_left_out(results):
-    public = [getattr(rd, name) for name in rd.__all__]
+    public = [getattr(result_classes, name) for name in result_classes.__all__]
     classes = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Result)}
-    assert {type(result) for result in results.values()} == classes - {Result}
+    assert {type(result) for result in results.values()} == classes
 
 
 def test_text_is_that_of_the_report_and_fits_a_terminal(result):
@@ -254,7 +256,7 @@ def test_verdicts_pass_on_what_their_scores_say_of_themselves():
         warnings.simplefilter("ignore", RankdevWarning)
         verdicts = [
             rd.significance(scores),
-            rd.discrimination(scores),
+            rd.significance(scores, correction="none").discriminative_power(),
             rd.equivalence(scores, margin=0.1),
             rd.power(scores, sizes=[3], subsamples=3, permutations=19),
             rd.stability(scores, sizes=[3], subsamples=3),

@@ -12,9 +12,10 @@ pytest.importorskip("mypy", reason="mypy is not installed")
 ROOT = Path(__file__).parents[1]
 RIGHT = """
 import rankdev as rd
+from rankdev import results
 
 scores: rd.Scores = rd.evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5"])
-power: rd.Power = rd.power(scores, sizes=[5], seed=1)
+power: results.Power = rd.power(scores, sizes=[5], seed=1)
 text: str = str(power)
 remarks: tuple[str, ...] = power.remarks
 records = [{"query": "q", "item": "d1", "rank": 1}]

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 import rankdev as rd
+from rankdev import preferences
 from rankdev.preferences import Preferences, position_bias, references_from_preferences
 
 
@@ -57,7 +58,7 @@ def main(data: Path) -> None:
     crowd = rd.read_preferences(data / "dl21-crowd/judgments.txt.gz")
     arguments = rd.read_preferences(data / "arguments/pairs_by_worker.tsv.gz")
     for name, judged in (("arguments", arguments), ("dl21-crowd", crowd), ("image-serp", images)):
-        print(name, rd.judge_agreement(judged).to_polars(), sep="\n")
+        print(name, preferences.judge_agreement(judged).to_polars(), sep="\n")
     print("RDQ@10 agrees with people on whole pages in", image_pages(images, data / "image-serp"))
     rng = np.random.default_rng(1)
     for items, judgments in ((8, 60), (8, 300), (20, 100), (20, 400)):

@@ -21,7 +21,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.io import read_run
 from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths, summarise, tiers
-from rankdev.statistics.judgment_uncertainty import evaluate_with_doubt
+from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
 AUTHORS = "Compat(p=0.95)@100"
 
@@ -65,7 +65,7 @@ def systems(name: str, judged: Preferences, authors: References, runs: dict[str,
 
 def doubts(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
     start = time.perf_counter()
-    doubt = evaluate_with_doubt(judged, runs, ["RDQ@10"], resamples=resamples)
+    doubt = evaluate_with_uncertainty(judged, runs, ["RDQ@10"], resamples=resamples)
     print(f"doubt, {resamples} resamples, {len(runs)} runs: {time.perf_counter() - start:.1f} s")
     print(doubt.to_polars(), doubt.beats())
 

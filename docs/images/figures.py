@@ -27,12 +27,11 @@ from rankdev.learning.position_weights import weights_from_clicks
 from rankdev.preferences import strengths, tiers
 from rankdev.statistics.agreement import agreement
 from rankdev.statistics.equivalence import equivalence
-from rankdev.statistics.paired import query_differences
 from rankdev.statistics.parameters import tune
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
 from rankdev.statistics.side_by_side import agreement_with_people
-from rankdev.statistics.significance import discrimination, significance
+from rankdev.statistics.significance import significance
 from rankdev.statistics.stability import stability
 from rankdev.statistics.variance import variance
 from rankdev.studies._plots import plot_judgments
@@ -91,14 +90,14 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "scores": lambda data: data.scores.plot(),
     "losses": lambda data: losses(data.references, data.runs, "RDQ@5").plot(),
     "explanation": lambda data: explain(data.references["museums"], data.runs["nearest"]["museums"], k=5).plot(),
-    "differences": lambda data: query_differences(data.scores, "popular", "nearest").plot(),
+    "differences": lambda data: data.scores.differences("popular", "nearest").plot(),
     "pairs": lambda data: significance(data.scores).plot(),
     "groups": lambda data: significance(data.simulated).plot(show="groups"),
     "equivalence": lambda data: equivalence(data.collections["320 queries"], margin=0.05).plot(),
     "collections": lambda data: significance(data.collections).plot(),
     "power": lambda data: power(data.simulated, **SMALL, permutations=200).plot(),
     "stability": lambda data: stability(data.simulated, **SMALL).plot(),
-    "discrimination": lambda data: discrimination(data.simulated).plot(),
+    "discrimination": lambda data: significance(data.simulated, correction="none").discriminative_power().plot(),
     "variance": lambda data: variance(data.simulated).plot(),
     "agreement": lambda data: agreement(data.simulated).plot(),
     "plan": lambda data: plan(data.scores, "popular", "blended", "RDQ@5", difference=0.1).plot(),

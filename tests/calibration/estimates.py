@@ -73,14 +73,14 @@ def designs(trials: int) -> Iterator[Finding]:
     for kind, draw in KINDS.items():
         # easy and hard queries, and what only a system does on a query, of the same distribution
         variance = float(draw(np.random.default_rng(0), (10**6,)).var())
-        truth = rd.design(2 * variance, correlation=0.5, **asked).to_polars()
+        truth = rd.plan(variance=2 * variance, correlation=0.5, **asked).to_polars()
         for n in (10, 25, 50):
             rng = np.random.default_rng([n, 12, len(kind)])
             held = np.zeros(2)
             for _ in range(trials):
                 values = draw(rng, (1, n)) + draw(rng, (5, n))
                 scores = rd.Scores(tuple("abcde"), tuple(map(str, range(n))), ("M",), values[:, :, None])
-                table = rd.design(scores, **asked).to_polars()
+                table = rd.plan(scores, **asked).to_polars()
                 for i, way in enumerate(("same", "different")):
                     inside = (table[f"{way}_low"] <= truth[way]) & (truth[way] <= table[f"{way}_high"])
                     held[i] += inside.mean()
@@ -93,7 +93,7 @@ def designed_power(trials: int) -> Iterator[Finding]:
     for kind, draw in KINDS.items():
         variance = float(draw(np.random.default_rng(0), (10**6,)).var())
         for systems in (2, 5):
-            n = int(rd.design(variance, difference=0.8, systems=systems).to_polars()["different"][0])
+            n = int(rd.plan(variance, difference=0.8, systems=systems).to_polars()["different"][0])
             shift = np.zeros(systems)
             shift[0], shift[-1] = -0.4, 0.4
             values = draw(np.random.default_rng([n, 13, systems]), (trials, systems, n)) + shift[:, None]
@@ -136,18 +136,18 @@ def people_and_model(trials: int) -> Iterator[Finding]:
                 truth = KINDS[kind](rng, (2, n + 2000))
                 said = 0.8 * truth + 0.3 + noise * rng.normal(0, 1, truth.shape)
                 for i, (true, model) in enumerate(((truth[0], said[0]), (truth[0] - truth[1], said[0] - said[1]))):
-                    found = estimate(true[:n], model[:n], model[n:], 0.95)
+                    found = estimate(true[:n], model[:n], model[n:], 0.05)
                     held[i] += found["low"] <= 0 <= found["high"]
                     if i == 0:
                         error = 1.96 * model.std() / np.sqrt(len(model))
                         held[2] += abs(found["model"]) <= error
-                        narrower += (found["high"] - found["low"]) / (found["people_high"] - found["people_low"])
+                        narrower += (found["high"] - found["low"]) / (found["human_high"] - found["human_low"])
             setting = f"{kind}, {n} + 2,000 queries, {'good' if noise < 1 else 'poor'} model"
             wide = f"{narrower / trials:.2f} × the width of people alone"
             # few skewed values are hard for every interval
             goal = 0.93 if kind == "normal" else 0.9
-            yield Finding("`rectify`, means", f"{setting}; {wide}", held[0] / trials, trials, goal)
-            yield Finding("`rectify`, differences", setting, held[1] / trials, trials, goal)
+            yield Finding("`prediction_powered`, means", f"{setting}; {wide}", held[0] / trials, trials, goal)
+            yield Finding("`prediction_powered`, differences", setting, held[1] / trials, trials, goal)
             yield Finding("the model alone, means", setting, held[2] / trials, trials, 0.0)
 
 
@@ -172,7 +172,7 @@ def doubts(trials: int) -> Iterator[Finding]:
             rows, runs, true = _judged(np.random.default_rng([seed, times or 0, judges or 0, 11]), truth, times, judges)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rd.RankdevWarning)
-                found = rd.evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=100, seed=seed, rule="strict")
+                found = rd.evaluate_with_uncertainty(rows, runs, ["RDQ@8"], resamples=100, seed=seed, rule="strict")
             single = found.to_polars()
             inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
             held[0] += inside.mean()
@@ -181,7 +181,9 @@ def doubts(trials: int) -> Iterator[Finding]:
         often = "0 to 6 judgments" if times is None else f"{times} judgment{'s' * (times > 1)}"
         who = {None: "", 1: ", one judge", 5: ", five judges"}[judges]
         for what, share in zip(("the score", "a difference"), held / trials, strict=True):
-            yield Finding(f"`evaluate_with_doubt`, {what}", f"{truth}, {often} of each pair{who}", share, trials, 0.9)
+            yield Finding(
+                f"`evaluate_with_uncertainty`, {what}", f"{truth}, {often} of each pair{who}", share, trials, 0.9
+            )
 
 
 def _judged(

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 import rankdev as rd
+from rankdev import results
 from rankdev.statistics.corrections import simultaneous, tukey
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Family
@@ -115,10 +116,10 @@ def many_measures(trials: int) -> Iterator[Finding]:
             scores = rd.Scores(
                 ("a", "b"), tuple(map(str, range(30))), tuple(f"m{i}" for i in range(10)), rng.normal(0, 1, (2, 30, 10))
             )
-            found = rd.significance(scores, correction_over=over, permutations=999, seed=seed, engine="numpy")
+            found = rd.significance(scores, family=over, permutations=999, seed=seed, engine="numpy")
             false += found.to_polars()["p_adjusted"].min() <= ALPHA
         yield Finding(
-            "any false rejection among ten measures", f'`correction_over="{over}"`', false / trials, trials, goal, True
+            "any false rejection among ten measures", f'`family="{over}"`', false / trials, trials, goal, True
         )
 
 
@@ -158,7 +159,7 @@ def plans(trials: int) -> Iterator[Finding]:
                 )
                 low, high = bounded_effect(apart, 0.5)
                 held[0] += low <= 0.5 / spread <= high
-                held[2] += bounded_effect(apart, 0.5, confidence=SURE)[0] <= 0.5 / spread
+                held[2] += bounded_effect(apart, 0.5, alpha=SURE)[0] <= 0.5 / spread
                 low, high = bounded_effect(apart - mean + 0.5 * spread, None)
                 held[1] += low <= 0.5 <= high
             held /= trials
@@ -209,9 +210,9 @@ def _powers(kind: str, pool: int, trials: int) -> Iterator[Finding]:
             values, measures = whole[:, rng.integers(0, whole.shape[1], pool), None], (kind,)
         scores = rd.Scores(tuple("abcd"[: len(values)]), tuple(map(str, range(pool))), measures, values)
         found = rd.power(
-            scores, sizes=[100], subsamples=100, permutations=199, intervals=200, seed=seed, engine="numpy"
+            scores, sizes=[100], subsamples=100, permutations=199, resamples=200, seed=seed, engine="numpy"
         )
-        low, high = found.doubt.power[:, 0, :, 0]
+        low, high = found.intervals.power[:, 0, :, 0]
         held[0] += ((low <= truth) & (truth <= high)).mean()
         row = found.summary(100).row(0, named=True)
         held[1] += row["p50_low"] <= np.median(truth) <= row["p50_high"]
@@ -252,7 +253,7 @@ def pools(trials: int) -> Iterator[Finding]:
         for pool in (100, 300):
             rng = np.random.default_rng([pool, 14, len(kind)])
 
-            def drawn(seed: int, **options: int) -> rd.Stability:
+            def drawn(seed: int, **options: int) -> results.Stability:
                 values = (draw(rng, (5, pool)) + ability)[:, :, None]  # noqa: B023 (used at once)
                 scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
                 return rd.stability(scores, sizes=sizes, seed=seed, **options)
@@ -261,7 +262,7 @@ def pools(trials: int) -> Iterator[Finding]:
             first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
             held = np.zeros(2)
             for seed in range(trials):
-                found = drawn(seed, subsamples=100, intervals=100)
+                found = drawn(seed, subsamples=100, resamples=100)
                 low, high = found.tau_ends[:, 0]
                 held[0] += ((low <= truth) & (truth <= high)).mean()
                 row = found.summary().row(0, named=True)

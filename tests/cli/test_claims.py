@@ -19,8 +19,10 @@ def test_compare_with_a_margin(rankdev, folder):
 THREE = ("places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5", "-m", "AP@5")
 
 
-def test_discrimination(rankdev, folder):
-    found = json.loads(rankdev("discrimination", *THREE, "--format", "json", "--figure", "x.svg").out)
+def test_discriminative_power(rankdev, folder):
+    found = json.loads(
+        rankdev("compare", *THREE, "--discriminative-power", "--format", "json", "--figure", "x.svg").out
+    )
     assert [row["pairs"] for row in found["summary"]] == [3, 3]
     assert [row["place"] for row in found["rows"]] == [1, 2, 3] * 2
     assert (folder / "x.svg").exists()
@@ -33,14 +35,14 @@ def test_variance(rankdev, folder):
     assert "Eρ²" in rankdev("variance", *THREE).out
 
 
-def test_design(rankdev, folder):
+def test_plan_of_a_collection(rankdev, folder):
     asked = ("--difference", "0.1", "--width", "0.2", "--systems", "2", "--systems", "10")
-    found = json.loads(rankdev("design", "--variance", "0.05", *asked, "--format", "json", "--figure", "x.png").out)
+    found = json.loads(rankdev("plan", "--variance", "0.05", *asked, "--format", "json", "--figure", "x.png").out)
     assert [(row["method"], row["different"]) for row in found["rows"]] == [("t", 80), ("anova", 158), ("interval", 40)]
     assert (folder / "x.png").stat().st_size > 1000
-    assert "same, 95%" in rankdev("design", *THREE, *asked).out
-    assert "not both" in rankdev("design", *THREE, "--variance", "0.05", *asked).err
-    assert "give --variance, or scores" in rankdev("design", *asked).err
+    assert "same, 95%" in rankdev("plan", *THREE, *asked).out
+    assert "not both" in rankdev("plan", *THREE, "--variance", "0.05", *asked).err
+    assert "or --variance" in rankdev("plan", *asked).err
 
 
 def test_several_collections(rankdev, folder):
@@ -54,25 +56,25 @@ def test_several_collections(rankdev, folder):
     assert (folder / "x.png").exists()
     assert json.loads(rankdev("compare", *both, "--pooled", "--format", "json").out)["remarks"]
     assert "system × collection" in rankdev("variance", *both).out
-    assert "20" in rankdev("design", *both, "--width", "0.2").out
-    assert "give either" in rankdev("compare", "places.jsonl", *both).err
+    assert "20" in rankdev("plan", *both, "--width", "0.2").out
+    assert "or every --collection" in rankdev("compare", "places.jsonl", *both).err
     assert "uses its own test" in rankdev("compare", *both, "--margin", "0.1").err
 
 
-def test_rectify(rankdev, folder):
+def test_ppi(rankdev, folder):
     (folder / "model.jsonl").write_text("".join((folder / "places.jsonl").read_text().splitlines(keepends=True)))
-    done = rankdev("rectify", "places.jsonl", "model.jsonl", "popular.run", "blended.run", "-m", "RDQ@5")
+    done = rankdev("ppi", "places.jsonl", "model.jsonl", "popular.run", "blended.run", "-m", "RDQ@5")
     assert done.status == 1
     assert "share 10 queries with values of all systems, and the model has 0 more" in done.err
     rows = [(s, f"q{i}", i % 3 + (s == "b")) for s in "ab" for i in range(40)]
-    for name, kept, shift in (("people", 15, 0), ("model", 40, 0.5)):
+    for name, kept, shift in (("human", 15, 0), ("model", 40, 0.5)):
         lines = [f"{s},{q},M,{value / 4 + shift}" for s, q, value in rows if int(q[1:]) < kept]
         (folder / f"{name}.csv").write_text("system,query,measure,value\n" + "\n".join(lines) + "\n")
-    found = json.loads(rankdev("rectify", "people.csv", "model.csv", "--format", "json", "--figure", "x.png").out)
+    found = json.loads(rankdev("ppi", "human.csv", "model.csv", "--format", "json", "--figure", "x.png").out)
     assert [row["b"] for row in found["rows"]] == [None, None, "b"]
     assert found["rows"][0]["model"] > found["rows"][0]["high"]
     assert (folder / "x.png").exists()
-    assert rankdev("rectify", "people.csv", "model.csv", "-m", "M").status == 0
+    assert rankdev("ppi", "human.csv", "model.csv", "-m", "M").status == 0
 
 
 def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankdev, folder):

@@ -32,7 +32,7 @@ ELSEWHERE = {
     "study trec-dl",
     "refs grades",
     "judge",
-    "rectify",
+    "ppi",
     "bounds",
 }  # minutes, the network, other files or a server
 

@@ -28,7 +28,7 @@ def test_agreement_on_the_command_line(rankdev, folder):
     (folder / "p.csv").write_text("query,a,b,winner,worker\n" + "\n".join(rows) + "\n")
     done = rankdev("refs", "agreement", "p.csv", "--workers", "w.csv", "--format", "csv")
     assert done.status == 0, done.err
-    assert done.out.startswith("fact,value,low,high,chance,p,n\nalpha,")
+    assert done.out.startswith("fact,value,low,high,chance,p,n\nKrippendorff's α,")
     assert (folder / "w.csv").read_text().startswith("worker,judgments,ties,agreement,repeats_alike,first_if_equal")
     (folder / "nobody.csv").write_text("query,winner,loser\nq,x,y\n")
     assert rankdev("refs", "agreement", "nobody.csv", "--workers", "w2.csv").status == 2

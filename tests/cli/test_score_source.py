@@ -46,10 +46,10 @@ def test_power_gives_what_power_gives(rankdev, scores):
     options = ("--sizes", "4,8", "--subsamples", "20", "--permutations", "50", "--seed", "3")
     expected = power(scores, sizes=[4, 8], subsamples=20, permutations=50, seed=3)
     assert ask(rankdev, "power", *options) == expected.to_polars().to_dicts()
-    out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "--at", "4").out
+    out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "-n", "4").out
     assert "Power at 4 queries over 3 pairs" in out
     assert "of 3 pairs told apart" in out
-    for at in ((), ("--at", "2")):
+    for at in ((), ("-n", "2")):
         out = rankdev("power", "places.jsonl", *RUNS, "--sizes", "2,3", "--subsamples", "9", "--buckets", "3", *at).out
         assert "≤3" in out
         assert "–" not in out

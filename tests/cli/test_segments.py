@@ -18,7 +18,7 @@ def segments(folder):
 
 
 def test_eval_by_segment_gives_the_means_of_each(rankdev, segments):
-    done = rankdev("eval", "places.jsonl", "nearest.run", "-m", "RDQ@5", "--by", segments, "--format", "json")
+    done = rankdev("eval", "places.jsonl", "nearest.run", "-m", "RDQ@5", "--segments", segments, "--format", "json")
     found = {row["segment"]: row["value"] for row in json.loads(done.out)}
     scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "RDQ@5")
     values = dict(zip(scores.queries, scores.of("RDQ@5")[0].tolist(), strict=True))
@@ -30,7 +30,7 @@ def test_eval_by_segment_gives_the_means_of_each(rankdev, segments):
 
 
 def test_compare_by_segment_tests_each(rankdev, segments):
-    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--by", segments)
+    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--segments", segments)
     verdict = json.loads(rankdev(*call, "--format", "json").out)
     assert [row["segment"] for row in verdict["rows"]] == ["all", "leisure", "shops"]
     assert verdict["rows"][0]["p"] < 0.01 < verdict["rows"][1]["p"]
@@ -39,10 +39,10 @@ def test_compare_by_segment_tests_each(rankdev, segments):
 
 def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):
     runs = ("places.jsonl", "nearest.run", "blended.run", "popular.run", "-m", "RDQ@5")
-    out = rankdev("power", *runs, "--sizes", "2", "--subsamples", "5", "--by", segments).out
+    out = rankdev("power", *runs, "--sizes", "2", "--subsamples", "5", "--segments", segments).out
     assert "\nOn all queries, 3 of 3 pairs told apart." in out
     assert "\nleisure: On all queries, 0 of 3 pairs told apart." in out
-    found = json.loads(rankdev("compare", *runs, "--margin", "0.1", "--by", segments, "--format", "json").out)
+    found = json.loads(rankdev("compare", *runs, "--margin", "0.1", "--segments", segments, "--format", "json").out)
     assert [row["segment"] for row in found["noninferiority"]] == ["all"] * 3 + ["leisure"] * 3 + ["shops"] * 3
 
 
@@ -57,7 +57,7 @@ def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):
 def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content, message):
     (folder / "wrong.csv" if "," in content else folder / "wrong").write_text(content)
     name = "wrong.csv" if "," in content else "wrong"
-    done = rankdev("eval", "places.jsonl", "nearest.run", "--by", name)
+    done = rankdev("eval", "places.jsonl", "nearest.run", "--segments", name)
     assert done.status == 1
     assert message in done.err
     assert name in done.err
@@ -72,13 +72,13 @@ def test_systems_are_shown_best_first(rankdev):
 
 
 def test_differences_are_given_query_by_query_worst_first(rankdev):
-    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--queries", "--format", "json")
+    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--per-query", "--format", "json")
     rows = json.loads(rankdev(*call).out)["rows"]
     scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run", "blended": "blended.run"}, "RDQ@5")
     apart = dict(zip(scores.queries, (scores.values[0] - scores.values[1])[:, 0].tolist(), strict=True))
     assert [row["query"] for row in rows] == sorted(apart, key=apart.__getitem__)
     assert all(row["difference"] == pytest.approx(apart[row["query"]]) for row in rows)
-    assert "--queries shows two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--queries").err
+    assert "--per-query shows two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--per-query").err
 
 
 def test_a_query_without_a_value_comes_last():
@@ -86,7 +86,7 @@ def test_a_query_without_a_value_comes_last():
     table = [("x", "q1", "P", 0.5), ("x", "q2", "P", nothing), ("y", "q1", "P", 0.2), ("y", "q2", "P", 0.1)]
     names = ("system", "query", "measure", "value")
     scores = Scores.from_table(pl.DataFrame(table, schema=list(names), orient="row"))
-    found = rd.query_differences(scores).to_polars()
+    found = scores.differences().to_polars()
     assert found["query"].to_list() == ["q1", "q2"]
     assert found["difference"].to_list() == [pytest.approx(0.3), None]
 

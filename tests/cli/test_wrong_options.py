@@ -12,15 +12,12 @@ CALLS = {
     "power": [*SCORED, "--sizes", "5", *QUICK],
     "stability": [*SCORED, "--sizes", "5", "--subsamples", "2"],
     "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],
-    "discrimination": [*SCORED, "--permutations", "99"],
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
-    "design": ["--variance", "0.05", "--difference", "0.1"],
     "refs preferences": ["judgments.csv", "--resamples", "2"],
     "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
-    "figures": ["pictures", "--only", "tiers"],
     "tune": [*SCORED, "--people", "few.csv", "--grid", "alpha=1,4", "--folds", "2", "--resamples", "20"],
     "weights": ["clicks.csv", "--resamples", "20"],
 }
@@ -28,7 +25,7 @@ ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", 
 
 
 # what is long, needs two collections, or serves until it is stopped
-ELSEWHERE = {"study", "rectify", "judge"}
+ELSEWHERE = {"study", "ppi", "judge"}
 
 
 def numeric_options():
@@ -65,16 +62,18 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["power", *SCORES, "--ties", "given"],
         ["plan", *SCORES, "--name", "a"],
         ["compare", "--collection", "scores.csv", "--order", "rank"],
-        ["compare", "--collection", "scores.csv", "--queries"],
+        ["compare", "--collection", "scores.csv", "--per-query"],
         ["compare", "--collection", "scores.csv", "--permutations", "99"],
         ["compare", *RUNS, "--pooled"],
-        ["compare", *RUNS, "--queries", "--baseline", "nearest"],
-        ["compare", *RUNS, "--queries", "--test", "randomization"],
+        ["compare", *RUNS, "--per-query", "--baseline", "nearest"],
+        ["compare", *RUNS, "--per-query", "--test", "randomization"],
         ["compare", *RUNS, "--margin", "0.1", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
-        ["rectify", "scores.csv", "scores.csv", "--empty", "skip"],
-        ["design", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
-        ["agreement", *RUNS, "-m", "AP@5", "--people", "verdicts.csv", "--intervals", "20"],
+        ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
+        ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
+        ["plan", *RUNS, "--width", "0.1", "-a", "nearest"],
+        ["compare", *RUNS, "--discriminative-power", "--baseline", "nearest"],
+        ["agreement", *RUNS, "-m", "AP@5", "--people", "verdicts.csv", "--resamples", "20"],
         ["tune", *RUNS, "--people", "verdicts.csv", "--columns", "system=x"],
         ["judge", "items.jsonl", "--db", "x.sqlite", "--top", "3"],
         ["weights", "clicks.csv", "--features", "length"],
@@ -85,7 +84,7 @@ def test_an_option_that_would_change_nothing_is_refused(rankdev, folder, call):
     (folder / "items.jsonl").write_text('{"query": "q", "item": "a"}\n{"query": "q", "item": "b"}\n')
     done = rankdev(*call)
     assert done.status == 2, done.err
-    option = next(word for word in reversed(call) if word.startswith("--") or word == "-m")
+    option = next(word for word in reversed(call) if word.startswith("--") or word in ("-m", "-a"))
     said = done.err.splitlines()[-1]
     assert {"-m": "--measure", "--features": "features"}.get(option, option) in said
     assert "leave" in said or "--collection" in said

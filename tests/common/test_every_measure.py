@@ -15,6 +15,7 @@ from rankdev.measures._relevance import GainMap
 from rankdev.measures.rdq import PRESETS
 from tests.common import draws
 from tests.common.claims import CLAIMS, EVERY, claiming
+from tests.common.one_ranking import rdq
 from tests.common.plain import TWINS
 
 GOLDEN = [
@@ -164,7 +165,7 @@ def test_scaling_the_weights_changes_nothing(weights, factor, penalty, data):
     reference = data.draw(draws.references())
     run = data.draw(draws.rankings(list(reference)))
     scaled = [weight * factor for weight in weights]
-    got = [rd.rdq(reference, run, k=5, weights=values, penalty=penalty) for values in (weights, scaled)]
+    got = [rdq(reference, run, k=5, weights=values, penalty=penalty) for values in (weights, scaled)]
     assert got[0] == pytest.approx(got[1], abs=1e-12)
 
 
@@ -256,4 +257,4 @@ def test_the_scale_of_grades_and_weights_does_not_matter(data):
     scaled = rd.Reference.from_grades({item: math.ldexp(grade, power) for item, grade in reference.grades.items()})
     assert rd.score(scaled, run, "nDCG@5") == rd.score(reference, run, "nDCG@5")
     weights = [math.ldexp(weight, power) for weight in (3, 2, 2, 1)]
-    assert rd.rdq(reference, run, k=4, weights=weights) == rd.rdq(reference, run, k=4, weights=[3, 2, 2, 1])
+    assert rdq(reference, run, k=4, weights=weights) == rdq(reference, run, k=4, weights=[3, 2, 2, 1])

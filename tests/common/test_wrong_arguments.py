@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev import learning, preferences, studies
 
 REFERENCES = rd.References.from_lists({"q1": ["a", "b"], "q2": ["b", "c"], "q3": ["a"]})
 RUNS = {"x": {"q1": ["b", "a"], "q2": ["c", "b"]}, "y": {"q1": ["a"], "q2": ["b"]}}
@@ -25,7 +26,7 @@ FILES = {
 }
 SAID = [{"query": f"q{i}", "a": "x", "b": "y", "winner": "y"} for i in (1, 2, 3)]
 FITTED = rd.strengths(TIED)
-PLACED = rd.simulate(6, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
+PLACED = studies.simulate(6, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
 CALLS = {
@@ -33,13 +34,12 @@ CALLS = {
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
     "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, worthless={"q1": []}), RUNS), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),
-    "design": ((0.05,), {"difference": 0.1}),
-    "discrimination": ((SCORES,), {"permutations": 99}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
     "evaluate": ((REFERENCES, RUNS, ["RDQ@5"]), {}),
-    "evaluate_with_doubt": ((TIED, {"x": {"q": ["a", "b", "c"]}}, ["RDQ@5"]), {"resamples": 2}),
+    "evaluate_with_uncertainty": ((TIED, {"x": {"q": ["a", "b", "c"]}}, ["RDQ@5"]), {"resamples": 2}),
     "explain": ((["a", "b"], ["a"]), {}),
     "judge_agreement": ((TIED,), {"resamples": 2}),
+    "meta_analysis": ((dict.fromkeys("abcdef", MANY),), {}),
     "losses": ((REFERENCES, RUNS, "RDQ@5"), {}),
     "merge_rankings": (({"q": [["a", "b"], ["b", "a"]]},), {}),
     "next_pairs": ((TIED, 2), {}),
@@ -51,13 +51,11 @@ CALLS = {
     "place_runs": ((PLACED.references, PLACED.runs, "RDQ@5"), {"n": 6, "quick": True, "resamples": 20}),
     "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
     "power_maps": ((["RDQ@5"],), {"ties": [0.5], "quick": True, "n": 20}),
-    "query_differences": ((SCORES, "x", "y"), {}),
-    "rdq": ((["a", "b"], ["a"]), {}),
     "read_preferences": (("preferences.csv",), {}),
     "read_references": (("references.csv",), {}),
     "read_run": (("run.csv",), {}),
     "read_scores": (("scores.csv",), {}),
-    "rectify": ((MANY.select(queries=slice(0, 12)), MANY), {}),
+    "prediction_powered": ((MANY.select(queries=slice(0, 12)), MANY), {}),
     "report": ((REFERENCES, RUNS, ["RDQ@5"]), {}),
     "score": ((["a", "b"], ["a"], "RDQ@5"), {}),
     "sensitivity": ((REFERENCES, RUNS), {"n": 2, "subsamples": 2, "permutations": 9, "grid": {"alpha": [1]}}),
@@ -65,7 +63,6 @@ CALLS = {
     "simulate": ((), {"queries": 3}),
     "stability": ((SCORES,), {"sizes": [2], "subsamples": 2}),
     "strengths": ((TIED,), {}),
-    "summarise": ((rd.tiers(FITTED),), {}),
     "tiers": ((FITTED,), {}),
     "verdicts_from_clicks": (
         ([{"query": "q", "session": 1, "system": name, "position": 1, "clicked": 1} for name in "xy"],),
@@ -84,7 +81,16 @@ WRONG = [
     *([], ["x"], [1], [None], [[]], [{}], (), {}, {"x": 1}, {1: 2}, {"x": None}, {"q1": "a"}, {"q1": {"a": "x"}}),
     *([10**30], [float("nan")], {None: []}, {"q": [["a"], ["a"]]}, int, pl.DataFrame(), pl.DataFrame({"query": [1]})),
 ]
-OURS = {"progress", "engine", "evaluate", "texts"}  # what is called, and what is chosen by the machine
+OURS = {"progress", "engine", "evaluate", "item_texts"}  # what is called, and what is chosen by the machine
+
+
+PACKAGES = (rd, learning, preferences, studies)
+FUNCTIONS = {
+    name: getattr(package, name)
+    for package in PACKAGES
+    for name in package.__all__
+    if inspect.isfunction(getattr(package, name)) and not name.endswith("_from_preferences")
+}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -92,7 +98,7 @@ def test_a_wrong_argument_is_one_clear_line(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for file, content in FILES.items():
         (tmp_path / file).write_text(content)
-    function, (arguments, options) = getattr(rd, name), CALLS[name]
+    function, (arguments, options) = FUNCTIONS[name], CALLS[name]
     function(*arguments, **options)
     for place, parameter in enumerate(inspect.signature(function).parameters.values()):
         if parameter.name in OURS or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -113,4 +119,4 @@ def test_a_wrong_argument_is_one_clear_line(name, tmp_path, monkeypatch):
 
 
 def test_every_public_function_is_walked():
-    assert {name for name in rd.__all__ if inspect.isfunction(getattr(rd, name))} == set(CALLS)
+    assert set(FUNCTIONS) == set(CALLS)

@@ -198,7 +198,7 @@ def test_contradicting_scores(batches: int) -> None:
         builder.finish()
 
 
-def test_contradicting_scores_that_look_alike_are_told_apart() -> None:
+def test_contradicting_scores_that_look_alike_are_significant() -> None:
     frame = table([("q1", "d1", 0.1), ("q1", "d1", 0.1 + 1e-12)], "score")
     with pytest.raises(DataError, match=r"two scores, 0.1 and 0.100000000001; keep one"):
         Run.from_table(frame)

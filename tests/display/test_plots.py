@@ -16,7 +16,6 @@ from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import agreement
 from rankdev.statistics.equivalence import equivalence
-from rankdev.statistics.paired import query_differences
 from rankdev.statistics.parameters import Sensitivity
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
@@ -38,7 +37,19 @@ def scores():
 def grid():
     cells = tuple(product((0.5, 1, 2), (0, 0.2)))
     numbers = np.linspace(0.1, 0.6, 6)
-    return Sensitivity("RDQ@5", ("alpha", "lam"), cells, ("",) * 6, numbers, 100, 300, 1000, 0.05, "paper", 0)
+    return Sensitivity(
+        measure="RDQ@5",
+        axes=("alpha", "lam"),
+        cells=cells,
+        measures=("",) * 6,
+        power=numbers,
+        n=100,
+        subsamples=300,
+        permutations=1000,
+        alpha=0.05,
+        p_value="paper",
+        seed=0,
+    )
 
 
 def texts(axis):
@@ -160,7 +171,7 @@ MANY = {
     "one measure": lambda many: many.select(measures=["AP@5"]),
     "groups": lambda many: significance(many, test="t"),
     "pairs": lambda many: significance(many.select(systems=many.systems[:9]), test="t"),
-    "differences": lambda many: query_differences(many, many.systems[0], many.systems[8]),
+    "differences": lambda many: many.differences(many.systems[0], many.systems[8]),
     "agreement": agreement,
     "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
     "plan": lambda many: plan(many, many.systems[0], many.systems[60], "AP@5"),
@@ -182,7 +193,7 @@ def test_no_label_is_clipped(many, name):
     assert len(drawn.get_suptitle()) > 10  # every picture says what to see
 
 
-def test_groups_join_what_is_not_told_apart():
+def test_groups_join_what_is_not_significant():
     rng = np.random.default_rng(0)
     base, noise = rng.random(40), 0.1 * rng.normal(size=40)
     values = np.stack([base + 0.3, base + 0.28 + noise - noise.mean(), base, base - 0.2])[:, :, None]
@@ -222,12 +233,12 @@ def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):
 
 
 def test_bands_are_the_intervals(scores):
-    found = power(scores, sizes=[5, 10], subsamples=10, permutations=19, intervals=20)
+    found = power(scores, sizes=[5, 10], subsamples=10, permutations=19, resamples=20)
     bands = plot_power(found).axes[0].collections
     assert len(bands) == len(found.measures)
     top = np.max([band.get_paths()[0].vertices[:, 1].max() for band in bands])
-    assert top == pytest.approx(found.doubt.levels[1, 1].max())
-    steady = stability(scores, sizes=[5, 10], subsamples=10, intervals=10)
+    assert top == pytest.approx(found.intervals.levels[1, 1].max())
+    steady = stability(scores, sizes=[5, 10], subsamples=10, resamples=10)
     assert len(plot_stability(steady).axes[0].collections) == len(steady.measures)
-    texts = [text.get_text() for text in agreement(scores, intervals=20).plot().axes[0].texts]
+    texts = [text.get_text() for text in agreement(scores, resamples=20).plot().axes[0].texts]
     assert all("[" in text for text in texts)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev import DataError, UsageError
 from tests.common import draws
+from tests.common.one_ranking import rdq
 
 RDQS = ["RDQ@5", "RDQ", "RDQ(penalty=m1)@4", "RDQ(weights=carousel)@3", "RDQ(alpha=4,weights=uniform)@12"]
 
@@ -163,7 +164,7 @@ def test_a_measure_or_its_parameters():
 @pytest.mark.parametrize("ranking", ["d1", 5, None, [1.5]])
 def test_a_ranking_is_a_list_of_items(ranking):
     with pytest.raises(DataError):
-        rd.rdq(["d1"], ranking)
+        rdq(["d1"], ranking)
 
 
 @draws.quick
@@ -173,11 +174,11 @@ def test_one_query_by_hand_equals_evaluate(query, text):
     with draws.repeats_allowed():
         expected = rd.evaluate(rd.References.from_ranks({"q": query.ranks}), {"a": {"q": query.run}}, text)
     parameters = {entry.name: getattr(measure, entry.name) for entry in measure.parameters()}
-    assert rd.rdq(rd.Reference(query.ranks), query.run, measure.cutoff, **parameters) == expected.values.item()
+    assert rdq(rd.Reference(query.ranks), query.run, measure.cutoff, **parameters) == expected.values.item()
 
 
 def test_a_scored_ranking_is_ordered_by_its_scores():
-    assert rd.rdq(["a", "b"], {"b": 1.0, "a": 2.0}, k=5) == 1.0
+    assert rdq(["a", "b"], {"b": 1.0, "a": 2.0}, k=5) == 1.0
     assert [entry.item for entry in rd.explain(["a", "b"], {"b": 1.0, "a": 2.0}, k=5).positions] == ["a", "b"]
     with pytest.raises(rd.DataError, match="a ranking is a list of items"):
-        rd.rdq(["a"], {"a"}, k=5)
+        rdq(["a"], {"a"}, k=5)

@@ -106,7 +106,7 @@ NUMBER = st.one_of(
 @example(
     ["0.1234567890123456789", "12345678901234567.89", "1.7976931348623159e308", "4.9e-324", "2.4703282292062327e-324"]
 )
-def test_numbers_are_told_apart_to_the_last_bit(tmp_path_factory: Any, numbers: list[str]) -> None:
+def test_numbers_are_significant_to_the_last_bit(tmp_path_factory: Any, numbers: list[str]) -> None:
     """Equal or not in single precision decides the order and what is counted as tied."""
     path = tmp_path_factory.mktemp("numbers") / "run"
     path.write_text("".join(f"q Q0 d{at} 1 {number} t\n" for at, number in enumerate(numbers)))

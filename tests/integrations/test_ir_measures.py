@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from tests.common import draws
+from tests.common.one_ranking import rdq
 
 ir_measures = pytest.importorskip("ir_measures")
 from rankdev.integrations.ir_measures import MEASURES, RDQ, Compat, Tau  # noqa: E402
@@ -59,7 +60,7 @@ def test_tiers_travel_as_grades(reference, data):
     run = {item: float(-i) for i, item in enumerate(items)}
     grades = {item: len(reference) + 1 - rank for item, rank in reference.items()}
     got = ir_measures.calc_aggregate([RDQ @ 5], {"q": grades}, {"q": run})
-    assert got[RDQ @ 5] == pytest.approx(rd.rdq(reference, items, k=5), abs=1e-15)
+    assert got[RDQ @ 5] == pytest.approx(rdq(reference, items, k=5), abs=1e-15)
 
 
 @pytest.mark.parametrize("text", ["RDQ@5", "RDQ(alpha=4)@5", "RDQ(weights='carousel')@5", "Compat(p=0.9)@10", "Tau@5"])
@@ -96,7 +97,7 @@ def test_names_may_be_numbers_and_are_given_back_as_such():
     qrels = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [7, 8, 9], "relevance": [2, 1, 1]})
     run = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [8, 7, 9], "score": [2.0, 1.0, 1.0]})
     got = [(entry.query_id, entry.value) for entry in ir_measures.iter_calc([RDQ @ 5], qrels, run)]
-    assert got == [(1, rd.rdq(["7", "8"], ["8", "7"], k=5)), (2, 1.0)]
+    assert got == [(1, rdq(["7", "8"], ["8", "7"], k=5)), (2, 1.0)]
 
 
 def test_without_judgments_there_is_no_mean():

@@ -5,6 +5,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.integrations import pyterrier
+from tests.common.one_ranking import rdq
 
 QRELS = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["d1", "d2", "d3"], "label": [2, 1, 1]})
 TOPICS = pd.DataFrame({"qid": ["1", "2"], "query": ["one", "two"]})
@@ -16,7 +17,7 @@ RESULTS = pd.DataFrame(
 def test_frames_of_results_are_scored():
     got = pyterrier.scores([RESULTS, RESULTS], None, QRELS, "RDQ@5", names=["a", "b"])
     assert got.systems == ("a", "b")
-    assert got.values[0, :, 0].tolist() == [rd.rdq(["d1", "d2"], ["d2", "d1"], k=5), 0.0]
+    assert got.values[0, :, 0].tolist() == [rdq(["d1", "d2"], ["d2", "d1"], k=5), 0.0]
 
 
 def test_only_queries_among_the_topics_count():

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from tests.common.one_ranking import rdq
 
 PARTS = [("q1", "d1", 2.0), ("q1", "d2", 1.0)], [("q2", "d3", 1.0), ("q1", "d3", 3.0)], []
 
@@ -114,14 +115,14 @@ def test_runs_of_several_systems_are_not_one_run(tmp_path):
 
 @pytest.mark.parametrize("make", [np.array, pd.Series, pl.Series, pd.Index, iter])
 def test_lists_may_be_columns_of_other_tools(make):
-    assert rd.evaluate({"q": ["a", "b"]}, {"mine": {"q": make(["b", "a"])}}, "RDQ@5").means.item() == rd.rdq(
+    assert rd.evaluate({"q": ["a", "b"]}, {"mine": {"q": make(["b", "a"])}}, "RDQ@5").means.item() == rdq(
         ["a", "b"], ["b", "a"], k=5
     )
 
 
 def test_lists_may_be_arrow_arrays():
     array = pytest.importorskip("pyarrow").array
-    assert rd.rdq(array(["a", "b"]), array(["b", "a"]), k=5) == rd.rdq(["a", "b"], ["b", "a"], k=5)
+    assert rdq(array(["a", "b"]), array(["b", "a"]), k=5) == rdq(["a", "b"], ["b", "a"], k=5)
     assert rd.Run.of({"q": array(["b", "a"])})["q"] == ["b", "a"]
 
 

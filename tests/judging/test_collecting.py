@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rankdev as rd
+from rankdev import judging
 from rankdev.judging.items import Pool
 from rankdev.judging.strategies import OrderSeeker, Rule, SystemScores
 from rankdev.preferences import strengths
@@ -81,7 +82,7 @@ def test_equal_items_settle_by_indifference():
 
 def test_what_is_settled_is_settled_rightly():
     truth = drawn(30, 3, 1)
-    found = rd.collect(noisy(truth, 2), {q: list(items) for q, items in truth.items()}, repeats=1000, sure=0.95)
+    found = rd.collect(noisy(truth, 2), {q: list(items) for q, items in truth.items()}, repeats=1000, alpha=0.05)
     assert found.stopped == "order settled"
     fit = fit_model(found.preferences, "bradley-terry", Options(0.1, "half")).ordered_items()
     wrong = [
@@ -125,7 +126,7 @@ def test_the_judge_sees_the_ids_it_was_given():
 @pytest.mark.parametrize("said", ["z", 1, True, ("x", "y"), "tie", np.array(["x"]), np.array(["v"])])
 def test_anything_else_is_refused_and_the_answers_are_kept(said):
     answers = iter(["x", said])
-    with pytest.raises(rd.JudgeError, match=r"query 'q': the judge said .* expected '.', '.' or None") as caught:
+    with pytest.raises(judging.JudgeError, match=r"query 'q': the judge said .* expected '.', '.' or None") as caught:
         rd.collect(lambda query, a, b: next(answers), {"q": ["x", "y", "v"]})
     assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
 
@@ -135,7 +136,7 @@ def test_a_failing_judge_names_the_question():
         raise TimeoutError("no answer in 30 s")
 
     with pytest.raises(
-        rd.JudgeError, match=r"query 'q', '.' or '.': the judge failed \(TimeoutError: no answer"
+        judging.JudgeError, match=r"query 'q', '.' or '.': the judge failed \(TimeoutError: no answer"
     ) as caught:
         rd.collect(judge, {"q": ["x", "y"]})
     assert isinstance(caught.value.__cause__, TimeoutError)
@@ -161,7 +162,7 @@ def test_a_failing_judge_names_the_question():
         ({"measure": "RDQ@5"}, "belong to goal='decide'"),
         ({"budget": 0}, "budget must be"),
         ({"repeats": 1.5}, "repeats must be"),
-        ({"sure": 1}, "sure must be"),
+        ({"alpha": 1}, "alpha must be"),
         ({"indifference": 0.6}, "indifference must be"),
         ({"goal": "top", "top": 0}, "top must be"),
     ],
@@ -177,7 +178,7 @@ def test_going_on_from_a_file_gives_what_one_call_gives(goal, tmp_path):
     truth = drawn(4, 6, 5)
     items = {q: list(entries) for q, entries in truth.items()}
     runs = {"a": {q: sorted(names) for q, names in items.items()}, "b": {q: names[::-1] for q, names in items.items()}}
-    more = {"runs": runs, "measure": "RDQ@5", "sure": 0.999} if goal == "decide" else {}
+    more = {"runs": runs, "measure": "RDQ@5", "alpha": 0.001} if goal == "decide" else {}
 
     def judge(query, a, b):
         return a if truth[query][a] > truth[query][b] else b

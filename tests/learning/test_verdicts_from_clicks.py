@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
+from rankdev import learning, studies
 from rankdev.cli import cli
 
 ROW = st.fixed_dictionaries(
@@ -23,7 +24,7 @@ def rows(*entries):
 
 
 def said(log, **options):
-    return sorted(rd.verdicts_from_clicks(log, **options).to_polars().rows())
+    return sorted(learning.verdicts_from_clicks(log, **options).to_polars().rows())
 
 
 @given(st.lists(ROW, min_size=1, max_size=20), st.sampled_from(["clicks", "any", "first"]))
@@ -46,7 +47,7 @@ def test_an_interleaved_session_is_a_verdict_on_its_systems(entries, outcome):
 def test_split_traffic_is_paired_within_queries_each_session_once():
     log = rows(("q", 1, "x", 1, 1), ("q", 2, "x", 1, 1), ("q", 3, "y", 1, 0), ("r", 4, "x", 1, 0), ("r", 5, "y", 1, 1))
     assert said(log) == [("q", "x", "y", "x"), ("r", "x", "y", "y")]
-    found = rd.verdicts_from_clicks(log)
+    found = learning.verdicts_from_clicks(log)
     assert (found.design, found.sessions, found.ties) == ("split", 5, 0)
     assert found.summary().rows() == [("x", "y", 2, 1, 1, 0)]
 
@@ -61,7 +62,7 @@ def test_the_seed_decides_which_sessions_meet():
     rng = np.random.default_rng(0)
     log = rows(*(("q", s, "xy"[s % 2], 1, int(rng.integers(2))) for s in range(60)))
     assert said(log, seed=1) == said(log, seed=1)
-    winners = {tuple(rd.verdicts_from_clicks(log, seed=seed).to_polars()["winner"]) for seed in range(4)}
+    winners = {tuple(learning.verdicts_from_clicks(log, seed=seed).to_polars()["winner"]) for seed in range(4)}
     assert len(winners) > 1
 
 
@@ -77,7 +78,7 @@ def test_the_seed_decides_which_sessions_meet():
 )
 def test_wrong_logs_are_named(log, message):
     with pytest.raises(rd.DataError, match=message):
-        rd.verdicts_from_clicks(log)
+        learning.verdicts_from_clicks(log)
 
 
 def clicked_by_people_of(persistence, made, sessions, seed=7):
@@ -98,8 +99,8 @@ def clicked_by_people_of(persistence, made, sessions, seed=7):
 
 @pytest.mark.parametrize("persistence", [0.5, 0.9])
 def test_clicks_of_users_of_known_persistence_choose_it(persistence):
-    made = rd.simulate(100, seed=1, models={"a": 1.0, "b": 1.3, "c": 0.8}, settings={"s": 1.0})
-    verdicts = rd.verdicts_from_clicks(clicked_by_people_of(persistence, made, 6000))
+    made = studies.simulate(100, seed=1, models={"a": 1.0, "b": 1.3, "c": 0.8}, settings={"s": 1.0})
+    verdicts = learning.verdicts_from_clicks(clicked_by_people_of(persistence, made, 6000))
     found = rd.tune("RBP@10", made.references, dict(made.runs), verdicts, grid={"p": [0.3, 0.5, 0.9]}, resamples=200)
     chosen = dict(zip([0.3, 0.5, 0.9], found.plausible.tolist(), strict=True))
     assert chosen[persistence]
@@ -108,7 +109,7 @@ def test_clicks_of_users_of_known_persistence_choose_it(persistence):
 
 
 def test_tune_takes_clicks_on_the_command_line(tmp_path):
-    made = rd.simulate(20, seed=1, models={"a": 1.0, "b": 1.5}, settings={"s": 1.0})
+    made = studies.simulate(20, seed=1, models={"a": 1.0, "b": 1.5}, settings={"s": 1.0})
     log = clicked_by_people_of(0.8, made, 400)
     log.rename({"clicked": "was_clicked"}).write_csv(tmp_path / "log.csv")
     made.save(tmp_path)

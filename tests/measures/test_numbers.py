@@ -9,6 +9,7 @@ from rankdev.measures import overlap as compat
 from rankdev.measures.correlation import count_better_above
 from rankdev.measures.overlap import Compat
 from rankdev.measures.rdq import RDQ
+from tests.common.one_ranking import rdq
 
 
 def test_numpy_numbers_are_numbers():
@@ -22,11 +23,11 @@ def test_numpy_numbers_are_numbers():
 @pytest.mark.parametrize("weights", [5, ["a"], [None], [True, True], [float("nan")], [float("inf")]])
 def test_weights_are_numbers(weights):
     with pytest.raises(MeasureError, match="weight"):
-        rd.rdq(["d1"], ["d1"], weights=weights)
+        rdq(["d1"], ["d1"], weights=weights)
 
 
 def test_a_cutoff_past_everything_costs_nothing():
-    assert rd.rdq(["d1", "d2"], ["d1", "d2"], k=10**9) == 1
+    assert rdq(["d1", "d2"], ["d1", "d2"], k=10**9) == 1
 
 
 @pytest.mark.filterwarnings("error")

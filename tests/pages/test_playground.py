@@ -7,6 +7,7 @@ import pytest
 import rankdev as rd
 from rankdev.html_report.html import playground
 from rankdev.measures.rdq import PRESETS
+from tests.common.one_ranking import rdq
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_keys_move_items(opened):
     opened.locator("#ranking .item").first.press("ArrowDown")
     assert (
         opened.text_content("#score")
-        == f"{rd.rdq(['d1', 'd2', 'd3', 'd4', 'd5'], ['d2', 'd1', 'd3', 'd4', 'd5'], k=5):.4f}"
+        == f"{rdq(['d1', 'd2', 'd3', 'd4', 'd5'], ['d2', 'd1', 'd3', 'd4', 'd5'], k=5):.4f}"
     )
     opened.keyboard.press("ArrowUp")  # the moved item still has the focus
     assert opened.text_content("#score") == "1.0000"
@@ -125,7 +126,7 @@ def test_a_link_leads_to_a_view(opened):
     opened.goto(opened.url.partition("#")[0] + "#reference=d1,d2;d3&ranking=d3,d1&k=3&alpha=4&weights=uniform")
     opened.reload()
     assert opened.text_content("#text") == "RDQ(alpha=4,weights=uniform)@3"
-    expected = rd.rdq(
+    expected = rdq(
         rd.References.from_tiers({"q": [["d1", "d2"], ["d3"]]})["q"], ["d3", "d1"], k=3, alpha=4, weights="uniform"
     )
     assert opened.text_content("#score") == f"{expected:.4f}"

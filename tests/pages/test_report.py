@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
+from rankdev import studies
 from rankdev.cli import cli
 from rankdev.html_report import comparison
 from rankdev.html_report.page import packed
@@ -77,7 +78,7 @@ def test_scores_are_those_of_evaluate(show, html, inputs):
     assert page.inner_text("#groups") == "All systems are told apart."
 
 
-def test_the_best_may_be_told_apart_from_the_second_and_not_from_the_third(show):
+def test_the_best_may_be_significant_from_the_second_and_not_from_the_third(show):
     queries = [f"q{i}" for i in range(12)]
     best = {query: ["a", "b", "c", "d", "e"] for query in queries}
     second = {query: ["a", "b", "c", "d"] for query in queries}  # always a little worse
@@ -184,7 +185,7 @@ def test_power_is_simulated_where_it_is_asked_for(show, demo, inputs, tmp_path):
 
 
 def test_the_map_of_power_is_shown_where_it_was_computed(show, inputs):
-    plane = rd.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
+    plane = studies.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
     page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=plane).html)
     power = plane.to_polars()
     best = {(row["retrieval"], row["order"]): row for row in power.sort("power").iter_rows(named=True)}  # the last wins
@@ -295,7 +296,7 @@ def test_hostile_names_are_text(show):
     }
     texts = {name: name for name in HOSTILE}
     segments = {name: [name] for name in HOSTILE}
-    page = show(rd.report(lists, runs, ["RDQ@5", "AP@5"], queries=texts, texts=texts, segments=segments).html)
+    page = show(rd.report(lists, runs, ["RDQ@5", "AP@5"], query_texts=texts, item_texts=texts, segments=segments).html)
     for query in range(len(HOSTILE)):
         page.locator("#rows tbody button").nth(query).click()
     assert page.evaluate("window.hurt") is None
@@ -423,8 +424,8 @@ def test_the_command(show, demo, tmp_path):
     target = tmp_path / "out.html"
     arguments = [
         *("report", str(demo / "places.jsonl"), *(str(demo / f"{name}.run") for name in DEMO), "-m", "RDQ@5"),
-        *("--queries", str(tmp_path / "queries.tsv"), "--texts", str(tmp_path / "items.jsonl")),
-        *("--by", str(tmp_path / "by.csv"), "-o", str(target)),
+        *("--query-texts", str(tmp_path / "queries.tsv"), "--item-texts", str(tmp_path / "items.jsonl")),
+        *("--segments", str(tmp_path / "by.csv"), "-o", str(target)),
     ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.output == f"{target}: 3 systems on 10 queries. {BEST}\n"
@@ -450,7 +451,7 @@ def test_what_is_wrong_is_said_in_a_line(demo, tmp_path):
         "report",
         str(demo / "places.jsonl"),
         str(demo / "nearest.run"),
-        "--queries",
+        "--query-texts",
         str(tmp_path / "bad.csv"),
     ]
     result = CliRunner().invoke(cli, [*arguments, "-o", str(tmp_path / "out.html")])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rankdev as rd
+from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
@@ -59,7 +59,7 @@ def test_facts_by_hand():
     assert found.pairs_judged_twice == 2
     # x–y: 3 judgments alike; y–z: 2 to 1, 4 of 6 ordered pairs differ; of 6 judgments, all first or second
     disagreement, expected = 2 * (2 * 2 * 1 / 2), 2 * 6 * 6 / 11
-    assert found.alpha == pytest.approx(1 - disagreement / expected)
+    assert found.krippendorff == pytest.approx(1 - disagreement / expected)
     assert (found.triads, found.intransitive) == (1, 1.0)
     table = found.workers
     assert table["judgments"].to_list() == [4, 2, 1]
@@ -234,6 +234,6 @@ def test_diagnostics_show_how_often_the_first_wins():
 
 def test_the_public_names():
     table = pl.DataFrame({"query": ["q"] * 2, "a": ["x", "x"], "b": ["y", "y"], "winner": ["a", "a"]})
-    assert rd.judge_agreement(table).alpha == 1.0
-    assert rd.position_bias is position_bias
+    assert preferences.judge_agreement(table).krippendorff == 1.0
+    assert preferences.position_bias is position_bias
     assert strengths(Preferences.from_table(table)).values[0] > 0

@@ -18,7 +18,7 @@ def test_rows_must_be_tuples(rows):
         ({"worker_prior": (-5, 1)}, r"worker_prior must be two numbers, each 1 or more; got \(-5, 1\)"),
         ({"worker_prior": (1,)}, "worker_prior must be two numbers"),
         ({"worker_prior": 2}, "worker_prior must be two numbers"),
-        ({"confidence": 2}, "confidence must be a number between 0 and 1; got 2"),
+        ({"alpha": 2}, "alpha must be a number between 0 and 1; got 2"),
         ({"ridge": "a"}, "ridge must be a number of at least 0; got 'a'"),
         ({"ridge": float("nan")}, "ridge must be a number of at least 0; got nan"),
     ],

@@ -81,10 +81,10 @@ def test_without_a_ridge_an_item_that_never_lost_is_refused():
 def test_ties_are_half_wins_or_davidsons():
     rows = {"query": ["q"] * 10, "a": ["x"] * 10, "b": ["y"] * 10, "winner": ["x"] * 5 + ["y"] * 2 + ["tie"] * 3}
     judged = Preferences.from_table(pl.DataFrame(rows))
-    assert_allclose(strengths(judged, ridge=0, ties="half").values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
+    assert_allclose(strengths(judged, ridge=0, tie_model="half").values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
     # Davidson's maximum reproduces the observed shares: π_x/π_y = 5/2 and ν = 3/√(5 · 2)
     fit = strengths(judged, ridge=0)
-    assert fit.ties == "davidson"
+    assert fit.tie_model == "davidson"
     assert_allclose(fit.values[0] * 2, np.log(5 / 2), atol=1e-6)
     assert_allclose(fit.tie_rate, 3 / np.sqrt(10), atol=1e-6)
 
@@ -256,11 +256,11 @@ def test_real_judgments_give_the_order_supplied_with_them():
     ("options", "message"),
     [
         ({"method": "bradley-tery"}, "unknown method 'bradley-tery'; did you mean bradley-terry"),
-        ({"ties": "third"}, "unknown ties"),
+        ({"tie_model": "third"}, "unknown tie_model"),
         ({"disconnected": "ignore"}, "unknown disconnected"),
         ({"ridge": -1}, "ridge must be a number of at least 0"),
         ({"method": "crowd-bt"}, "no worker column"),
-        ({"method": "rank-centrality", "ties": "davidson"}, "belongs to method='bradley-terry'"),
+        ({"method": "rank-centrality", "tie_model": "davidson"}, "belongs to method='bradley-terry'"),
     ],
 )
 def test_wrong_calls(options, message):

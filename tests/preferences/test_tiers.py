@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankdev.errors import UsageError
-from rankdev.preferences import Preferences, strengths, summarise, tiers, tiers_from_preferences
+from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
 from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _separation as separation
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
@@ -153,7 +153,7 @@ def test_depth_joins_the_rest():
     rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
     cut = tiers_from_preferences(rows, max_depth=3).tiers["q"]
     assert cut == [["d0"], ["d1"], ["d2", "d3", "d4", "d5"]]
-    assert summarise(tiers_from_preferences(rows, max_depth=3)).queries[0].undecided == 0  # joined, not undecided
+    assert tiers_from_preferences(rows, max_depth=3).undecided().queries[0].undecided == 0  # joined, not undecided
 
 
 def test_tables_and_references_say_the_same():
@@ -170,7 +170,7 @@ def test_tables_and_references_say_the_same():
 def test_the_summary_counts_what_is_open():
     fit = queries_of(np.array([3.0, 0.0, 0.3]), 12, 1, seed=5)
     result = tiers(fit)
-    text, row = str(summarise(result)), summarise(result).queries[0]
+    text, row = str(result.undecided())(result).queries[0]
     assert result.tiers["q000"][0] == ["d000"]
     assert (row.items, row.comparisons, row.tiers, row.undecided) == (3, 36, 2, 1)
     assert text.startswith("1 query, 3 items, 36 comparisons, 2 tiers.\n1 pair of neighbours")
@@ -180,7 +180,7 @@ def test_the_summary_names_bad_workers_and_repeated_rows():
     quality = np.r_[np.full(10, 0.97), 0.5, 0.02]
     judged, _ = crowd(quality, 24, 80, np.random.default_rng(1))
     rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
-    text = str(summarise(tiers_from_preferences([*rows, rows[0]], "crowd-bt", resamples=20)))
+    text = str(tiers_from_preferences([*rows, rows[0]], "crowd-bt", resamples=20).undecided())
     assert "1 worker seems to answer the opposite: w11." in text
     assert "judgments repeat one of the same worker; together they count once" in text
 

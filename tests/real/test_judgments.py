@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev import preferences
 from rankdev.errors import DataError, FileFormatError
 from rankdev.preferences import references_from_preferences, strengths
 
@@ -25,14 +26,14 @@ def test_arguments_by_worker():
     judged = rd.read_preferences(JUDGED / "arguments/pairs_by_worker.tsv.gz")
     assert (len(judged), len(judged.items), len(judged.workers)) == (84_445, 1_052, 3_815)
     assert judged.remarks == ("Columns not used: pair_id, gold_label.",)
-    found = rd.judge_agreement(judged.select(judged.queries[:4]), resamples=100, simulations=9)
-    assert 0.1 < found.alpha_low < found.alpha < found.alpha_high < 0.5
+    found = preferences.judge_agreement(judged.select(judged.queries[:4]), resamples=100, simulations=9)
+    assert 0.1 < found.krippendorff_low < found.krippendorff < found.krippendorff_high < 0.5
     assert found.intransitive < 0.1
 
 
 def test_a_crowd_prefers_what_it_sees_first():
     judged = rd.read_preferences(JUDGED / "dl21-crowd/judgments.txt.gz")
-    found = rd.position_bias(judged)
+    found = preferences.position_bias(judged)
     assert found.bias == pytest.approx(0.527, abs=0.002)
     assert found.p < 1e-5
     some = judged.select(judged.queries[:8])

@@ -37,8 +37,7 @@ def test_pooling_joins_the_queries_whatever_the_order_of_systems(make_scores, rn
         "x": whole.select(queries=slice(0, 5)),
         "y": whole.select(["s2", "s0", "s1"], queries=slice(5, 14)),
     }
-    pooled, expected = agreement(parts, pooled=True).to_polars(), agreement(whole).to_polars()
-    assert pooled["dataset"].to_list() == ["pooled"]
+    pooled, expected = agreement(Scores.pooled(parts)).to_polars(), agreement(whole).to_polars()
     assert pooled["tau"][0] == expected["tau"][0]
     assert pooled["r"][0] == pytest.approx(expected["r"][0])
 
@@ -68,7 +67,7 @@ def test_wrong_calls_are_refused(make_scores, rng):
     with pytest.raises(DataError, match="other measures"):
         agreement({"x": scores, "y": make_scores(rng.random((3, 4, 3)))})
     with pytest.raises(DataError, match="other systems"):
-        agreement({"x": scores, "y": make_scores(rng.random((2, 4, 2)))}, pooled=True)
+        Scores.pooled({"x": scores, "y": make_scores(rng.random((2, 4, 2)))})
 
 
 def test_measures_with_gaps_are_compared_on_the_queries_that_both_have(make_scores, rng):
@@ -91,12 +90,12 @@ def test_tau_ap_and_intervals_over_queries():
     rng = np.random.default_rng(4)
     values = rng.normal(0, 1, (5, 60, 1)) + np.arange(5)[:, None, None] * 0.4 + rng.normal(0, 0.3, (5, 60, 2))
     scores = Scores(tuple("abcde"), tuple(f"q{i}" for i in range(60)), ("P@1", "P@2"), values)
-    found = agreement(scores, intervals=100)
+    found = agreement(scores, resamples=100)
     row = found.summary().row(0, named=True)
     a, b = scores.means.T
     assert row["tau_ap"] == pytest.approx((tau_ap(a, b) + tau_ap(b, a)) / 2)
     assert row["low"] <= row["tau"] <= row["high"]
-    assert agreement(scores, intervals=100).summary().equals(found.summary())
+    assert agreement(scores, resamples=100).summary().equals(found.summary())
     assert row["tau_ap_low"] <= row["tau_ap"] <= row["tau_ap_high"]
     assert "tau, 95%" in str(found)
     assert agreement(scores).summary().columns == ["dataset", "a", "b", "tau", "r", "tau_ap"]

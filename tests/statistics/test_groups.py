@@ -19,7 +19,7 @@ def scores_of(values):
 def test_intervals_of_means_are_those_of_scipy():
     values = np.random.default_rng(0).random((4, 30))
     values[1, :5] = np.nan
-    low, high = mean_intervals(scores_of(values), 0.9)
+    low, high = mean_intervals(scores_of(values), 0.1)
     for s, row in enumerate(values):
         known = row[np.isfinite(row)]
         expected = stats.t.interval(0.9, len(known) - 1, known.mean(), stats.sem(known))
@@ -41,7 +41,7 @@ def test_groups_are_the_longest_runs_without_a_told_pair(seed):
     told = {
         frozenset((a, b))
         for a, b, p in found.to_polars().select("a", "b", "p_adjusted").iter_rows()
-        if p <= found.level
+        if p <= found.alpha
     }
     order = [f"s{i}" for i in np.argsort(-values.mean(axis=1), kind="stable")]
     runs = [order[i:j] for i in range(6) for j in range(i + 1, 7)]

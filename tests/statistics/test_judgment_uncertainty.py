@@ -5,7 +5,8 @@ from numpy.testing import assert_allclose
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.judgment_uncertainty import Doubt, _places, evaluate_with_doubt
+from rankdev.statistics.judgment_uncertainty import UncertainScores, _places, evaluate_with_uncertainty
+from tests.common.one_ranking import rdq
 
 
 def judged(queries, times, rng):
@@ -24,7 +25,7 @@ def runs(queries):
 
 
 def test_the_table_and_the_odds():
-    doubt = evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
+    doubt = evaluate_with_uncertainty(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
     table = doubt.to_polars()
     assert table.columns == ["measure", "system", "mean", "low", "high", "judgments_low", "judgments_high"]
     assert (table["low"] <= table["high"]).all()
@@ -33,14 +34,16 @@ def test_the_table_and_the_odds():
     assert doubt.beats().filter(measure="AP@3")["a_beats_b"].to_list() == [0.5] * 3  # all items are in the reference
     assert_allclose(
         doubt.both,
-        evaluate_with_doubt(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40).both,
+        evaluate_with_uncertainty(
+            judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40
+        ).both,
     )
 
 
 def test_more_judgments_leave_the_queries_doubt_only():
     width = {}
     for times in (4, 60):
-        doubt = evaluate_with_doubt(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
+        doubt = evaluate_with_uncertainty(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
         row = doubt.to_polars().filter(system="middling").to_dicts()[0]
         width[times] = row["judgments_high"] - row["judgments_low"]
     assert width[60] < 0.7 * width[4]
@@ -54,7 +57,7 @@ def test_both_kinds_of_doubt_by_a_stand_in():
         return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
 
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
+    doubt = evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
     assert_allclose(doubt.judgments, 0.5)
     assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
 
@@ -67,7 +70,7 @@ def test_the_draw_of_queries_has_its_own_seed():
         return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
 
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
+    doubt = evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
     weight = np.random.Generator(np.random.Philox(5)).standard_exponential(12)
     assert_allclose(doubt.both[0, 0, 0], (weight * value).sum() / weight.sum())
 
@@ -77,11 +80,11 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
         return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))
 
     rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
-    assert_allclose(evaluate_with_doubt(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
-    with pytest.raises(UsageError, match="confidence must be a number between 0 and 1"):
-        evaluate_with_doubt(rows, {"s": {}}, ["M"], confidence=1.0)
-    with pytest.raises(UsageError, match="takes no method"):
-        evaluate_with_doubt(rows, {"s": {}}, ["M"], method="rank-centrality")
+    assert_allclose(evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
+    with pytest.raises(UsageError, match="alpha must be a number between 0 and 1"):
+        evaluate_with_uncertainty(rows, {"s": {}}, ["M"], alpha=1.0)
+    with pytest.raises(UsageError, match="leave method out"):
+        evaluate_with_uncertainty(rows, {"s": {}}, ["M"], method="rank-centrality")
 
 
 @pytest.mark.filterwarnings("error")
@@ -92,14 +95,14 @@ def test_resamples_without_a_score_do_not_count():
         return Scores(tuple(systems), tuple(tiers), ("M", "L"), np.array([[known[name]] * 2 for name in systems]))
 
     rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
-    doubt = evaluate_with_doubt(rows, {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score)
+    doubt = evaluate_with_uncertainty(rows, {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score)
     assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
     assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
     assert doubt.differences().row(0) == pytest.approx(("M", "s", "t", *[0.1] * 5))
     assert doubt.differences().row(1)[3:] == (None,) * 5
     some = doubt.both.copy()
     some[0, 0, 0] = np.nan
-    assert Doubt(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
+    assert UncertainScores(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
 
 
 def test_the_true_order_is_the_target():
@@ -113,12 +116,12 @@ def test_the_true_order_is_the_target():
                 first = rng.random() < 1 / (1 + np.exp(-0.6 * (j - i)))
                 rows.append((f"q{q:02d}", items[i], items[j]) if first else (f"q{q:02d}", items[j], items[i]))
     runs = {"good": {f"q{q:02d}": items for q in range(12)}, "reversed": {f"q{q:02d}": items[::-1] for q in range(12)}}
-    doubt = evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=80)
+    doubt = evaluate_with_uncertainty(rows, runs, ["RDQ@8"], resamples=80)
     good, bad = doubt.to_polars().iter_rows(named=True)
     assert good["judgments_low"] > bad["judgments_high"]
-    assert bad["judgments_low"] < rd.rdq(items, items[::-1], k=8) < bad["judgments_high"]
+    assert bad["judgments_low"] < rdq(items, items[::-1], k=8) < bad["judgments_high"]
     assert doubt.beats()["a_beats_b"][0] == 1.0
-    again = evaluate_with_doubt(rows, runs, ["RDQ@8"], resamples=80)
+    again = evaluate_with_uncertainty(rows, runs, ["RDQ@8"], resamples=80)
     assert_allclose(again.both, doubt.both)
 
 
@@ -129,7 +132,8 @@ def test_drawn_all_at_once_or_one_by_one_is_the_same():
         return rd.evaluate(rd.References.from_tiers(tiers), systems, measures)
 
     fast, slow = (
-        evaluate_with_doubt(rows, runs_of_all, ["RDQ@3"], resamples=10, evaluate=way) for way in (None, one_by_one)
+        evaluate_with_uncertainty(rows, runs_of_all, ["RDQ@3"], resamples=10, evaluate=way)
+        for way in (None, one_by_one)
     )
     assert_allclose(fast.both, slow.both)
 
@@ -137,7 +141,7 @@ def test_drawn_all_at_once_or_one_by_one_is_the_same():
 def test_few_judgments_and_one_judge_are_named():
     rows = [("q", "a", "b", "gpt"), ("q", "b", "c", "gpt"), ("q", "c", "d", "gpt")]
     with pytest.warns(rd.RankdevWarning, match="1 of 1 query has fewer judgments"):
-        doubt = evaluate_with_doubt(rows, {"s": {"q": ["a", "b"]}}, ["RDQ@2"], resamples=4)
+        doubt = evaluate_with_uncertainty(rows, {"s": {"q": ["a", "b"]}}, ["RDQ@2"], resamples=4)
     assert any("one judge, gpt" in remark for remark in doubt.remarks)
 
 
@@ -150,7 +154,7 @@ def test_one_judge_asked_again_is_more_than_one_answer():
     rows = [("q", a, b) for a, b in (("x", "y"), ("y", "z"), ("x", "z"))] * 6 + [("q", "y", "x")] * 2
     runs_of_one = {"s": {"q": ["x", "y", "z"]}}
     alone, nobody = (
-        evaluate_with_doubt(given, runs_of_one, ["RDQ@3"], resamples=40)
+        evaluate_with_uncertainty(given, runs_of_one, ["RDQ@3"], resamples=40)
         for given in ([(*row, "model") for row in rows], rows)
     )
     assert_allclose(alone.judgments, nobody.judgments)

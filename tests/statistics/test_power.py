@@ -13,7 +13,7 @@ from rankdev.statistics.power.result import Bucket, Power
 from rankdev.statistics.randomization import most_extremes
 from tests.statistics.plain import all_extremes, exact_p
 
-OPTIONS = (300, 1000, 0.05, "plus-one", 0, True, ())  # subsamples and what follows it
+OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}
 
 
 @pytest.fixture
@@ -31,7 +31,8 @@ def hand_made():
         ]
     )
     rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
-    return Power(tuple("abcd"), ("m", "l"), (25, 100), curves, rejected, (200, 200), (), *OPTIONS)
+    names = {"systems": tuple("abcd"), "measures": ("m", "l"), "sizes": (25, 100)}
+    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), buckets=(), **OPTIONS)
 
 
 def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
@@ -79,7 +80,8 @@ def test_percentiles_n80_and_verdicts_by_hand(hand_made):
 
 def test_an_n80_between_finite_and_infinite_is_infinite():
     curves = np.array([[[0.9, 1.0], [0.1, 0.2]]])
-    half = Power(("a", "b"), ("m",), (25, 100), curves, np.ones((1, 2), bool), (9,), (), *OPTIONS)
+    names = {"systems": ("a", "b"), "measures": ("m",), "sizes": (25, 100)}
+    half = Power(**names, power=curves, rejected=np.ones((1, 2), bool), queries=(9,), buckets=(), **OPTIONS)
     assert half.n80()[0] == np.inf
 
 
@@ -119,7 +121,7 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
 
 def test_buckets_have_intervals_too(make_scores, rng):
     scores = make_scores(rng.random((3, 120)) + np.array([[0], [0.1], [0.3]]), np.repeat([2, 9], 60))
-    found = power(scores, sizes=[20], buckets=[3], subsamples=20, permutations=99, intervals=50)
+    found = power(scores, sizes=[20], buckets=[3], subsamples=20, permutations=99, resamples=50)
     table = found.bucket_summary()
     assert table.columns[-3:] == ["p50", "p50_low", "p50_high"]
     assert ((table["p50_low"] <= table["p50"]) & (table["p50"] <= table["p50_high"])).all()
@@ -239,7 +241,7 @@ def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypa
     assert np.array_equal(found.rejected, expected.rejected)
 
 
-def test_identical_systems_are_never_told_apart(make_scores, rng):
+def test_identical_systems_are_never_significant(make_scores, rng):
     one = rng.random(40)
     found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
     assert not found.power.any()
@@ -356,7 +358,7 @@ def two_measures(make_scores, rng):
 
 
 def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
-    found = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99, intervals=100)
+    found = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99, resamples=100)
     table = found.to_polars()
     assert table.columns[-2:] == ["low", "high"]
     assert ((table["low"] <= table["power"]) & (table["power"] <= table["high"])).all()
@@ -373,7 +375,7 @@ def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
 
 def test_the_same_measure_twice_has_no_clearly_best(make_scores, rng):
     one = rng.normal(0, 1, (4, 300)) + np.array([0, 0.2, 0.35, 0.5])[:, None]
-    found = power(make_scores(np.stack([one, one], axis=2)), sizes=[100], subsamples=20, permutations=99, intervals=50)
+    found = power(make_scores(np.stack([one, one], axis=2)), sizes=[100], subsamples=20, permutations=99, resamples=50)
     assert found.differences().select("difference", "low", "high", "clear").row(0) == (0, 0, 0, False)
     assert found.clearly_best() is None
 
@@ -382,26 +384,26 @@ def test_more_queries_in_the_pool_leave_less_open(make_scores, rng):
     widths = []
     for pool in (150, 1500):
         values = rng.normal(0, 1, (2, pool)) + np.array([[0], [0.3]])
-        found = power(make_scores(values), sizes=[100], subsamples=50, permutations=99, intervals=100)
-        widths.append((found.doubt.power[1] - found.doubt.power[0]).item())
+        found = power(make_scores(values), sizes=[100], subsamples=50, permutations=99, resamples=100)
+        widths.append((found.intervals.power[1] - found.intervals.power[0]).item())
     assert widths[1] < 0.7 * widths[0]
 
 
 def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
     scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
-    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, pool="new", intervals=20)
-    assert np.isfinite(found.doubt.levels).all()
+    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, replacement=True, resamples=20)
+    assert np.isfinite(found.intervals.levels).all()
     assert found.sizes == (30, 80)
     assert not found.remarks
     same = power(scores, sizes=[30], subsamples=50, permutations=99)
     assert found.power[0, 0, 0] != same.power[0, 0, 0]
     assert np.array_equal(found.rejected, same.rejected)
-    with pytest.raises(UsageError, match="expected one of same, new"):
-        power(scores, sizes=[30], pool="old")
+    with pytest.raises(UsageError, match="replacement must be True or False"):
+        power(scores, sizes=[30], replacement="old")
 
 
 def test_intervals_of_one_measure_have_nothing_to_be_compared_with(make_scores, rng):
-    found = power(make_scores(rng.normal(0.5, 0.1, (2, 20, 1))), sizes=[10], subsamples=5, intervals=20)
+    found = power(make_scores(rng.normal(0.5, 0.1, (2, 20, 1))), sizes=[10], subsamples=5, resamples=20)
     assert found.differences().is_empty()
     assert found.clearly_best() is None
     assert "p50, 95%" in str(found)

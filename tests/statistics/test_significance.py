@@ -151,7 +151,7 @@ def test_intervals_hold_0_exactly_where_p_is_not_significant(make_scores, rng, t
     if (correction, over) == ("tukey", "all"):
         return
     values = np.rint(rng.normal(0, 1, (5, 25, 2)) * 4) / 4 + np.linspace(0, 1, 5)[:, None, None]
-    options = {"test": test, "correction": correction, "correction_over": over, "permutations": 2000}
+    options = {"test": test, "correction": correction, "family": over, "permutations": 2000}
     found = significance(make_scores(values), **options).to_polars()
     holds = (found["low"] <= 0) & (found["high"] >= 0)
     assert holds.to_list() == (found["p_adjusted"] > 0.05).to_list()
@@ -166,7 +166,7 @@ def test_simultaneous_intervals_are_wider_than_single_ones_and_narrower_than_bon
         for name in ("none", "holm", "max-t")
         for found in [significance(scores, correction=name).to_polars()]
     }
-    bonferroni = significance(scores, test="t", correction="none", confidence=1 - 0.05 / 15).to_polars()
+    bonferroni = significance(scores, test="t", correction="none", alpha=0.05 / 15).to_polars()
     assert width["none"] < width["max-t"] < (bonferroni["high"] - bonferroni["low"]).mean()
     against = significance(scores, baselines="s0", correction="max-t").to_polars()
     assert (against["high"] - against["low"]).mean() < width["max-t"]  # five comparisons, not fifteen
@@ -186,14 +186,14 @@ def test_max_t_agrees_with_a_plain_loop(make_scores, rng):
         assert got == pytest.approx(np.mean(np.array(largest) >= one), abs=0.03)
 
 
-def test_a_correction_over_all_measures_counts_all_comparisons(make_scores, rng):
+def test_a_family_all_measures_counts_all_comparisons(make_scores, rng):
     scores = make_scores(rng.random((3, 30, 4)))
-    found = significance(scores, correction_over="all", permutations=5000).to_polars()
+    found = significance(scores, family="all", permutations=5000).to_polars()
     assert found["p_adjusted"].to_numpy() == pytest.approx(holm(found["p"].to_numpy()))
     with pytest.raises(UsageError, match="take max-t or holm"):
-        significance(scores, correction="tukey", correction_over="all")
+        significance(scores, correction="tukey", family="all")
     with pytest.raises(UsageError, match="expected one of measure, all"):
-        significance(scores, correction_over="every")
+        significance(scores, family="every")
 
 
 def test_flips_follow_from_the_number_of_pairs(make_scores, rng):
@@ -383,8 +383,8 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance(two, baselines=["s0", "s1"])
     with pytest.raises(UsageError, match="permutations must be a whole number"):
         significance(two, permutations=0.5)
-    with pytest.raises(UsageError, match="confidence must be"):
-        significance(two, confidence=95)
+    with pytest.raises(UsageError, match="alpha must be"):
+        significance(two, alpha=95)
     with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got 0"):
         significance(two, threads=0)
     with pytest.raises(UsageError, match="measures must be a list of names"):

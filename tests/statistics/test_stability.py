@@ -37,7 +37,17 @@ def test_stability_agrees_with_a_plain_loop(make_scores, rng):
 def test_summary_by_hand():
     tau = np.array([[0.5, 0.7, 0.9], [0.1, 0.2, 0.3]])
     split = np.array([[0.2, 0.8, np.nan], [0.0, 0.1, np.nan]])
-    found = Stability(("m", "l"), (25, 100, 200), tau, tau, split, np.stack([split, split]), 300, 0, ())
+    found = Stability(
+        measures=("m", "l"),
+        sizes=(25, 100, 200),
+        tau=tau,
+        tau_ap=tau,
+        split=split,
+        split_ends=np.stack([split, split]),
+        subsamples=300,
+        seed=0,
+        remarks=(),
+    )
     summary = found.summary()
     assert summary.columns[:6] == ["measure", "tau_25", "tau_100", "tau_200", "auc", "n_at_0.8"]
     assert summary.columns[6:] == ["split_25", "split_100", "split_200", "split_at_0.8"]
@@ -114,7 +124,7 @@ def test_split_halves_agree_with_a_plain_loop(make_scores, rng):
 
 
 def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng):
-    found = stability(make_scores(rng.random((8, 200))), sizes=[25, 100, 190], subsamples=100, intervals=20)
+    found = stability(make_scores(rng.random((8, 200))), sizes=[25, 100, 190], subsamples=100, resamples=20)
     row = found.summary().row(0, named=True)
     assert row["n_at_0.8"] == 190
     assert row["split_at_0.8"] == np.inf

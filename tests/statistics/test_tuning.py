@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import rankdev as rd
+from rankdev import studies
 from rankdev.statistics.parameters import RIDGE, fitted_scales
 
-MADE = rd.simulate(300, seed=1, models={"a": 1.0, "b": 1.3}, settings={"s": 1.0})
+MADE = studies.simulate(300, seed=1, models={"a": 1.0, "b": 1.3}, settings={"s": 1.0})
 
 
 def verdicts(measure, scale, seed=0):

@@ -5,14 +5,27 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
+from rankdev import studies
 from rankdev.cli import cli
-from rankdev.studies.power_map import PowerMap, plane
+from rankdev.studies.maps import PowerMap, plane
 from rankdev.studies.real_pairs import place_of
 
 
 def made(power):
     """A map of two measures over a plane of two by two."""
-    return PowerMap((0.0, 0.1), (0.0, 0.2), ("x", "y"), np.array(power), 10, 20, 5, 9, len(power), {}, 0)
+    return PowerMap(
+        retrieval=(0.0, 0.1),
+        order=(0.0, 0.2),
+        measures=("x", "y"),
+        power=np.array(power),
+        n=10,
+        queries=20,
+        subsamples=5,
+        permutations=9,
+        seeds=len(power),
+        shape={},
+        seed=0,
+    )
 
 
 SEEDS = [[[[0.1, 0.0], [0.5, 0.9]], [[0.6, 0.2], [0.8, 0.8]]], [[[0.0, 0.1], [0.3, 0.9]], [[0.8, 0.2], [0.8, 0.6]]]]
@@ -39,15 +52,15 @@ def test_rows_are_cells_and_measures():
     assert rows.row(4) == (0.1, 0.0, "x", pytest.approx(0.7))
 
 
-def test_equal_systems_are_told_apart_as_rarely_as_the_level_says_and_a_lead_is_seen():
-    found = rd.power_map(["RDQ@5"], quick=True, seed=1)
+def test_equal_systems_are_significant_as_rarely_as_the_level_says_and_a_lead_is_seen():
+    found = studies.power_map(["RDQ@5"], quick=True, seed=1)
     cells = found.power.mean(axis=0)[:, :, 0]
     assert cells[0, 0] < 0.2
     assert cells[2, 2] > 0.9
 
 
 def test_the_same_seed_gives_the_same_map():
-    first, again = (rd.power_map(["RBP@5"], n=20, quick=True, seed=3, ties=0.5).power for _ in range(2))
+    first, again = (studies.power_map(["RBP@5"], n=20, quick=True, seed=3, ties=0.5).power for _ in range(2))
     assert np.array_equal(first, again)
 
 
@@ -62,10 +75,10 @@ def test_a_place_is_found_where_powers_are_those_of_the_map():
 
 
 def test_maps_are_drawn_for_every_kind_of_references():
-    found = rd.power_maps(["RBP@5", "RDQ@5"], ties=[0.0, 0.9], reference_sizes=[3], n=20, quick=True)
+    found = studies.power_maps(["RBP@5", "RDQ@5"], ties=[0.0, 0.9], reference_sizes=[3], n=20, quick=True)
     assert found.settings == ((0.0, 3), (0.9, 3))
     assert found.to_polars().columns == ["ties", "reference_size", "retrieval", "order", "measure", "power"]
-    alone = rd.power_map(["RBP@5", "RDQ@5"], n=20, quick=True, ties=0.9, buckets=[(3, 3, 1)])
+    alone = studies.power_map(["RBP@5", "RDQ@5"], n=20, quick=True, ties=0.9, buckets=[(3, 3, 1)])
     assert np.array_equal(found.maps[1].power, alone.power)
     assert found.summary().height == 4
 
@@ -81,11 +94,11 @@ def test_maps_are_drawn_for_every_kind_of_references():
 )
 def test_wrong_axes_are_named(axes, message):
     with pytest.raises(rd.UsageError, match=message):
-        rd.power_maps(quick=True, **axes)
+        studies.power_maps(quick=True, **axes)
 
 
 def test_axes_from_the_command_line():
-    call = ["study", "map", "--quick", "-n", "20", "--ties", "0,0.9", "--format", "json"]
+    call = ["study", "map", "--quick", "-n", "20", "--tie-share", "0,0.9", "--format", "json"]
     rows = json.loads(CliRunner().invoke(cli, call).stdout)["rows"]
     assert {row["ties"] for row in rows} == {0, 0.9}
     wrong = CliRunner().invoke(cli, ["study", "map", "--quick", "--reference-size", "few"])
@@ -102,4 +115,4 @@ def test_the_plane_holds_the_weakest_first_and_then_every_pair_of_leads():
 )
 def test_wrong_arguments_are_named(keywords, message):
     with pytest.raises(rd.UsageError, match=message):
-        rd.power_map(quick=True, **keywords)
+        studies.power_map(quick=True, **keywords)

@@ -9,8 +9,8 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.io.tables import runs_in
 from rankdev.measures import parse_all
+from rankdev.studies import maps as map_study
 from rankdev.studies import poi
-from rankdev.studies import power_map as map_study
 from rankdev.studies._published import published
 from rankdev.studies.poi import Protocol, poi_report, power_table, run_poi, save_poi_figures, system_grid
 from rankdev.studies.simulation import simulate

@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
+from rankdev import studies
 from rankdev.cli import cli
 from rankdev.studies.real_pairs import RealPairs
 from rankdev.studies.simulation import simulate
@@ -13,8 +14,9 @@ from rankdev.studies.simulation import simulate
 def made(power, said, usual, systems=("x", "y", "z")):
     pairs = len(power)
     place = np.tile([0.3, 0.1], (pairs, 1))
-    return RealPairs(systems, ("m", "n"), place, np.array(power), np.array(said), np.array(usual), np.zeros(pairs),
-                     25, 0.1, 50, 0)  # fmt: skip
+    values = {"power": np.array(power), "said": np.array(said), "usual": np.array(usual), "far": np.zeros(pairs)}
+    settings = {"n": 25, "apart": 0.1, "resamples": 50, "seed": 0}
+    return RealPairs(systems=systems, measures=("m", "n"), place=place, **values, **settings)
 
 
 def test_right_is_counted_over_clear_cases():
@@ -38,7 +40,7 @@ def data():
 
 
 def test_places_are_differences_of_losses(data):
-    found = rd.place_runs(data.references, data.runs, ["RDQ@5", "RBP@5"], n=20, quick=True)
+    found = studies.place_runs(data.references, data.runs, ["RDQ@5", "RBP@5"], n=20, quick=True)
     lost = rd.losses(data.references, dict(data.runs), "RDQ@5").to_polars()
     apart = np.abs(lost["lost_by_retrieval"][1] - lost["lost_by_retrieval"][0])
     assert found.place[0, 0] == pytest.approx(apart)
@@ -48,7 +50,7 @@ def test_places_are_differences_of_losses(data):
     )
     assert np.array_equal(found.power, power.power[:, :, 0].T)
     assert found.to_polars().columns == ["a", "b", "retrieval", "order", "measure", "power", "said"]
-    again = rd.place_runs(data.references, data.runs, ["RDQ@5", "RBP@5"], n=20, quick=True)
+    again = studies.place_runs(data.references, data.runs, ["RDQ@5", "RBP@5"], n=20, quick=True)
     assert again.summary().equals(found.summary())
 
 
@@ -58,11 +60,14 @@ def test_from_the_command_line(data, tmp_path):
     done = CliRunner().invoke(cli, ["study", "map", *files, "--quick", "-n", "20", "--format", "json"])
     assert done.exit_code == 0, done.output
     assert {row["way"] for row in json.loads(done.stdout)["summary"]} >= {"place", "references", "hindsight"}
-    for wrong, message in ((files[:2], "belong together"), ([*files, "--ties", "0.5"], "are for the simulated map")):
+    for wrong, message in (
+        (files[:2], "belong together"),
+        ([*files, "--tie-share", "0.5"], "are for the simulated map"),
+    ):
         assert message in str(CliRunner().invoke(cli, ["study", "map", *wrong]).exception)
 
 
 @pytest.mark.parametrize(("few", "n", "message"), [(2, 20, "at least three"), (3, 70, "give a smaller n")])
 def test_too_little_is_refused(data, few, n, message):
     with pytest.raises(rd.DataError, match=message):
-        rd.place_runs(data.references, dict(list(data.runs.items())[:few]), n=n, quick=True)
+        studies.place_runs(data.references, dict(list(data.runs.items())[:few]), n=n, quick=True)

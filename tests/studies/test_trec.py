@@ -52,7 +52,7 @@ def value(study, part, measure, statistic):
 def test_power_is_that_of_the_same_scores(study):
     references, runs = track()
     scores = rd.evaluate(references, runs, ["paper@10", "nDCG(dcg=exp-log2)@10"])
-    alone = rd.power(scores, sizes=[25], subsamples=12, permutations=99, intervals=20).summary(25)
+    alone = rd.power(scores, sizes=[25], subsamples=12, permutations=99, resamples=20).summary(25)
     for row in alone.iter_rows(named=True):
         found = value(study, "power", row["measure"], "p50@25")
         assert (found["value"], found["low"], found["high"]) == (row["p50"], row["p50_low"], row["p50_high"])
@@ -75,7 +75,7 @@ def test_a_bucket_holds_the_queries_its_label_names():
     ]
     assert "tier size: references are alike" in " ".join(study.notes)
     few = rd.evaluate(references.of_queries(np.flatnonzero(sizes <= 12)), runs, study.scores.measures)
-    alone = rd.power(few, sizes=[25], pool="new", subsamples=12, permutations=99, intervals=20)
+    alone = rd.power(few, sizes=[25], replacement=True, subsamples=12, permutations=99, resamples=20)
     assert np.array_equal(study.buckets[0].power.power, alone.power)
 
 

@@ -52,7 +52,7 @@ def study():
 
 @given(st.lists(st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 3), min_size=1), min_size=1, max_size=6))
 def test_tier_statistics_are_those_counted_one_by_one(judgments):
-    grades = {f"q{i}": {**entry, "sure": 2} for i, entry in enumerate(judgments)}
+    grades = {f"q{i}": {**entry, "alpha": 2} for i, entry in enumerate(judgments)}
     kept = {query: {item: g for item, g in entry.items() if g > 0} for query, entry in grades.items()}
     tiers = [size for entry in kept.values() for size in Counter(entry.values()).values()]
     found = tier_statistics("x", [rd.References.from_grades(grades)])

@@ -31,6 +31,6 @@ def names_on_use(package: str, names: Mapping[str, str]) -> tuple[Callable[[str]
     def load(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home[name]), name)
+        return getattr(import_module(home[name]), name)  # the import system keeps what was loaded
 
     return load, list(home)

@@ -9,7 +9,6 @@ import click
 
 from rankdev.cli.options import (
     Judged,
-    by_option,
     empty_option,
     judge_segments,
     measure_option,
@@ -18,6 +17,7 @@ from rankdev.cli.options import (
     order_options,
     refuse_unused,
     seed_option,
+    segments_option,
 )
 from rankdev.cli.outputs import output_options, reading_progress
 from rankdev.cli.terminal import notes
@@ -38,7 +38,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
         order_options,
         empty_option,
         seed_option,
-        by_option,
+        segments_option,
         name_option,
         click.option(
             "--scores",
@@ -66,14 +66,14 @@ collection_option = click.option(
 
 
 def judge_source(
-    judge: Callable[[Any], Judged], collections: Sequence[str], by: str | None, **source: Any
+    judge: Callable[[Any], Judged], collections: Sequence[str], segments: str | None, **source: Any
 ) -> tuple[Judged, Report]:
     """Judge several collections together, or one source of scores and its segments; give the result and its report."""
     from rankdev.display.dispatch import report_of
 
     if not collections:
-        return judge_segments(load_scores(**source), by, judge)
-    found = judge(load_collections(collections, by=by, **source))
+        return judge_segments(load_scores(**source), segments, judge)
+    found = judge(load_collections(collections, segments=segments, **source))
     return found, report_of(found)
 
 
@@ -82,14 +82,14 @@ def load_collections(
     references: str | None,
     table: str | None,
     measures: Sequence[str],
-    by: str | None = None,
+    segments: str | None = None,
     **unused: Any,
 ) -> dict[str, Scores]:
     """Read the scores of several collections, named by their files."""
     from rankdev.io.tables import system_name
 
-    if references is not None or table is not None or by is not None:
-        raise UsageError("give either REFERENCES and RUNs, or --scores, with or without --by; or every --collection")
+    if references is not None or table is not None or segments is not None:
+        raise UsageError("give REFERENCES and RUNs, or --scores, or every --collection, which has no --segments")
     found: dict[str, Scores] = {}
     for path in paths:
         name = system_name(path)

@@ -209,26 +209,26 @@ def each_once(pairs: Iterable[tuple[str, Value]], option: str) -> dict[str, Valu
 Judged = TypeVar("Judged", bound="Result")
 
 ALL = "all"
-by_option = click.option(
-    "--by", metavar="FILE", type=click.Path(), help="Queries and their segments: a table with query and segment."
+segments_option = click.option(
+    "--segments", metavar="FILE", type=click.Path(), help="Queries and their segments: a table with query and segment."
 )
 
 
 def judge_segments(
-    scores: Scores, by: str | None, judge: Callable[[Scores], Judged], **look: Any
+    scores: Scores, segments: str | None, judge: Callable[[Scores], Judged], **look: Any
 ) -> tuple[Judged, Report]:
     """Judge all queries and, where --by was given, each segment of them: the first result, and the report of all."""
     from rankdev.display.dispatch import report_of
 
     found = judge(scores)
     report = report_of(found, **look)
-    if by is None:
+    if segments is None:
         return found, report
     from rankdev.display.report import report_by_segment
 
-    segments = read_segments(by)
+    named = read_segments(segments)
     parts, remarks = {ALL: report}, []
-    for segment, queries in segments.items():
+    for segment, queries in named.items():
         chosen = [i for i, query in enumerate(scores.queries) if query in queries]
         if not chosen:
             remarks.append(f"segment {segment!r} has none of the queries that were scored")
@@ -237,9 +237,9 @@ def judge_segments(
             parts[segment] = report_of(judge(scores.select(queries=chosen)), **look)
         except (DataError, UsageError) as error:
             remarks.append(f"segment {segment!r} is left out: {error}")
-    loose = len(set(scores.queries) - set().union(*segments.values()))
+    loose = len(set(scores.queries) - set().union(*named.values()))
     if loose:
-        remarks.append(f"{counted(loose, 'query', 'has', of=len(scores.queries))} no segment in {by}")
+        remarks.append(f"{counted(loose, 'query', 'has', of=len(scores.queries))} no segment in {segments}")
     return found, report_by_segment(parts, remarks)
 
 

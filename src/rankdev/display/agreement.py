@@ -17,7 +17,7 @@ from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortene
 from rankdev.errors import UsageError, counted, printable
 from rankdev.statistics.agreement import Agreement
 from rankdev.statistics.parameters import Sensitivity, Tuning
-from rankdev.statistics.side_by_side import PeopleAgreement
+from rankdev.statistics.side_by_side import AgreementWithPeople
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,11 +136,11 @@ def _frame(axis: Any, column: int, row: int) -> None:
 NAMED = 10  # pairs of measures of which a line says which agrees more
 
 
-@reports(PeopleAgreement)
-def people_agreement_report(found: PeopleAgreement) -> Report:
+@reports(AgreementWithPeople)
+def people_agreement_report(found: AgreementWithPeople) -> Report:
     """Show each measure's agreement, best first, and which measure clearly agrees more than which."""
     rows = found.to_polars()
-    spread = f"{percent(found.confidence)} interval"
+    spread = f"{percent(1 - found.alpha)} interval"
     best_first = rows.sort("agreement", descending=True, maintain_order=True)
     frame = best_first.select("measure", "agreement", intervals(digits=3).alias(spread))
     said = f"{counted(len(found.preferred), 'verdict')} with a preference"
@@ -170,12 +170,12 @@ def people_agreement_report(found: PeopleAgreement) -> Report:
     )
 
 
-@draws(PeopleAgreement)
+@draws(AgreementWithPeople)
 @styled
-def plot_people_agreement(found: PeopleAgreement) -> Figure:
+def plot_people_agreement(found: AgreementWithPeople) -> Figure:
     """Draw each measure's agreement with its interval."""
     rows = found.to_polars()
-    label = f"share of people's verdicts predicted, {percent(found.confidence)} interval; 0.5 is chance"
+    label = f"share of people's verdicts predicted, {percent(1 - found.alpha)} interval; 0.5 is chance"
     drawn = draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)
     return titled(drawn, "How often each measure prefers what people prefer")
 
@@ -187,7 +187,7 @@ SHOWN = 8
 def tuning_report(found: Tuning) -> Report:
     """Show whether choosing pays on held-out queries, and the best cells beside those that are not clearly worse."""
     ends = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
-    spread = f"{percent(found.confidence)} interval"
+    spread = f"{percent(1 - found.alpha)} interval"
     pays = found.summary().select("what", "loss", "agreement", "gain", ends.alias(spread))
     cells = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("loss", maintain_order=True)
     told = pl.when("plausible").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("clearly worse")
@@ -205,7 +205,7 @@ def tuning_report(found: Tuning) -> Report:
 def plot_tuning(found: Tuning) -> Figure:
     """Draw how far each cell is behind the best one; a line that reaches 0 is not clearly worse."""
     rows = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("behind", maintain_order=True)
-    label = f"held-out loss behind the best cell, {percent(found.confidence)} interval; filled: not clearly worse"
+    label = f"held-out loss behind the best cell, {percent(1 - found.alpha)} interval; filled: not clearly worse"
     names = [("", name) for name in rows["cell"]]
     drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
     kept = int(rows["plausible"].sum())

@@ -15,9 +15,9 @@ from rankdev.display.report import Report, Table, best_cells, intervals, made_wi
 from rankdev.display.style import COLOURS, PAGE, draw_intervals, figure, looks, shortened, styled, titled
 from rankdev.errors import counted, printable
 from rankdev.statistics.equivalence import VERDICTS, Equivalence
-from rankdev.statistics.meta_analysis import AcrossCollections
-from rankdev.statistics.prediction_powered import Rectified
-from rankdev.statistics.significance import Discrimination
+from rankdev.statistics.meta_analysis import MetaAnalysis
+from rankdev.statistics.prediction_powered import PredictionPowered
+from rankdev.statistics.significance import DiscriminativePower
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,12 +84,12 @@ def plot_equivalence(found: Equivalence) -> Figure:
 FORESTS = 12  # pairs that a picture holds; the others are left to the table
 
 
-@reports(AcrossCollections)
-def across_collections_report(found: AcrossCollections) -> Report:
+@reports(MetaAnalysis)
+def across_collections_report(found: MetaAnalysis) -> Report:
     """Show each pair's difference over all collections, that of a new one, and how far collections differ."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
-    spread = f"{percent(found.confidence)} interval"
+    spread = f"{percent(1 - found.alpha)} interval"
     frame = rows.select(
         "measure",
         "a",
@@ -103,20 +103,20 @@ def across_collections_report(found: AcrossCollections) -> Report:
     title = f"Differences a − b over {len(found.collections)} collections"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title} in {rows['measure'][0]}"
-    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
+    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.alpha}
     formats = {adjusted: p_value, "I²": lambda share: f"{share:.0%}", "a − b": lambda value: number(value, 3)}
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "new collection"))
     closing = (
-        f"* {adjusted} ≤ {found.level:g}; random effects (REML, Hartung–Knapp): small collections count too",
+        f"* {adjusted} ≤ {found.alpha:g}; random effects (REML, Hartung–Knapp): small collections count too",
         "new collection: where the true difference in another such collection would lie",
         "I²: share of the scatter between collections that their queries do not explain",
     )
     return verdict(found, "compare", [table], (), closing, more={"collections": found.by_collection()})
 
 
-@draws(AcrossCollections)
+@draws(MetaAnalysis)
 @styled
-def plot_across_collections(found: AcrossCollections) -> Figure:
+def plot_across_collections(found: MetaAnalysis) -> Figure:
     """Draw a forest: each collection's difference, its dot as large as its weight, and the mean of all as a diamond."""
     rows, parts = found.to_polars(), found.by_collection()
     shown, each = min(rows.height, FORESTS), len(found.collections)
@@ -148,8 +148,8 @@ def plot_across_collections(found: AcrossCollections) -> Figure:
 SHOWN = 40  # lines that a picture holds
 
 
-@reports(Rectified)
-def rectified_report(found: Rectified) -> Report:
+@reports(PredictionPowered)
+def rectified_report(found: PredictionPowered) -> Report:
     """Show each system's mean and each difference, beside what people alone and the model alone say."""
     rows = found.to_polars()
     what = pl.when(pl.col("b").is_null()).then(pl.col("a")).otherwise(pl.format("{} − {}", "a", "b"))
@@ -157,27 +157,27 @@ def rectified_report(found: Rectified) -> Report:
         "measure",
         what.alias("system or pair"),
         "estimate",
-        intervals("low", "high", 3).alias(f"{percent(found.confidence)} interval"),
-        intervals("people_low", "people_high", 3).alias("people alone"),
+        intervals("low", "high", 3).alias(f"{percent(1 - found.alpha)} interval"),
+        intervals("human_low", "human_high", 3).alias("people alone"),
         pl.col("model").alias("model alone"),
         "trust",
     )
     title = "What people would say about all queries"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title}, {rows['measure'][0]}"
-    right = [name for name in frame.columns if "interval" in name or "people" in name]
+    right = [name for name in frame.columns if "interval" in name or "human" in name]
     closing = (
         f"people and model both judged {counted(found.both, 'query')}, the model {found.model_only} more",
         "trust: weight of the model (0: uninformative, 1: as good as people)",
         "the intervals hold if the people's queries are a random sample of all",
         made_with(found, "both", "model_only"),
     )
-    return verdict(found, "rectify", [Table(frame, title, digits=3, right=right)], (), closing)
+    return verdict(found, "ppi", [Table(frame, title, digits=3, right=right)], (), closing)
 
 
-@draws(Rectified)
+@draws(PredictionPowered)
 @styled
-def plot_rectified(found: Rectified) -> Figure:
+def plot_rectified(found: PredictionPowered) -> Figure:
     """Draw each estimate with its interval, that of people alone in grey, and the model's own as a cross."""
     rows = list(found.to_polars().iter_rows(named=True))[:SHOWN]
     drawn, axes = figure(PAGE, 1.1 + 0.24 * len(rows))
@@ -186,46 +186,48 @@ def plot_rectified(found: Rectified) -> Figure:
     names = []
     for i, row in enumerate(rows):
         last = i == 0
-        axis.plot([row["people_low"], row["people_high"]], [i + 0.2] * 2, color="#999999", linewidth=1.2)
-        axis.plot(row["people"], i + 0.2, "o", color="#999999", markersize=4, label="people alone" if last else None)
+        axis.plot([row["human_low"], row["human_high"]], [i + 0.2] * 2, color="#999999", linewidth=1.2)
+        axis.plot(row["human"], i + 0.2, "o", color="#999999", markersize=4, label="people alone" if last else None)
         axis.plot([row["low"], row["high"]], [i - 0.1] * 2, color=COLOURS[0], linewidth=1.6)
         axis.plot(row["estimate"], i - 0.1, "o", color=COLOURS[0], markersize=5, label="both" if last else None)
         axis.plot(row["model"], i, "x", color=COLOURS[1], markersize=5, label="model alone" if last else None)
         name = row["a"] if row["b"] is None else f"{row['a']} − {row['b']}"
         names.append(f"{row['measure']}: {name}" if several else name)
     axis.set_yticks(range(len(rows)), [shortened(printable(name)) for name in names])
-    axis.set(xlabel=f"mean or difference, {percent(found.confidence)} interval", ylim=(len(rows) - 0.4, -0.6))
+    axis.set(xlabel=f"mean or difference, {percent(1 - found.alpha)} interval", ylim=(len(rows) - 0.4, -0.6))
     axis.grid(visible=False, axis="y")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     return titled(drawn, "What people and model say together, beside each alone")
 
 
-@reports(Discrimination)
-def discrimination_report(found: Discrimination) -> Report:
+@reports(DiscriminativePower)
+def discrimination_report(found: DiscriminativePower) -> Report:
     """Show the share of pairs that each measure tells apart, and the difference it needs."""
     frame = found.summary()
     title = f"Pairs told apart at level {found.alpha:g}"
     closing = (
         "needed: the difference that would just be significant (half of the pairs need less); needed_by_all: for all",
-        "other queries would give other shares: rankdev power --intervals says how far",
+        "other queries would give other shares: rankdev power --resamples estimates how far",
         made_with(found),
     )
-    best = best_cells(frame, ["share"])
-    return verdict(found, "discrimination", [Table(frame, title, best=best, bars=("share",))], (), closing)
+    best = best_cells(frame, ["fraction"])
+    return verdict(
+        found, "compare --discriminative-power", [Table(frame, title, best=best, bars=("fraction",))], (), closing
+    )
 
 
-@draws(Discrimination)
+@draws(DiscriminativePower)
 @styled
-def plot_discrimination(found: Discrimination) -> Figure:
+def plot_discrimination(found: DiscriminativePower) -> Figure:
     """Draw each measure's achieved significance levels in descending order; lower curves tell more pairs apart."""
     summary = found.summary()
     measures = summary["measure"].to_list()
     drawn, axes = figure(PAGE, 3.4 + 0.125 * len(measures))
     axis: Any = axes[0, 0]
     look = looks(measures)
-    for row in summary.sort("share", descending=True, maintain_order=True).iter_rows(named=True):
+    for row in summary.sort("fraction", descending=True, maintain_order=True).iter_rows(named=True):
         levels = found.curve(row["measure"])[::-1]
-        label = f"{row['measure']}: {row['told_apart']} of {row['pairs']}"
+        label = f"{row['measure']}: {row['significant']} of {row['pairs']}"
         every = max(1, len(levels) // 20)
         axis.plot(np.arange(1, len(levels) + 1), levels, label=label, markevery=every, **look[row["measure"]])
     axis.axhline(found.alpha, color="#777777", linewidth=0.8)

@@ -29,7 +29,7 @@ from rankdev.errors import counted
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.power.result import Power
 from rankdev.statistics.stability import Stability
-from rankdev.statistics.topic_set_size import Design
+from rankdev.statistics.topic_set_size import TopicSetSize
 from rankdev.statistics.variance import Variance
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve per measure, with 95% bands."""
     medians = np.median(power.power, axis=1)
-    ends = None if power.doubt is None else power.doubt.levels[:, 1]
+    ends = None if power.intervals is None else power.intervals.levels[:, 1]
     drawn = _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1), ends)
     return titled(drawn, "The higher a curve, the fewer queries tell systems apart")
 
@@ -97,8 +97,8 @@ TICKS = [step * 10**power for power in range(8) for step in (1, 2, 5)]
 SHARED = {"same": "all systems on the same queries", "different": "each system on its own queries"}
 
 
-@reports(Design)
-def design_report(found: Design) -> Report:
+@reports(TopicSetSize)
+def design_report(found: TopicSetSize) -> Report:
     """Show the queries needed for each requirement, and the variance that they follow from."""
     rows, summary = found.to_polars(), found.summary()
     frame = rows.select(
@@ -114,7 +114,7 @@ def design_report(found: Design) -> Report:
     return verdict(found, "design", [table, shown])
 
 
-def _title(found: Design) -> str:
+def _title(found: TopicSetSize) -> str:
     powered = f"power {percent(found.power)}, " if found.difference else ""
     return f"Queries needed ({powered}level {found.alpha:g})"
 
@@ -130,15 +130,15 @@ def _asked() -> list[pl.Expr]:
     return [what.alias("to detect")]
 
 
-def _limits(found: Design, way: str) -> list[pl.Expr]:
+def _limits(found: TopicSetSize, way: str) -> list[pl.Expr]:
     if found.spreads[0].pilot is None:
         return []
     return [count_intervals(f"{way}_low", f"{way}_high").alias(f"{way}, 95%")]
 
 
-@draws(Design)
+@draws(TopicSetSize)
 @styled
-def plot_design(found: Design) -> Figure:
+def plot_design(found: TopicSetSize) -> Figure:
     """Draw the queries needed against the difference, or the width, with what the pilot leaves open as bands."""
     curves = _size_curves(found)
     drawn, axes = figure(PAGE, 2.6 + 0.1 * len(curves), columns=2, sharey=True)
@@ -165,13 +165,13 @@ def plot_design(found: Design) -> Figure:
     return titled(drawn, "The smaller the difference that matters, the more queries a collection needs")
 
 
-def _along(found: Design) -> str:
+def _along(found: TopicSetSize) -> str:
     if not found.difference:
         return f"width of the {percent(1 - found.alpha)} interval"
     return f"difference to detect with {percent(found.power)} power"
 
 
-def _size_curves(found: Design) -> list[tuple[str, Any, str, int, dict[str, Any]]]:
+def _size_curves(found: TopicSetSize) -> list[tuple[str, Any, str, int, dict[str, Any]]]:
     """One curve per measure or, where there is one measure, per number of systems."""
     methods = [("anova", m) for m in found.systems] if found.difference else [("interval", 2)]
     if len(found.spreads) > 1:
@@ -257,17 +257,17 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
         frame = frame.join(medians, on="measure", how="left", maintain_order="left")
-    clear = None if found.doubt is None else found.clearly_best(at)
+    clear = None if found.intervals is None else found.clearly_best(at)
     best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
     pairs = counted(found.verdicts()["pairs"], "pair")
     title = f"Power at {at} queries over {pairs}{'; * clearly the highest' if best else ''}"
     right = frame.columns[5:7]
     table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
     error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
-    if found.doubt is None:
+    if found.intervals is None:
         error += "; other queries would move it more: intervals say how far"
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
-    if found.doubt is not None:
+    if found.intervals is not None:
         more["differences"] = found.differences(at)
     closing = [_told_apart(found), error, made_with(found, "sizes", "complete", "data")]
     return verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
@@ -275,7 +275,7 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
 
 def _ends(found: Power) -> Iterator[pl.Expr]:
     """Give the intervals of the median power and of N80 as text, where there are any."""
-    if found.doubt is not None:
+    if found.intervals is not None:
         yield intervals("p50_low", "p50_high", 3).alias("p50, 95%")
         yield count_intervals("n80_low", "n80_high").alias("n80, 95%")
 

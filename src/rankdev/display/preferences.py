@@ -18,8 +18,8 @@ from rankdev.display.style import (
 )
 from rankdev.errors import counted
 from rankdev.preferences import JudgeAgreement, NextPairs, PositionBias, Strengths, Tiers, WorkerQuality
-from rankdev.preferences.tiers import LIKELY, Summary, summarise
-from rankdev.statistics.judgment_uncertainty import Doubt
+from rankdev.preferences.tiers import LIKELY, Undecided
+from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def strengths_report(found: Strengths) -> Report:
     """Show each item's strength with its interval, best first."""
     rows = found.to_polars()
-    title = f"Strengths ({found.method}), {percent(found.confidence)} intervals"
+    title = f"Strengths ({found.method}), {percent(1 - found.alpha)} intervals"
     return Report(rows, [Table(_with_interval(rows), title, right=("interval",), digits=3)], remarks=found.remarks)
 
 
@@ -37,13 +37,13 @@ def strengths_report(found: Strengths) -> Report:
 def tiers_report(found: Tiers) -> Report:
     """Show the tier of each item, and in words what is decided and what is open."""
     rows = found.to_polars()
-    words = summarise(found)
+    words = found.undecided()
     table = Table(_with_interval(rows), "Tiers: equal ranks are not separated", right=("interval",), digits=3)
     return Report(rows, [table], closing=_in_words(words), remarks=(*found.remarks, *words.remarks))
 
 
-@reports(Summary)
-def summary_report(found: Summary) -> Report:
+@reports(Undecided)
+def summary_report(found: Undecided) -> Report:
     """Say in plain words what the judgments decide."""
     return Report(found.to_polars(), opening=_in_words(found), remarks=found.remarks)
 
@@ -55,11 +55,11 @@ def next_pairs_report(found: NextPairs) -> Report:
     return Report(rows, [Table(rows, f"{counted(len(found), 'pair')} to ask, {found.strategy}")], remarks=found.remarks)
 
 
-@reports(Doubt)
-def doubt_report(found: Doubt) -> Report:
+@reports(UncertainScores)
+def doubt_report(found: UncertainScores) -> Report:
     """Show means with intervals for queries and judgments, for judgments alone, and how often one beats another."""
     rows = found.to_polars()
-    level = f"{percent(found.confidence)}"
+    level = f"{percent(1 - found.alpha)}"
     means = rows.select(
         "measure",
         "system",
@@ -75,7 +75,7 @@ def doubt_report(found: Doubt) -> Report:
     return Report(rows, tables, remarks=found.remarks, more={"beats": found.beats()})
 
 
-def _in_words(found: Summary) -> list[str]:
+def _in_words(found: Undecided) -> list[str]:
     items, comparisons, tiers, undecided, close, cyclic = (
         sum(getattr(row, name) for row in found.queries)
         for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
@@ -131,13 +131,13 @@ def swapped_note(found: PositionBias) -> str:
     return f"{pairs} judged in both orders; in {found.changed:,} the answer changed with the order"
 
 
-@draws(Doubt)
+@draws(UncertainScores)
 @styled
-def plot_doubt(found: Doubt) -> Figure:
+def plot_doubt(found: UncertainScores) -> Figure:
     """Draw each system's mean with the interval that queries and judgments leave."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
-    drawn = draw_intervals(rows, "mean", names, f"mean, {percent(found.confidence)} interval")
+    drawn = draw_intervals(rows, "mean", names, f"mean, {percent(1 - found.alpha)} interval")
     return titled(drawn, "Means, with what both queries and judgments leave open")
 
 
@@ -147,7 +147,7 @@ def plot_strengths(found: Strengths) -> Figure:
     """Draw each item's strength with its interval, query by query."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    drawn = draw_intervals(rows, "strength", names, f"strength, {percent(found.confidence)} interval", zero=True)
+    drawn = draw_intervals(rows, "strength", names, f"strength, {percent(1 - found.alpha)} interval", zero=True)
     return titled(drawn, f"How much {counted(rows.height, 'item', 'is')} preferred, by {found.method}")
 
 
@@ -157,7 +157,7 @@ def plot_tiers(found: Tiers) -> Figure:
     """Draw strengths as :func:`plot_strengths` does, tier by tier with another sign."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    label = f"strength, {percent(found.strengths.confidence)} interval; one colour and sign per tier"
+    label = f"strength, {percent(1 - found.strengths.alpha)} interval; one colour and sign per tier"
     drawn = draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
     tiers = rows.select("query", "rank").unique().height
     return titled(drawn, f"{counted(rows.height, 'item')} in {counted(tiers, 'tier')}")
@@ -169,7 +169,7 @@ def plot_workers(found: WorkerQuality) -> Figure:
     """Draw each worker's quality with its interval."""
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
-    drawn = draw_intervals(rows, "quality", names, f"quality, {percent(found.confidence)} interval")
+    drawn = draw_intervals(rows, "quality", names, f"quality, {percent(1 - found.alpha)} interval")
     return titled(drawn, "How often each worker answers as the common order says")
 
 

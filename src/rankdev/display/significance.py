@@ -24,9 +24,8 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.errors import UsageError, counted, printable
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import QueryDifferences, Scores
 from rankdev.statistics.leaderboard import grouped
-from rankdev.statistics.paired import QueryDifferences
 from rankdev.statistics.panels import as_scores, panels
 from rankdev.statistics.significance import Significance, significance
 
@@ -42,7 +41,7 @@ def significance_report(found: Significance) -> Report:
     """Say which systems are better, with a row per pair and measure; differences that can be believed are marked."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
-    spread = f"{percent(found.confidence)} interval"
+    spread = f"{percent(1 - found.alpha)} interval"
     frame = rows.select(
         "measure",
         "a",
@@ -58,11 +57,11 @@ def significance_report(found: Significance) -> Report:
     if len(measures) == 1:
         frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
-    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.level}
+    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.alpha}
     table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
     drawn = found.permutations > 0
     closing = (
-        f"* {adjusted} ≤ {found.level:g}; w/t/l: queries that a wins, ties and loses",
+        f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses",
         made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
     )
     return verdict(found, "compare", [table], list(_who_is_better(found, rows)), closing)
@@ -76,7 +75,7 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
         told = [
             f"{row['a']} > {row['b']}" if row["difference"] > 0 else f"{row['b']} > {row['a']}"
             for row in pairs.iter_rows(named=True)
-            if row["p_adjusted"] is not None and row["p_adjusted"] <= found.level
+            if row["p_adjusted"] is not None and row["p_adjusted"] <= found.alpha
         ]
         named = ", ".join(told[:NAMED]) + (", …" if len(told) > NAMED else "")
         yield f"{measure}: {counted(len(told), 'pair', of=pairs.height)} told apart{': ' if told else ''}{named}."
@@ -85,7 +84,7 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
 def one_pair(found: Significance, row: dict[str, Any]) -> str:
     """Say whether two systems are told apart, and which is better."""
     a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
-    if p is not None and p <= found.level:
+    if p is not None and p <= found.alpha:
         better, worse = (a, b) if row["difference"] > 0 else (b, a)
         by = number(abs(row["difference"]))
         return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
@@ -190,7 +189,7 @@ def plot_groups(found: Significance, measure: str) -> Figure:
         left.plot(difference, i, "o", color=COLOURS[0], markerfacecolor=COLOURS[0] if told else "white", markersize=4)
     left.set_yticks(range(len(order)), [shortened(printable(name)) for name in order])
     best = shortened(printable(order[0]), 30)
-    label = f"{measure} less that of {best}, {percent(found.confidence)} interval; filled: adjusted p ≤ {found.level:g}"
+    label = f"{measure} less that of {best}, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
     left.set(xlabel=label, ylim=(len(order) - 0.5, -0.5))
     left.grid(visible=False, axis="y")
     for lane, (first, last) in zip(lanes, joined, strict=True):
@@ -210,7 +209,7 @@ def _behind(found: Significance, measure: str) -> tuple[tuple[str, ...], list[tu
     known: dict[tuple[str, str], tuple[float, float, float, bool]] = {}
     for row in rows.iter_rows(named=True):
         difference, low, high = (row[name] or 0.0 for name in ("difference", "low", "high"))
-        told = row["p_adjusted"] is not None and row["p_adjusted"] <= found.level
+        told = row["p_adjusted"] is not None and row["p_adjusted"] <= found.alpha
         known[row["a"], row["b"]] = (difference, low, high, told)
         known[row["b"], row["a"]] = (-difference, -high, -low, told)
     ahead = {system: sum(known[system, other][0] for other in systems if other != system) for system in systems}
@@ -267,8 +266,8 @@ def plot_significance(found: Significance, show: str | None = None, measure: str
 def plot_pairs(found: Significance, rows: pl.DataFrame) -> Figure:
     """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
     names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
-    believed = (rows["p_adjusted"] <= found.level).fill_null(False).to_list()
-    label = f"difference, {percent(found.confidence)} interval; filled: adjusted p ≤ {found.level:g}"
+    believed = (rows["p_adjusted"] <= found.alpha).fill_null(False).to_list()
+    label = f"difference, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
     drawn = draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
     measures = rows["measure"].unique(maintain_order=True)
     under = f" in {measures[0]}" if len(measures) == 1 else f" in {len(measures)} measures"

@@ -28,7 +28,7 @@ from rankdev.measures.base import MeasureLike
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Bounds(Result):
     """How low and how high scores could be if every returned item had been judged.
 
@@ -150,8 +150,17 @@ class _Work:
         inexact = int((~self.exact).sum())
         note = f"{inexact} of {self.exact.size} bounds are not exact: too many places for unjudged items"
         remarks = (*self.scores.remarks, *([note] if inexact else []))
-        parts = (self.ends, self.apart, self.exact, self.exact_pairs, judged)
-        return Bounds(self.scores, *parts, items, np.array(moves, float), remarks)
+        return Bounds(
+            scores=self.scores,
+            ends=self.ends,
+            apart=self.apart,
+            exact=self.exact,
+            exact_pairs=self.exact_pairs,
+            judged=judged,
+            items=items,
+            moves=np.array(moves, float),
+            remarks=remarks,
+        )
 
     def _query(self, q: int, m: int, measure: Measure, reference: Reference, places: list[dict[str, int]]) -> None:
         poor = reference.worthless or {}

@@ -20,25 +20,15 @@ from rankdev.measures.match import Ideals, Match
 from rankdev.measures.rdq import RDQ
 
 
-def score(reference: Any, ranking: Iterable[Any], measure: str | Measure) -> float:
-    """Score one ranking with any measure; NaN where it is not available.
+def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:
+    """Score one ranking; NaN where the measure is not available.
 
-    >>> score(["d1", "d2"], ["d2", "d1"], "AP@5")
-    1.0
+    ``reference`` is a list of items, best first, a mapping item → rank or a Reference.
+
+    >>> score(["d1", "d2"], ["d2", "d1"], "AP@5"), round(score(["d1", "d2"], ["d2", "d1"]), 4)
+    (1.0, 0.5255)
     """
     return float(parse(measure).score(match_one(Reference.of(reference), items_of(ranking)))[0])
-
-
-def rdq(reference: Any, ranking: Iterable[Any], k: int | None = None, **parameters: Any) -> float:
-    """Score one ranking with RDQ@k.
-
-    ``reference`` is a list of items, best first, a mapping item → rank or a Reference; ``parameters`` are those of
-    the measure: penalty, alpha, lam, weights, tail.
-
-    >>> round(rdq(["d1", "d2"], ["d2", "d1"], k=5), 4)
-    0.5255
-    """
-    return score(reference, ranking, rdq_with(k, parameters))
 
 
 def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
@@ -111,7 +101,7 @@ class Position:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation(Result):
     """A score taken apart: ``lost`` over the positions adds up to ``ideal_score`` − ``score``.
 
@@ -204,7 +194,14 @@ def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Exp
     best_score, best_order = _best_order(reference, returned, shares[:, None] * credits)
     best_score = max(score, best_score)  # the same sum in another order can be a rounding error less
     positions = _positions(reference, returned, ideal, weights, credit, shares * credit, could)
-    return Explanation(str(measure), score, best_score, best_order, _not_returned(reference, returned), positions)
+    return Explanation(
+        measure=str(measure),
+        score=score,
+        best_score=best_score,
+        best_order=best_order,
+        not_returned=_not_returned(reference, returned),
+        positions=positions,
+    )
 
 
 def _explain_sum(reference: Reference, returned: list[str], measure: Measure) -> Explanation:
@@ -220,7 +217,15 @@ def _explain_sum(reference: Reference, returned: list[str], measure: Measure) ->
     best_score = max(score, float(_added(reference, best, measure).sum()))
     positions = _positions(reference, returned, ideal, could, credit, earned, could)
     missing = _not_returned(reference, returned)
-    return Explanation(str(measure), score, best_score, tuple(best), missing, positions, max(ideal_score, best_score))
+    return Explanation(
+        measure=str(measure),
+        score=score,
+        best_score=best_score,
+        best_order=tuple(best),
+        not_returned=missing,
+        positions=positions,
+        ideal_score=max(ideal_score, best_score),
+    )
 
 
 def _added(reference: Reference, ranking: Sequence[str], measure: Measure) -> Floats:

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_names, is_list
+from rankdev._common.checks import check_kind, check_names, is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
+from rankdev._common.tables import check_mapping
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rankdev._common.tables import TableLike
     from rankdev.measures import Measure
@@ -49,6 +50,7 @@ class Scores(Result):
     order: str | None = None
     ties: str | None = None
     empty: str | None = None
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         shape = (len(self.systems), len(self.queries), len(self.measures))
@@ -98,6 +100,33 @@ class Scores(Result):
         systems, queries, measures = (tuple(known.to_list()) for known in names)
         sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
         return cls(systems, queries, measures, values, sizes)
+
+    @classmethod
+    def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
+        """Join the queries of collections with the same systems and measures; large collections dominate then.
+
+        >>> one, other = (Scores(("s",), ("q",), ("P@1",), np.full((1, 1, 1), value)) for value in (0.2, 0.4))
+        >>> joined = Scores.pooled({"x": one, "y": other})
+        >>> joined.queries, joined.of("P@1").tolist()
+        (('x/q', 'y/q'), [[0.2, 0.4]])
+        """
+        parts = check_mapping(collections, "collections", "{name: scores}")
+        if not parts:
+            raise UsageError("there are no scores; give those of at least one collection")
+        first = check_kind("scores", next(iter(parts.values())), cls, "make them with evaluate or from_table")
+        for name, part in parts.items():
+            check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")
+            if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
+                raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
+        aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
+        sizes = ", ".join(f"{name} {len(part.queries)}" for name, part in parts.items())
+        return cls(
+            first.systems,
+            tuple(f"{name}/{query}" for name, part in parts.items() for query in part.queries),
+            first.measures,
+            np.concatenate([part.values for part in aligned], axis=1),
+            notes=(f"queries are pooled, so that large collections dominate: {sizes}",),
+        )
 
     @cached_property
     def means(self) -> Floats:
@@ -151,7 +180,7 @@ class Scores(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was missing on either side, and where ties decide: one line each, for all systems together."""
-        return (*self._gaps(), *self._empty(), *coverage_remarks(self.coverage))
+        return (*self.notes, *self._gaps(), *self._empty(), *coverage_remarks(self.coverage))
 
     def _empty(self) -> Iterator[str]:
         """Count the queries without any reference item."""
@@ -209,6 +238,23 @@ class Scores(Result):
                 f"queries must be names, indices below {len(self.queries):,} or a mask; got {shown(queries)}"
             ) from None
 
+    def differences(
+        self, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
+    ) -> QueryDifferences:
+        """Compare two systems query by query; names may be left out where there are only two.
+
+        >>> scores = Scores(("old", "new"), ("q1", "q2"), ("P@1",), np.array([[[0.0], [1.0]], [[1.0], [1.0]]]))
+        >>> scores.differences("new", "old").to_polars().rows()
+        [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
+        """
+        names = [name for name in (a, b) if name is not None] or list(self.systems)
+        if len(names) != 2:
+            raise UsageError(f"differences are between two systems; got {len(names)}: name two as a and b")
+        pair = self.select(systems=names, measures=measures)
+        if len(pair.systems) != 2:
+            raise UsageError(f"a and b are both {names[0]!r}; name two systems")
+        return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks)
+
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by their mean (or sum) of a measure, best first; those without one come last."""
         means = self.means[:, self._measure(measure)]
@@ -241,6 +287,35 @@ class Scores(Result):
         if not isinstance(name, str) or name not in known:
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
         return known.index(name)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifferences(Result):
+    """The scores of systems ``a`` and ``b`` for every query: ``values[system, query, measure]``."""
+
+    made_with: ClassVar = ("a", "b")
+    display: ClassVar = "rankdev.display.significance"
+
+    a: str
+    b: str
+    queries: tuple[str, ...] = field(repr=False)
+    measures: tuple[str, ...]
+    values: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
+
+        Queries for which a system has no value come last, without a difference.
+        """
+        tables = []
+        for m, measure in enumerate(self.measures):
+            a, b = self.values[:, :, m]
+            order = np.argsort(a - b, kind="stable")  # NaN is sorted last
+            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
+            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
+            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
+        return pl.concat(tables).fill_nan(None)
 
 
 def added_up(measures: Iterable[str]) -> tuple[str, ...]:

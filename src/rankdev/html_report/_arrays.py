@@ -87,7 +87,7 @@ def _pair_arrays(found: Comparison) -> Arrays:
     arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
     p = np.reshape(columns["p_adjusted"], shape)
     arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 stands for less than can be shown
-    arrays["pair_told"] = ((p <= found.significance.level).astype(np.int64), 0)
+    arrays["pair_told"] = ((p <= found.significance.alpha).astype(np.int64), 0)
     if found.equivalence is not None:
         verdicts = [VERDICTS.index(word) for word in found.equivalence.columns["verdict"]]
         arrays["pair_verdict"] = (np.reshape(verdicts, shape), 0)

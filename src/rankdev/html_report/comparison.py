@@ -126,7 +126,7 @@ MOST_POSITIONS = 20
 REFERENCE_ITEMS = 20  # of each query
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """Systems compared on the same queries: scores, verdicts, and what is behind them.
 
@@ -134,7 +134,7 @@ class Comparison:
     """
 
     scores: Scores
-    confidence: float
+    alpha: float
     seed: int
     losses: Losses
     shown: Ints
@@ -154,7 +154,7 @@ class Comparison:
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
         """Ends of the intervals of the means, ``[system, measure]``."""
-        return mean_intervals(self.scores, self.confidence)
+        return mean_intervals(self.scores, self.alpha)
 
     @cached_property
     def groups(self) -> list[list[tuple[str, ...]]]:
@@ -183,7 +183,7 @@ class Comparison:
             return []
         columns, told = self.significance.columns, set()
         for a, b, p in list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[: self._pairs]:
-            if p <= self.significance.level and self.best in (a, b):
+            if p <= self.significance.alpha and self.best in (a, b):
                 told.add(b if a == self.best else a)
         return [name for name in self.orders[0][1:] if name not in told]
 
@@ -250,18 +250,18 @@ def compare(
     held = known if len(picked) == len(known) else known.of_queries(picked)
     several = len(scores.systems) > 1
     return Comparison(
-        scores,
-        0.95,
-        seed,
-        losses(known, loaded, explained, empty=empty),
-        picked,
-        first_positions(held, loaded, explained, positions),
-        held,
-        known,
-        significance(scores, seed=seed) if several else None,
-        equivalence(scores, margin=margin) if several and margin is not None else None,
-        agreement(scores) if several and len(wanted) > 1 else None,
-        _segments(scores, _named_queries(segments)),
+        scores=scores,
+        alpha=0.05,
+        seed=seed,
+        losses=losses(known, loaded, explained, empty=empty),
+        shown=picked,
+        lists=first_positions(held, loaded, explained, positions),
+        references=held,
+        all_references=known,
+        significance=significance(scores, seed=seed) if several else None,
+        equivalence=equivalence(scores, margin=margin) if several and margin is not None else None,
+        agreement=agreement(scores) if several and len(wanted) > 1 else None,
+        segments=_segments(scores, _named_queries(segments)),
     )
 
 

@@ -100,8 +100,8 @@ def report(
     power: Power | bool | None = None,
     power_map: PowerMap | None = None,
     segments: Mapping[str, Iterable[str]] | None = None,
-    queries: Mapping[str, str] | None = None,
-    texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
+    query_texts: Mapping[str, str] | None = None,
+    item_texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
     public: bool = False,
     seed: int = 0,
     command: str = "",
@@ -111,9 +111,9 @@ def report(
 
     The first arguments are those of :func:`rankdev.evaluate`; verdicts in words are about the first measure.
     With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
-    ``queries`` and ``texts`` say what the ids of queries and items stand for; ``texts`` may be a function that is asked
-    for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where they were
-    computed, are shown; with ``power=True`` power is simulated for the page.
+    ``query_texts`` and ``item_texts`` are the texts of queries and items; ``item_texts`` may be a function that is
+    asked for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where
+    they were computed, are shown; with ``power=True`` power is simulated for the page.
 
     >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
     >>> page.html.startswith("<!doctype html>")
@@ -121,8 +121,8 @@ def report(
     """
     seed = check_seed(seed)
     _check(public, command, power, power_map)
-    queries = _texts(queries, "queries")
-    texts = texts if callable(texts) else _texts(texts, "texts")
+    of_queries = _texts(query_texts, "query_texts")
+    of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
     found = compare(
         references,
         runs,
@@ -137,11 +137,11 @@ def report(
     )
     curves = _simulated(found) if power is True else power or None
     pools, places = pools_of(found)
-    known = {} if public else texts({item for pool in pools for item in pool}) if callable(texts) else texts
+    known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     header = {
         **_words(found),
         **_names(found),
-        "query_texts": _cut(queries, (found.scores.queries[i] for i in found.shown)),
+        "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
         "power": curves and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha},
@@ -184,11 +184,11 @@ def _words(found: Comparison) -> dict[str, Any]:
         "next": next_steps(found),
         "facts": facts(found),
         "remarks": list(remarks(found)),
-        "confidence": found.confidence,
+        "confidence": 1 - found.alpha,
         "correction": "" if found.significance is None else found.significance.correction,
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
         "verdicts": VERDICTS,
-        "level": 0.0 if found.significance is None else found.significance.level,
+        "level": 0.0 if found.significance is None else found.significance.alpha,
     }
 
 
@@ -198,7 +198,7 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"Student's t over queries, {percent(found.confidence)}"),
+        ("Intervals of means", f"Student's t over queries, {percent(1 - found.alpha)}"),
         *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),

@@ -139,7 +139,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
             raise UsageError(f"the verdict on {shown(a)} and {shown(b)} by {measure} is not about these scores")
         comparisons.setdefault({a, b}, {})[measure] = {
             "p_value": p,
-            "significant": p is not None and p <= verdicts.level,
+            "significant": p is not None and p <= verdicts.alpha,
         }
         won, tied, lost = row["wins"], row["ties"], row["losses"]
         wins.setdefault((a, b), {})[measure] = {"W": won, "T": tied, "L": lost}
@@ -151,7 +151,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
         )
     test = f"the {verdicts.test} test, corrected by {verdicts.correction},"
     names = list(scores.systems), results, comparisons, list(scores.measures)
-    return _report_class(ranx)(*names, verdicts.level, wins, stat_test=test)
+    return _report_class(ranx)(*names, verdicts.alpha, wins, stat_test=test)
 
 
 def _is_of(scores: Scores, row: dict[str, Any]) -> bool:

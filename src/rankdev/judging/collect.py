@@ -31,7 +31,7 @@ def collect(
     runs: Any = None,
     measure: str | Measure | None = None,
     repeats: int = 1,
-    sure: float = 0.95,
+    alpha: float = 0.05,
     indifference: float = 0.1,
     file: str | os.PathLike[str] | None = None,
     seed: int = 0,
@@ -45,9 +45,9 @@ def collect(
     asked about ``repeats`` times at most, each time the other way round.
 
     The loop stops when the budget is spent, when no pair is left, or when the goal is reached. An order is settled
-    where each item is better than the next with probability ``sure``, or where the two are equal: the better one wins
-    with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
-    probability ``sure``.
+    where each item is better than the next with probability 1 − ``alpha``, or where the two are equal: the better one
+    wins with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
+    probability 1 − ``alpha``.
 
     With ``file`` every answer is on disk before the next question; call again with the same file to continue.
 
@@ -60,16 +60,25 @@ def collect(
     _check(judge, budget, goal)
     seed = check_seed(seed)
     pool = Pool.of(items)
-    rule = Rule(check_number("sure", sure, 0.5, 1), check_number("indifference", indifference, 0, 0.5))
+    rule = Rule(1 - check_number("alpha", alpha, 0, 0.5), check_number("indifference", indifference, 0, 0.5))
     seeker = seeker_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
     answers = AnswerFile(check_path(file), pool) if file is not None else None
     loop = _Loop(judge, pool, seeker, answers, seed)
 
     def result(stopped: str) -> Collected:
-        verdict = _verdict(seeker)
-        unsettled = tuple(seeker.unsettled())
-        parts = (pool, tuple(loop.answers), stopped, goal, budget, repeats, rule.sure, seed, unsettled, verdict)
-        return Collected(*parts, _remarks(pool, loop.answers))
+        return Collected(
+            pool=pool,
+            answers=tuple(loop.answers),
+            stopped=stopped,
+            goal=goal,
+            budget=budget,
+            repeats=repeats,
+            alpha=alpha,
+            seed=seed,
+            unsettled=tuple(seeker.unsettled()),
+            verdict=_verdict(seeker),
+            remarks=_remarks(pool, loop.answers),
+        )
 
     reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
     try:

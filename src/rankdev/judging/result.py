@@ -104,7 +104,7 @@ class Better:
     probability: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Collected(Result):
     """What a judge was asked and answered, and why the loop stopped; ``verdict`` where the goal was a decision."""
 
@@ -114,13 +114,13 @@ class Collected(Result):
     goal: str
     budget: int | None
     repeats: int
-    sure: float
+    alpha: float
     seed: int
     unsettled: tuple[str, ...] = field(default=(), repr=False)
     verdict: Better | None = None
     remarks: tuple[str, ...] = ()
 
-    made_with = ("goal", "budget", "repeats", "sure", "seed")
+    made_with = ("goal", "budget", "repeats", "alpha", "seed")
 
     @property
     def asked(self) -> int:

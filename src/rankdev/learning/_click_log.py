@@ -34,7 +34,7 @@ def sums(code: Ints, values: Any, size: int = 0) -> Floats:
     return np.asarray(np.bincount(code, values, size), np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClickLog:
     """Counts of a log, one entry per bag of sessions, item and position.
 
@@ -129,21 +129,21 @@ class ClickLog:
         )
         unit = counts.select(pl.struct(units).rle_id()).to_series().to_numpy().astype(np.int64)
         return cls(
-            tuple(positions.tolist()),
-            unit,
-            counts["place"].to_numpy().astype(np.int64),
-            counts["bag"].to_numpy().astype(np.int64),
-            counts["n"].to_numpy(),
-            counts["c"].to_numpy(),
-            int(unit[-1]) + 1,
-            int(counts["bag"].max()) + 1,  # type: ignore[arg-type]
-            int(rows["n"].sum()) if "shown" in rows.columns else rows.height,
-            clicks,
-            sessions,
-            weighted,
-            grid,
-            rows,
-            tuple(units),
+            positions=tuple(positions.tolist()),
+            unit=unit,
+            place=counts["place"].to_numpy().astype(np.int64),
+            bag=counts["bag"].to_numpy().astype(np.int64),
+            shown=counts["n"].to_numpy(),
+            clicked=counts["c"].to_numpy(),
+            units=int(unit[-1]) + 1,
+            bags=int(counts["bag"].max()) + 1,  # type: ignore[arg-type]
+            impressions=int(rows["n"].sum()) if "shown" in rows.columns else rows.height,
+            clicks=clicks,
+            sessions=sessions,
+            weighted=weighted,
+            grid=grid,
+            rows=rows,
+            keys=tuple(units),
         )
 
     @cached_property

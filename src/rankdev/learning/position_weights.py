@@ -87,7 +87,7 @@ METHODS = {
 SMALLEST = 1e-4  # RDQ's weights are positive
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClickWeights(Result):
     """How much each position is examined, relative to the first, with intervals from resampled sessions.
 
@@ -95,7 +95,7 @@ class ClickWeights(Result):
     position-based model: small where click rates do not factor into a position's and an item's.
     """
 
-    made_with: ClassVar = ("method", "resamples", "confidence", "seed")
+    made_with: ClassVar = ("method", "resamples", "alpha", "seed")
 
     positions: tuple[int, ...]
     weight: Floats = field(repr=False)
@@ -108,7 +108,7 @@ class ClickWeights(Result):
     fit: float | None
     method: str
     resamples: int
-    confidence: float
+    alpha: float
     seed: int
     notes: tuple[str, ...] = ()
 
@@ -146,7 +146,7 @@ def weights_from_clicks(
     columns: Mapping[str, str] | None = None,
     features: Sequence[str] = (),
     resamples: int = 200,
-    confidence: float = 0.95,
+    alpha: float = 0.05,
     seed: int = 0,
 ) -> ClickWeights:
     """Estimate how much each position is examined from a log with one row per impression.
@@ -163,7 +163,7 @@ def weights_from_clicks(
     if features and method != "regression-em":
         raise UsageError(f"features are for method='regression-em'; leave them out for {method!r}")
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
-    confidence = check_number("confidence", confidence, 0, 1)
+    alpha = check_number("alpha", alpha, 0, 1)
     counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
     if not counted.clicks:
         raise DataError("the log has no clicks; weights need some")
@@ -177,23 +177,23 @@ def weights_from_clicks(
     most = np.inf if counted.grid is not None and method == "rates" else 1.0
     drawn = counted.resamples(resamples, seed)
     telling = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks says nothing
-    low, high = _interval([estimate(again) for again in drawn[telling]] or [raw], weight, most, confidence)
+    low, high = _interval([estimate(again) for again in drawn[telling]] or [raw], weight, most, alpha)
     fit = model_fits(counted, raw, seed) if method in ("harvesting", "em") else None
     return ClickWeights(
-        counted.positions,
-        weight,
-        low,
-        high,
-        _relative(raw),
-        shown,
-        clicked,
-        counted.grid,
-        fit,
-        method,
-        resamples,
-        confidence,
-        seed,
-        tuple(_remarks(counted, _relative(raw), low, high, fit, method)),
+        positions=counted.positions,
+        weight=weight,
+        low=low,
+        high=high,
+        raw=_relative(raw),
+        shown=shown,
+        clicked=clicked,
+        grid=counted.grid,
+        fit=fit,
+        method=method,
+        resamples=resamples,
+        alpha=alpha,
+        seed=seed,
+        notes=tuple(_remarks(counted, _relative(raw), low, high, fit, method)),
     )
 
 
@@ -240,13 +240,13 @@ def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
     return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
 
 
-def _interval(draws: list[Floats], weight: Floats, most: float, confidence: float) -> tuple[Floats, Floats]:
+def _interval(draws: list[Floats], weight: Floats, most: float, alpha: float) -> tuple[Floats, Floats]:
     """Give percentiles of the resampled weights before they are made never to increase.
 
     Pooling positions that are out of order would hide how far apart they can be. A weight is at most 1, but the rates
     of a grid may increase.
     """
-    tail = (1 - confidence) / 2
+    tail = alpha / 2
     relative = np.stack([_relative(draw) for draw in draws])
     low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), most)
     return np.minimum(low, weight), np.maximum(high, weight)
@@ -329,7 +329,7 @@ def click_weights_report(found: ClickWeights) -> Report:
     """Show the weight of each position, and the measure that has these weights."""
     fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
     use = () if found.grid is not None else (f"use as: {found.measure()}",)
-    title = f"How much each position is examined, by {found.method}; {percent(found.confidence)} intervals"
+    title = f"How much each position is examined, by {found.method}; {percent(1 - found.alpha)} intervals"
     rows = found.to_polars()
     return Report(rows, [Table(rows, title, digits=3)], closing=(*use, *fit), remarks=found.remarks)
 

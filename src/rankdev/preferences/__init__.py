@@ -9,10 +9,9 @@ from rankdev.preferences.position_bias import PositionBias, position_bias
 from rankdev.preferences.rank_aggregation import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.tiers import (
-    Summary,
     Tiers,
+    Undecided,
     references_from_preferences,
-    summarise,
     tiers,
     tiers_from_preferences,
 )
@@ -27,8 +26,8 @@ __all__ = [
     "PositionBias",
     "Preferences",
     "Strengths",
-    "Summary",
     "Tiers",
+    "Undecided",
     "Verdict",
     "WorkerQuality",
     "judge_agreement",
@@ -37,7 +36,6 @@ __all__ = [
     "position_bias",
     "references_from_preferences",
     "strengths",
-    "summarise",
     "tiers",
     "tiers_from_preferences",
 ]

@@ -171,7 +171,7 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
     from rankdev.preferences.strengths import fit_model
 
     judged, prior = fit.preferences, (2.0, 1.0) if fit.workers is None else fit.workers.prior
-    options = Options(fit.ridge, fit.ties, prior, fit.confidence, fit.position)
+    options = Options(fit.ridge, fit.tie_model, prior, fit.alpha, fit.position)
     for weight in resample_weights(judged, resamples, seed):
         pairs = judged.pairs.weighted(judged, weight)
         yield fit_model(replace(judged, weight=weight), fit.method, options, pairs)

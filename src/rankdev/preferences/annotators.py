@@ -77,7 +77,7 @@ def _alphas(disagreement: Floats, pairable: Floats, distance: Floats, weight: Fl
 RIDGE = 0.1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeAgreement(Result):
     """What judgments agree on: a few facts, and a table by worker.
 
@@ -90,9 +90,9 @@ class JudgeAgreement(Result):
     display: ClassVar = "rankdev.display.preferences"
 
     judgments: int
-    alpha: float
-    alpha_low: float
-    alpha_high: float
+    krippendorff: float
+    krippendorff_low: float
+    krippendorff_high: float
     pairs_judged_twice: int
     ties: float
     triads: int
@@ -101,19 +101,20 @@ class JudgeAgreement(Result):
     misfit_p: float
     position: PositionBias | None = field(repr=False)
     workers: pl.DataFrame = field(repr=False)
-    confidence: float
+    alpha: float
     resamples: int
     simulations: int
     seed: int
     remarks: tuple[str, ...] = ()
 
-    made_with = ("confidence", "resamples", "simulations", "seed")
+    made_with = ("alpha", "resamples", "simulations", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: fact, value, low, high, chance (its value by chance), p, n (what it rests on)."""
         order = self.position
+        alpha = (self.krippendorff, self.krippendorff_low, self.krippendorff_high)
         rows = [
-            ("alpha", self.alpha, self.alpha_low, self.alpha_high, 0.0, None, self.pairs_judged_twice),
+            ("Krippendorff's α", *alpha, 0.0, None, self.pairs_judged_twice),
             ("ties", self.ties, None, None, None, None, self.judgments),
             ("intransitive triads", self.intransitive, None, None, 0.25, None, self.triads),
             ("misfit of Bradley–Terry", self.misfit, None, None, 1.0, self.misfit_p, self.judgments),
@@ -129,7 +130,7 @@ class JudgeAgreement(Result):
 def judge_agreement(
     preferences: Any,
     *,
-    confidence: float = 0.95,
+    alpha: float = 0.05,
     resamples: int = 1000,
     simulations: int = 99,
     seed: int = 0,
@@ -141,26 +142,26 @@ def judge_agreement(
     meaning of their own, so that α takes both as equally frequent by chance.
 
     >>> rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "y", "z", "bob")]
-    >>> judge_agreement(rows).alpha
+    >>> judge_agreement(rows).krippendorff
     1.0
     """
     judged = as_preferences(preferences)
     if not len(judged):
         raise DataError("no comparisons: agreement needs at least one")
-    confidence = check_number("confidence", confidence, 0, 1)
+    alpha = check_number("alpha", alpha, 0, 1)
     resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
     rng = generator(seed)
     counts = _answers(judged)
     units = counts[counts.sum(axis=1) >= 2]
-    alpha, low, high = _alpha(units, confidence, resamples, rng)
+    krippendorff, low, high = _krippendorff(units, alpha, resamples, rng)
     triads, intransitive = _triads(judged)
     misfit, misfit_p = _misfit(judged, simulations, rng)
-    order = None if judged.winner_first is None else position_bias(judged, confidence=confidence)
+    order = None if judged.winner_first is None else position_bias(judged, alpha=alpha)
     return JudgeAgreement(
         judgments=len(judged),
-        alpha=alpha,
-        alpha_low=low,
-        alpha_high=high,
+        krippendorff=krippendorff,
+        krippendorff_low=low,
+        krippendorff_high=high,
         pairs_judged_twice=len(units),
         ties=float(judged.tie.mean()),
         triads=triads,
@@ -169,7 +170,7 @@ def judge_agreement(
         misfit_p=misfit_p,
         position=order,
         workers=_by_worker(judged, counts, order),
-        confidence=confidence,
+        alpha=alpha,
         resamples=resamples,
         simulations=simulations,
         seed=seed,
@@ -184,13 +185,13 @@ def _answers(judged: Preferences) -> Floats:
     return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in said], axis=1)
 
 
-def _alpha(units: Floats, confidence: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
+def _krippendorff(units: Floats, alpha: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
     if not len(units):
         return np.nan, np.nan, np.nan
     mirror = [1, 0, 2]  # which item of a pair comes first must not matter
     draws = bootstrap_alpha(units, resamples, rng, mirror=mirror)
     draws = draws[np.isfinite(draws)]
-    tails = ((1 - confidence) / 2, (1 + confidence) / 2)
+    tails = (alpha / 2, 1 - alpha / 2)
     low, high = np.quantile(draws, tails).tolist() if len(draws) else (np.nan, np.nan)
     return krippendorff_alpha(units, mirror=mirror), low, high
 

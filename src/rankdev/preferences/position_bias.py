@@ -20,7 +20,7 @@ from rankdev.preferences.judgments import MAKE_THEM, Preferences
 GRID = np.linspace(0.0025, 0.9975, 200)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Result):
     """P(the item shown first wins | both equally good), of all judges and of each; ½ is no bias.
 
@@ -39,9 +39,9 @@ class PositionBias(Result):
     changed: int
     workers: tuple[str, ...] = field(repr=False)
     by_worker: dict[str, npt.NDArray[Any]] = field(repr=False)
-    confidence: float = 0.95
+    alpha: float = 0.05
 
-    made_with = ("confidence",)
+    made_with = ("alpha",)
 
     def to_polars(self) -> pl.DataFrame:
         """One row for all (worker null), then one per worker: worker, judgments, first_if_equal, low, high, p."""
@@ -119,7 +119,7 @@ def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0)
     return OrderCorrection(gifts, variance[pairs.of], found.coupling)
 
 
-def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: float = 0.95) -> PositionBias:
+def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float = 0.05) -> PositionBias:
     """Estimate how often the item shown first wins where both are equally good, for all judges and for each.
 
     Strengths and the order effect are fitted together, so that better items shown first are no bias. Answers of
@@ -134,11 +134,11 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: f
     from scipy.special import expit, ndtr, ndtri
 
     check_order(preferences)
-    ridge, confidence = check_number("ridge", ridge, 0, ends=True), check_number("confidence", confidence, 0, 1)
+    ridge, alpha = check_number("ridge", ridge, 0, ends=True), check_number("alpha", alpha, 0, 1)
     plain = replace(preferences, weight=None)
     found = fit_order_effect(plain, ridge)
     error = _standard_error(plain, found)
-    wide = float(ndtri(0.5 + confidence / 2)) * error
+    wide = float(ndtri(1 - alpha / 2)) * error
     p = 2 * float(ndtr(-abs(found.effect) / error)) if error > 0 else 1.0
     swapped, changed = _swapped(plain)
     return PositionBias(
@@ -150,8 +150,8 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, confidence: f
         swapped=swapped,
         changed=changed,
         workers=plain.workers,
-        by_worker=_by_worker(plain, found, confidence),
-        confidence=confidence,
+        by_worker=_by_worker(plain, found, alpha),
+        alpha=alpha,
     )
 
 
@@ -225,7 +225,7 @@ def _swapped(preferences: Preferences) -> tuple[int, int]:
     return int(both.sum()), int((both & (np.sign(leads[0]) != np.sign(leads[1]))).sum())
 
 
-def _by_worker(preferences: Preferences, found: OrderEffect, confidence: float) -> dict[str, npt.NDArray[Any]]:
+def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> dict[str, npt.NDArray[Any]]:
     from scipy.special import logit, ndtr
 
     worker, workers = preferences.worker, len(preferences.workers)
@@ -240,7 +240,7 @@ def _by_worker(preferences: Preferences, found: OrderEffect, confidence: float) 
     mass = np.exp(likelihood - likelihood.max(axis=0))
     mass /= mass.sum(axis=0)
     below = np.cumsum(mass, axis=0)
-    low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in ((1 - confidence) / 2, (1 + confidence) / 2))
+    low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
     rest, variance = _surprises(preferences, found, 0.0)
     pushed, known = sums(worker, rest, workers), sums(worker, variance, workers)
     return {

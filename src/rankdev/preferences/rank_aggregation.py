@@ -83,7 +83,7 @@ def _orders_of_ties(order: Ints, lead: Floats) -> int:
     return orders
 
 
-def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, confidence: float = 0.95) -> Floats:
+def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, alpha: float = 0.05) -> Floats:
     """Give log-strengths (mean 0) and the ends of their intervals; a ranking is a list of tiers of item numbers.
 
     Every item of a tier but the last is chosen among itself, its tier and all below (Breslow's treatment of ties);
@@ -104,7 +104,7 @@ def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, confide
         if change**2 < 1e-16:
             break
     centre = np.eye(n) - 1 / n
-    wide = ndtri(0.5 + confidence / 2) * np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre))
+    wide = ndtri(1 - alpha / 2) * np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre))
     strength = strength - strength.mean()
     return np.stack([strength, strength - wide, strength + wide])
 

@@ -23,12 +23,12 @@ from rankdev.preferences.position_bias import check_order
 from rankdev.preferences.workers import WorkerQuality, counted_once, turned_round
 
 METHODS = tuple(MODELS)
-TIES = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
+TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 POSITION = ("ignore", "correct")
 DISCONNECTED = ("error", "split", "largest")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Strengths(Result):
     """Log-strengths of all items, mean 0 in each query, and how they came about.
 
@@ -41,7 +41,7 @@ class Strengths(Result):
     preferences: Preferences = field(repr=False)
     method: str
     ridge: float
-    ties: str
+    tie_model: str
     values: Floats = field(repr=False)
     pairs: Pairs = field(repr=False)
     curvature: Floats | None = field(repr=False)
@@ -49,14 +49,14 @@ class Strengths(Result):
     iterations: int
     converged: bool
     tie_rate: float = 0.0
-    confidence: float = 0.95
+    alpha: float = 0.05
     workers: WorkerQuality | None = field(default=None, repr=False)
     surprise: Floats | None = field(default=None, repr=False)
     coupling: Any = field(default=None, repr=False)
     position: str = "ignore"
     remarks: tuple[str, ...] = ()
 
-    made_with = ("method", "ridge", "ties", "position", "confidence")
+    made_with = ("method", "ridge", "tie_model", "position", "alpha")
 
     @cached_property
     def factors(self) -> list[Floats]:
@@ -115,7 +115,7 @@ class Strengths(Result):
         """One row per item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
         from scipy.special import stdtrit
 
-        wide = stdtrit(np.minimum(self.freedom, 1e9), 0.5 + self.confidence / 2) * self.standard_errors
+        wide = stdtrit(np.minimum(self.freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
         preferences, order = self.preferences, self.order
         table = pl.DataFrame(
             {
@@ -135,16 +135,16 @@ def strengths(
     method: str = "bradley-terry",
     *,
     ridge: float = 0.1,
-    ties: str = "auto",
+    tie_model: str = "auto",
     position: str = "ignore",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
-    confidence: float = 0.95,
+    alpha: float = 0.05,
 ) -> Strengths:
     """Fit strengths to judgments, all queries together.
 
     ``method`` is ``bradley-terry``, ``consistent``, ``crowd-bt`` (needs workers) or ``rank-centrality``.
-    ``ridge`` pulls strengths towards each other; ``ties`` counts a tie as ``half`` a win each or by ``davidson``'s
+    ``ridge`` pulls strengths towards each other; ``tie_model`` counts a tie as ``half`` a win each or by ``davidson``'s
     model, which is what ``auto`` takes where the method knows it. Several answers of one worker to one pair
     weigh as much as one. ``position="correct"`` takes from the judgments what the order of presentation gave: see
     :func:`position_bias`.
@@ -156,36 +156,36 @@ def strengths(
     >>> strengths(judged).values.round(2).tolist()
     [0.52, -0.52]
     """
-    _check(preferences, method, ridge, ties, disconnected)
+    _check(preferences, method, ridge, tie_model, disconnected)
     _check_position(preferences, method, ridge, position)
-    _check_levels(worker_prior, confidence)
+    _check_levels(worker_prior, alpha)
     preferences = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
-    known = MODELS[method].ties[0] if ties == "auto" else ties
-    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, confidence, position))
+    known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
+    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
 
 
 def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None) -> Strengths:
     """Fit as :func:`strengths` does, to arguments that are checked already."""
     fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options)
     return Strengths(
-        preferences,
-        method,
-        options.ridge,
-        options.ties,
-        centred(fit.strength, fit.pairs.starts),
-        fit.pairs,
-        fit.curvature,
-        fit.penalty,
-        fit.iterations,
-        fit.converged,
-        fit.tie_rate,
-        options.confidence,
-        fit.workers,
-        fit.surprise,
-        fit.coupling,
-        options.position,
+        preferences=preferences,
+        method=method,
+        ridge=options.ridge,
+        tie_model=options.ties,
+        values=centred(fit.strength, fit.pairs.starts),
+        pairs=fit.pairs,
+        curvature=fit.curvature,
+        penalty=fit.penalty,
+        iterations=fit.iterations,
+        converged=fit.converged,
+        tie_rate=fit.tie_rate,
+        alpha=options.alpha,
+        workers=fit.workers,
+        surprise=fit.surprise,
+        coupling=fit.coupling,
+        position=options.position,
     )
 
 
@@ -212,14 +212,15 @@ def _name_group(group: list[str]) -> str:
     return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
 
 
-def _check(preferences: Preferences, method: str, ridge: float, ties: str, disconnected: str) -> None:
+def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, disconnected: str) -> None:
     check_choice("method", method, METHODS)
-    check_choice("ties", ties, TIES)
+    check_choice("tie_model", tie_model, TIE_MODELS)
     check_choice("disconnected", disconnected, DISCONNECTED)
     check_number("ridge", ridge, 0, ends=True)
-    if ties != "auto" and ties not in MODELS[method].ties:
-        able = ", ".join(name for name, model in MODELS.items() if ties in model.ties)
-        raise UsageError(f"ties={ties!r} belongs to method={able!r}; {method} knows {', '.join(MODELS[method].ties)}")
+    if tie_model != "auto" and tie_model not in MODELS[method].ties:
+        able = ", ".join(name for name, model in MODELS.items() if tie_model in model.ties)
+        own = ", ".join(MODELS[method].ties)
+        raise UsageError(f"tie_model={tie_model!r} belongs to method={able!r}; {method} knows {own}")
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
@@ -234,11 +235,11 @@ def _check_position(preferences: Preferences, method: str, ridge: float, positio
             raise UsageError(f"position='correct' belongs to method={able!r} with a ridge above 0")
 
 
-def _check_levels(worker_prior: Any, confidence: Any) -> None:
+def _check_levels(worker_prior: Any, alpha: Any) -> None:
     numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
     if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
         raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
-    check_number("confidence", confidence, 0, 1)
+    check_number("alpha", alpha, 0, 1)
 
 
 def _check_maximum_exists(preferences: Preferences) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankdev.core.references import References
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Tiers(Result):
     """The tiers of every query, best first, and what they were drawn from."""
 
@@ -49,6 +49,21 @@ class Tiers(Result):
     def close(self) -> tuple[Close, ...]:
         """For each query the p-values of the pairs that might not differ."""
         return _tests(self.strengths, self.alpha, self.rule, self.resamples, self.seed, self.refit)
+
+    def undecided(self) -> Undecided:
+        """Say what the tiers decide, what they leave undetermined, and how many judgments would settle it.
+
+        >>> from rankdev.preferences import tiers_from_preferences
+        >>> print(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")]).undecided())
+        1 query, 2 items, 3 comparisons, 1 tier.
+        1 pair of neighbours could not be separated: tied.
+        About 45 more judgments would separate 1 of them, each with a chance of 50%.
+        """
+        return _undecided(self)
+
+    def summary(self) -> pl.DataFrame:
+        """One row per query: its tiers and what is undecided; see :meth:`undecided`."""
+        return self.undecided().to_polars()
 
     def to_polars(self) -> pl.DataFrame:
         """One row per item: query, item, strength, low, high, rank (of its tier); best first."""
@@ -98,7 +113,16 @@ def tiers(
     max_depth = None if max_depth is None else check_whole("max_depth", max_depth, 1)
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
     chosen = _rule(fit, rule)
-    result = Tiers(fit, {}, alpha, chosen, max_depth, resamples, seed, refit)
+    result = Tiers(
+        strengths=fit,
+        tiers={},
+        alpha=alpha,
+        rule=chosen,
+        max_depth=max_depth,
+        resamples=resamples,
+        seed=seed,
+        refit=refit,
+    )
     tests = result.close if RULES[chosen].tested else [None] * len(fit.preferences.queries)
     for number, (query, items) in enumerate(fit.ordered_items().items()):
         starts = RULES[chosen].cut(Question(fit, number, alpha, tests[number]))
@@ -127,7 +151,7 @@ def tiers_from_preferences(
     method: str = "bradley-terry",
     *,
     ridge: float = 0.1,
-    ties: str = "auto",
+    tie_model: str = "auto",
     position: str = "ignore",
     disconnected: str = "error",
     worker_prior: tuple[float, float] = (2.0, 1.0),
@@ -146,7 +170,7 @@ def tiers_from_preferences(
         as_preferences(preferences),
         method,
         ridge=ridge,
-        ties=ties,
+        tie_model=tie_model,
         position=position,
         disconnected=disconnected,
         worker_prior=worker_prior,
@@ -192,7 +216,7 @@ class QuerySummary:
 
 
 @dataclass(frozen=True)
-class Summary(Result):
+class Undecided(Result):
     """A row per query, and remarks on the data; ``str()`` gives the whole in plain words."""
 
     display: ClassVar = "rankdev.display.preferences"
@@ -206,16 +230,8 @@ class Summary(Result):
         return pl.DataFrame({name: [getattr(row, name) for row in self.queries] for name in names})
 
 
-def summarise(result: Tiers) -> Summary:
-    """Say what the tiers decide, what they leave open, and what it would take.
-
-    >>> from rankdev.preferences import tiers_from_preferences
-    >>> print(summarise(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")])))
-    1 query, 2 items, 3 comparisons, 1 tier.
-    1 pair of neighbours could not be separated: tied.
-    About 45 more judgments would separate 1 of them, each with a chance of 50%.
-    """
-    fit = check_kind("result", result, Tiers, "cut them with tiers(strengths(preferences))").strengths
+def _undecided(result: Tiers) -> Undecided:
+    fit = result.strengths
     judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(result.tiers))
     cycles = _cycles(result)
     rows = []
@@ -223,7 +239,7 @@ def summarise(result: Tiers) -> Summary:
         counts = _open_neighbours(result, number, [len(tier) for tier in tiers], cycles)
         items = sum(len(tier) for tier in tiers)
         rows.append(QuerySummary(query, items, int(judged[number]), len(tiers), *counts))
-    return Summary(tuple(rows), (*_cycle_remark(result, cycles), *_remarks(result)))
+    return Undecided(tuple(rows), (*_cycle_remark(result, cycles), *_remarks(result)))
 
 
 def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[int, int, int | None, int]:

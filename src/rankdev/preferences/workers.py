@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class WorkerQuality(Result):
     """How often each worker says what the strengths say: 1 always, ½ at random, 0 the opposite.
 
-    ``low`` and ``high`` enclose the quality with probability ``confidence``, given the fitted strengths. Ties say
+    ``low`` and ``high`` enclose the quality with probability 1 − ``alpha``, given the fitted strengths. Ties say
     nothing about it: a worker who always answers "equal" may be careful.
     """
 
@@ -33,7 +33,7 @@ class WorkerQuality(Result):
     high: Floats = field(repr=False)
     judgments: npt.NDArray[np.int64] = field(repr=False)
     prior: tuple[float, float] = (2.0, 1.0)
-    confidence: float = 0.95
+    alpha: float = 0.05
 
     @property
     def verdicts(self) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_flag, check_seed, check_whole
+from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -18,7 +18,7 @@ from rankdev.statistics.panels import as_scores, carried, pairs_of, panels
 from rankdev.statistics.rank_correlation import ends_of_tau, tau_ap, tau_b
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Agreement(Result):
     """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
 
@@ -32,14 +32,13 @@ class Agreement(Result):
     measures: tuple[str, ...]
     tau: Floats = field(repr=False)
     r: Floats = field(repr=False)
-    pooled: bool
     remarks: tuple[str, ...] = ()
     tau_ap: Floats | None = field(default=None, repr=False)
     tau_ends: Floats | None = field(default=None, repr=False)
-    intervals: int = 0
+    resamples: int = 0
     seed: int = 0
 
-    made_with = ("pooled", "intervals", "seed")
+    made_with = ("resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row a data set and pair of measures: dataset, a, b, tau, r."""
@@ -73,14 +72,13 @@ def agreement(
     scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
-    pooled: bool = False,
-    intervals: int = 0,
+    resamples: int = 0,
     seed: int = 0,
 ) -> Agreement:
-    """Correlate measures over the systems' means, for each data set or for all their queries together.
+    """Correlate measures over the systems' means, for each data set.
 
     Besides Kendall's τ-b and Pearson's r there is τ_ap, which weights the top of the order more, as the mean of both
-    directions. ``intervals`` is how often true means of the systems are drawn, for 95% intervals of both between the
+    directions. ``resamples`` is how often true means of the systems are drawn, for 95% intervals of both between the
     orders that ever more queries would give.
 
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
@@ -92,19 +90,27 @@ def agreement(
     if not named:
         raise UsageError("agreement needs the scores of at least one data set")
     parts = {str(name): as_scores(part, measures) for name, part in named.items()}
-    if check_flag("pooled", pooled):
-        parts = {"pooled": pool(parts)}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):
             raise DataError(f"data set {name!r} has other measures than the first; name common ones in measures=")
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
-    intervals, seed = check_whole("intervals", intervals, 0), check_seed(seed)
+    resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
-    ends = np.stack([_ends(part, intervals, seed) for part in aligned], axis=2) if intervals else None
-    return Agreement(tuple(parts), chosen, tau, r, pooled, tuple(_carried(parts)), ap, ends, intervals, seed)
+    ends = np.stack([_ends(part, resamples, seed) for part in aligned], axis=2) if resamples else None
+    return Agreement(
+        datasets=tuple(parts),
+        measures=chosen,
+        tau=tau,
+        r=r,
+        remarks=tuple(_carried(parts)),
+        tau_ap=ap,
+        tau_ends=ends,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def _ends(scores: Scores, draws: int, seed: int) -> Floats:
@@ -156,24 +162,3 @@ def _centred(means: Floats) -> Floats:
     centred = means - means.mean(axis=1, keepdims=True)
     centred[np.ptp(means, axis=1) <= 1e-12] = 0.0
     return centred
-
-
-def pool(parts: Mapping[str, Scores]) -> Scores:
-    """Join the queries of all data sets, named after them; they need the same systems and measures.
-
-    >>> one, other = (Scores(("s",), ("q",), ("P@1",), np.full((1, 1, 1), value)) for value in (0.2, 0.4))
-    >>> joined = pool({"x": one, "y": other})
-    >>> joined.queries, joined.of("P@1").tolist()
-    (('x/q', 'y/q'), [[0.2, 0.4]])
-    """
-    first = next(iter(parts.values()))
-    for name, part in parts.items():
-        if set(part.systems) != set(first.systems):
-            raise DataError(f"data set {name!r} has other systems than the first; pooling needs the same ones")
-    aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
-    return Scores(
-        first.systems,
-        tuple(f"{name}/{query}" for name, part in parts.items() for query in part.queries),
-        first.measures,
-        np.concatenate([part.values for part in aligned], axis=1),
-    )

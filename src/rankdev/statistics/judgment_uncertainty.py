@@ -126,7 +126,7 @@ def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt(Result):
+class UncertainScores(Result):
     """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
 
     ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
@@ -139,11 +139,11 @@ class Doubt(Result):
     both: Floats = field(repr=False)
     judgments: Floats = field(repr=False)
     resamples: int
-    confidence: float
+    alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
 
-    made_with = ("resamples", "confidence", "seed")
+    made_with = ("resamples", "alpha", "seed")
 
     @property
     def means(self) -> Floats:
@@ -165,7 +165,7 @@ class Doubt(Result):
         return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **ends}).fill_nan(None)
 
     def _ends(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
-        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
+        tails = [self.alpha / 2, 1 - self.alpha / 2]
         found = (*_quantiles(both, tails), *_quantiles(judgments, tails))
         names = ("low", "high", "judgments_low", "judgments_high")
         return {name: end.T.ravel() for name, end in zip(names, found, strict=True)}
@@ -189,17 +189,17 @@ class Doubt(Result):
         return pl.DataFrame({**self._pairs(), "a_beats_b": share.T.ravel()}).fill_nan(None)
 
 
-def evaluate_with_doubt(
+def evaluate_with_uncertainty(
     preferences: Any,
     runs: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike],
     *,
     resamples: int = 200,
-    confidence: float = 0.95,
+    alpha: float = 0.05,
     seed: int = 0,
     evaluate: Callable[..., Scores] | None = None,
     **options: Any,
-) -> Doubt:
+) -> UncertainScores:
     """Score systems against the true order behind preferences, with the uncertainty of judgments and queries.
 
     Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
@@ -210,17 +210,17 @@ def evaluate_with_doubt(
 
     >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
     >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-    >>> doubt = evaluate_with_doubt(judged, runs, ["RDQ@2"])
+    >>> doubt = evaluate_with_uncertainty(judged, runs, ["RDQ@2"])
     >>> doubt.beats()["a_beats_b"][0] > 0.8
     True
     """
     from rankdev.preferences import tiers_from_preferences
     from rankdev.preferences.tiers import as_preferences
 
-    confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     if "method" in options:
-        raise UsageError("evaluate_with_doubt takes no method: orders are drawn from what Bradley–Terry leaves open")
+        raise UsageError("leave method out: orders are drawn from the uncertainty of a Bradley–Terry model")
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
@@ -239,7 +239,7 @@ def evaluate_with_doubt(
     for remark in few:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     remarks = (*scores.remarks, *few, *([_about_one(given.workers[0])] if alone else []))
-    return Doubt(scores, np.stack(both), np.stack(judgments), resamples, confidence, seed, remarks)
+    return UncertainScores(scores, np.stack(both), np.stack(judgments), resamples, alpha, seed, remarks)
 
 
 def _against_orders(

@@ -10,7 +10,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.statistics.significance import Significance
 
 
-def mean_intervals(scores: Scores, confidence: float = 0.95) -> tuple[Floats, Floats]:
+def mean_intervals(scores: Scores, alpha: float = 0.05) -> tuple[Floats, Floats]:
     """Bound the mean of every system and measure by Student's t, ``[system, measure]``; NaN with fewer than two values.
 
     >>> values = np.array([[[0.2], [0.4], [0.6]]])
@@ -20,7 +20,7 @@ def mean_intervals(scores: Scores, confidence: float = 0.95) -> tuple[Floats, Fl
     """
     from scipy import special
 
-    tail = (1 - check_number("confidence", confidence, 0, 1)) / 2
+    tail = check_number("alpha", alpha, 0, 1) / 2
     n = np.isfinite(scores.values).sum(axis=1)
     apart = np.where(np.isfinite(scores.values), scores.values - scores.averages[:, None], 0.0)
     free = np.where(n > 1, n - 1, np.nan)
@@ -48,7 +48,7 @@ def grouped(order: tuple[str, ...], found: Significance, measure: str) -> list[t
     rows = found.to_polars().filter(measure=measure)
     reach = np.full(len(order), len(order))  # the first system below that is told apart from this one
     for a, b, p in rows.select("a", "b", "p_adjusted").iter_rows():
-        if p is not None and p <= found.level:
+        if p is not None and p <= found.alpha:
             first, second = sorted((place[a], place[b]))
             reach[first] = min(reach[first], second)
     reach = np.minimum.accumulate(reach[::-1])[::-1]

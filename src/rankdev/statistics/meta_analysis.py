@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.corrections import benjamini_hochberg, holm
-from rankdev.statistics.panels import agreeing, as_scores, families_of, wanted_pairs
+from rankdev.statistics.panels import agreeing, alike, families_of, is_several, wanted_pairs
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is hardly known
@@ -26,7 +26,7 @@ ROUNDING = 1e-20  # variance below which nothing varies
 
 
 @dataclass(frozen=True, eq=False)
-class AcrossCollections(Result):
+class MetaAnalysis(Result):
     """Verdicts on pairs of systems over several collections; ``columns`` holds the table, ``parts`` that of each."""
 
     display: ClassVar = "rankdev.display.comparisons"
@@ -35,15 +35,10 @@ class AcrossCollections(Result):
     parts: dict[str, Any] = field(repr=False)
     collections: tuple[str, ...]
     correction: str
-    confidence: float
+    alpha: float
     remarks: tuple[str, ...] = ()
 
-    made_with = ("collections", "correction", "confidence")
-
-    @property
-    def level(self) -> float:
-        """The level at which a difference is believed: what the confidence leaves."""
-        return round(1 - self.confidence, 10)
+    made_with = ("collections", "correction", "alpha")
 
     def to_polars(self) -> pl.DataFrame:
         """One row per pair and measure: the mean difference, its interval, that of a new collection, heterogeneity, p.
@@ -58,25 +53,27 @@ class AcrossCollections(Result):
         return pl.DataFrame(self.parts).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: measure, pairs, and how many of them are told apart at the level."""
-        told = (pl.col("p_adjusted") <= self.level).sum().alias("told_apart")
+        """One row per measure: measure, pairs, and how many of them differ significantly."""
+        told = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
 
 
-def across_collections(
+def meta_analysis(
     collections: Mapping[str, Scores | Any],
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
     correction: str = "holm",
-    confidence: float = 0.95,
-) -> AcrossCollections:
+    alpha: float = 0.05,
+) -> MetaAnalysis:
     """Combine the differences of several collections, which may truly differ, into one verdict per pair and measure.
 
     REML estimates how far true differences vary between collections; the interval is Hartung and Knapp's.
     """
     check_choice("correction", correction, CORRECTIONS)
-    confidence = check_number("confidence", confidence, 0, 1)
+    if not is_several(collections):
+        raise UsageError("a meta-analysis combines collections; give {name: scores}")
+    alpha = check_number("alpha", alpha, 0, 1)
     parts = alike(collections, measures)
     if len(parts) < 2:
         raise UsageError("a meta-analysis needs at least two collections; give the scores of one by themselves")
@@ -89,10 +86,9 @@ def across_collections(
     queries = np.array([[len(family.values) for family in row for _ in one] for row in families])
     error = _known(np.stack([np.concatenate([family.error for family in row]) for row in families]), queries)
     found = combine(mean, error**2)
-    alpha = round(1 - confidence, 12)
     remarks = _remarks(len(parts))
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=3)
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
     names = {
         "measure": [name for name in first.measures for _ in one],
         "a": [first.systems[i] for i in one] * len(first.measures),
@@ -103,24 +99,7 @@ def across_collections(
     each = {"queries": queries, "difference": mean, "low": low, "high": high, "weight": found.weight}
     repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
     rows = {**repeated, "collection": list(parts) * mean.shape[1], **{k: v.T.ravel() for k, v in each.items()}}
-    return AcrossCollections(table, rows, tuple(parts), correction, confidence, remarks)
-
-
-def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Tell scores by collection from those of a single one, which may be a table by columns."""
-    return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
-
-
-def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | None) -> dict[str, Scores]:
-    """Bring collections to the same systems and measures, in the same order; refuse others."""
-    parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
-    if not parts:
-        raise UsageError("there are no scores; give those of at least one collection")
-    first = next(iter(parts.values()))
-    for name, part in parts.items():
-        if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
-            raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
-    return {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}
+    return MetaAnalysis(table, rows, tuple(parts), correction, alpha, remarks)
 
 
 def _known(error: Floats, queries: Any) -> Floats:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -224,3 +224,20 @@ def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple
     if not others:
         raise UsageError("every system is a baseline; leave at least one to compare with them")
     return np.tile(others, len(targets)), np.repeat(targets, len(others))
+
+
+def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Tell scores by collection from those of a single one, which may be a table by columns."""
+    return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
+
+
+def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | None) -> dict[str, Scores]:
+    """Bring collections to the same systems and measures, in the same order; refuse others."""
+    parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
+    if not parts:
+        raise UsageError("there are no scores; give those of at least one collection")
+    first = next(iter(parts.values()))
+    for name, part in parts.items():
+        if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
+            raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
+    return {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}

@@ -28,7 +28,7 @@ from rankdev.statistics.side_by_side import Verdicts, concordance
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sensitivity(Result):
     """Median power over pairs for every cell of a grid of parameters.
 
@@ -102,18 +102,18 @@ def sensitivity(
     median = np.median(found.power[:, :, 0], axis=1)
     places = [scores.measures.index(text) for text in texts]
     return Sensitivity(
-        measure,
-        names,
-        cells,
-        tuple(texts),
-        median[places],
-        found.sizes[0],
-        found.subsamples,
-        found.permutations,
-        found.alpha,
-        found.p_value,
-        found.seed,
-        found.remarks,
+        measure=measure,
+        axes=names,
+        cells=cells,
+        measures=tuple(texts),
+        power=median[places],
+        n=found.sizes[0],
+        subsamples=found.subsamples,
+        permutations=found.permutations,
+        alpha=found.alpha,
+        p_value=found.p_value,
+        seed=found.seed,
+        remarks=found.remarks,
     )
 
 
@@ -146,7 +146,7 @@ RIDGE = 0.01  # keeps a scale finite where a measure predicts every verdict
 STEPS = 40
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Tuning(Result):
     """How well a measure predicts people's verdicts for every cell of a grid of parameters, on held-out queries.
 
@@ -157,7 +157,7 @@ class Tuning(Result):
     """
 
     display: ClassVar = "rankdev.display.agreement"
-    made_with = ("measure", "folds", "resamples", "confidence", "seed")
+    made_with = ("measure", "folds", "resamples", "alpha", "seed")
 
     measure: str
     axes: tuple[str, ...]
@@ -174,7 +174,7 @@ class Tuning(Result):
     usual_agreement: float
     folds: int
     resamples: int
-    confidence: float
+    alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
 
@@ -214,7 +214,7 @@ class Tuning(Result):
 
     @property
     def _tails(self) -> tuple[float, float]:
-        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+        return self.alpha / 2, 1 - self.alpha / 2
 
     def _behind(self) -> tuple[Floats, Floats, Floats]:
         """Give how far each cell is behind the best one, and the interval over queries."""
@@ -236,7 +236,7 @@ def tune(
     grid: Mapping[str, Sequence[Any]] | None = None,
     folds: int = 5,
     resamples: int = 1000,
-    confidence: float = 0.95,
+    alpha: float = 0.05,
     seed: int = 0,
     order: Order | None = None,
     ties: Ties | None = None,
@@ -248,7 +248,7 @@ def tune(
     fitted, and for ``summary()`` cells chosen, without the queries they are judged on.
     """
     folds, resamples = check_whole("folds", folds, 2), check_whole("resamples", resamples, 20)
-    confidence, seed = check_number("confidence", confidence, 0, 1), check_seed(seed)
+    alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     base = parse(measure)
     if grid is None and base.name not in GRIDS:
         raise UsageError(f"there is no default grid for {base}; give one, such as grid={{'p': [0.5, 0.8]}}")
@@ -273,23 +273,23 @@ def tune(
     hits = concordance(toward, 1)
     tuned = np.bincount(query, losses[np.arange(len(fold)), picked[fold] + 1], len(names)) / counts
     found = Tuning(
-        str(base),
-        axes,
-        cells,
-        tuple(texts),
-        per_query[:, 1:],
-        hits[:, 1:].mean(axis=0),
-        counts,
-        rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples).astype(float),
-        tuple(texts[place] for place in picked),
-        tuned,
-        per_query[:, 0],
-        float(hits[np.arange(len(fold)), picked[fold] + 1].mean()),
-        float(hits[:, 0].mean()),
-        folds,
-        resamples,
-        confidence,
-        seed,
+        measure=str(base),
+        axes=axes,
+        cells=cells,
+        measures=tuple(texts),
+        losses=per_query[:, 1:],
+        agreement=hits[:, 1:].mean(axis=0),
+        weights=counts,
+        draws=rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples).astype(float),
+        chosen=tuple(texts[place] for place in picked),
+        tuned=tuned,
+        usual=per_query[:, 0],
+        tuned_agreement=float(hits[np.arange(len(fold)), picked[fold] + 1].mean()),
+        usual_agreement=float(hits[:, 0].mean()),
+        folds=folds,
+        resamples=resamples,
+        alpha=alpha,
+        seed=seed,
     )
     return _with_remarks(found, (*scores.remarks, *said.remarks), int((said.preferred == 0).sum()))
 

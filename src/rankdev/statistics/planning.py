@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import polars as pl
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import FINEST, check_number, check_seed
+from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, RankdevWarning
+from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
+from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
 RESAMPLES = 2000
@@ -25,12 +27,12 @@ SUMMARY = (
     *("queries", "low", "high", "assured", "resampled", "detectable"),
 )
 SMALLEST = 10  # queries of a pilot from which its interval was seen to hold
-SURE = 0.93  # confidence whose lower end holds in 90% of pilots, skewed ones such as those of AP@5 included
+SURE = 0.07  # level whose lower end holds in 90% of pilots, skewed ones such as those of AP@5 included
 HEAVY = 8.0  # kurtosis above which it was seen to hold less often than it says
 ROUNDING = 1e-12  # spread up to which differences are equal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Plan(Result):
     """Queries needed to tell two systems apart, and what the pilot can tell by itself.
 
@@ -76,6 +78,7 @@ class Plan(Result):
         return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
 
 
+@overload
 def plan(
     scores: ScoresLike,
     a: str,
@@ -86,12 +89,52 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
     seed: int = 0,
-) -> Plan:
-    """Plan the number of queries for a paired two-sided comparison of systems ``a`` and ``b``.
+) -> Plan: ...
 
+
+@overload
+def plan(
+    scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
+    *,
+    measure: str | Sequence[str] | None = None,
+    difference: float | Sequence[float] | None = None,
+    width: float | Sequence[float] | None = None,
+    variance: float | None = None,
+    systems: int | Sequence[int] = 2,
+    correlation: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> TopicSetSize: ...
+
+
+def plan(
+    scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
+    a: str | None = None,
+    b: str | None = None,
+    measure: str | Sequence[str] | None = None,
+    *,
+    difference: float | Sequence[float] | None = None,
+    width: float | Sequence[float] | None = None,
+    variance: float | None = None,
+    systems: int | Sequence[int] = 2,
+    correlation: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Plan | TopicSetSize:
+    """Plan how many queries a comparison of two systems, or a new collection, needs.
+
+    With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison under one ``measure``.
     ``difference`` is the smallest difference of means that matters; without it the pilot's own is taken,
     which makes the interval much wider because that difference is itself uncertain. The pilot needs at least
     10 queries.
+
+    Without them, the answer follows from the ``variance`` of one system's scores over queries, or from scores to
+    estimate it from, by measure: of one collection or, as ``{name: scores}``, of several, which may hold other systems
+    each. ``difference`` is then what should be detected with ``power``, between the best and the worst where there are
+    more than two ``systems`` (analysis of variance; Student's t for two); ``width`` is how wide the 1 − ``alpha``
+    interval of a difference may be, on average. ``correlation`` is that of two systems' scores on the same queries;
+    without it the scores say, and for a number it is 0, which is safe.
 
     >>> rng = np.random.default_rng(0)
     >>> values = rng.normal(0.5, 0.1, (2, 40, 1))
@@ -99,7 +142,37 @@ def plan(
     >>> found = plan(scores, "a", "b", "P@5", difference=0.05)
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
+    >>> plan(variance=0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
+    [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
+    if a is None and b is None:
+        if (scores is None) == (variance is None):
+            raise UsageError("give scores or variance=, not both: a plan without a and b follows from either of them")
+        return topic_set_size(
+            scores if variance is None else variance,
+            difference=() if difference is None else difference,
+            width=() if width is None else width,
+            systems=systems,
+            correlation=correlation,
+            measures=[measure] if isinstance(measure, str) else measure,
+            power=power,
+            alpha=alpha,
+        )
+    if a is None or b is None or scores is None:
+        raise UsageError("a comparison is planned from a pilot's scores of two systems; name both, as a and b")
+    for name, value in (("width", width), ("variance", variance), ("correlation", correlation)):
+        if value is not None:
+            raise UsageError(f"{name} is for plans without a pair of systems; leave it out, or a and b")
+    if not isinstance(measure, str):
+        raise UsageError(f"a comparison is planned for one measure; got {shown(measure)}")
+    if difference is not None and not is_number(difference):
+        raise UsageError(f"difference must be a number; got {shown(difference)}")
+    return _of_pair(scores, a, b, measure, difference=difference, power=power, alpha=alpha, seed=seed)
+
+
+def _of_pair(
+    scores: Any, a: str, b: str, measure: str, *, difference: Any, power: float, alpha: float, seed: int
+) -> Plan:
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     power = check_number("power", power, alpha, 1)
     pair = as_scores(scores, [measure]).select(systems=[a, b])
@@ -111,10 +184,10 @@ def plan(
         raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
     target = abs(observed) if difference is None else difference
     low, high = bounded_effect(apart, difference)
-    sure, _ = bounded_effect(apart, difference, confidence=SURE)
+    sure, _ = bounded_effect(apart, difference, alpha=SURE)
     remarks = _remarks(apart)
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warnings.warn(remark, RankdevWarning, stacklevel=3)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     queries = queries_for(effect, power, alpha)
     # moved to the difference that matters, the better system first, so that skew stays on its side
@@ -123,24 +196,24 @@ def plan(
     shifted = target + (apart - observed) * wider
     draws = _Resampling(shifted, alpha, seed)
     return Plan(
-        a,
-        b,
-        measure,
-        len(apart),
-        observed,
-        deviation,
-        target,
-        queries,
-        queries_for(high, power, alpha),
-        queries_for(low, power, alpha),
-        queries_for(sure, power, alpha),
-        draws.queries_for(power, queries),
-        detectable_effect(len(apart), power, alpha) * deviation,
-        draws.curve(effect, queries),
-        power,
-        alpha,
-        seed,
-        (*remarks, *carried(pair)),
+        a=a,
+        b=b,
+        measure=measure,
+        pilot=len(apart),
+        observed=observed,
+        deviation=deviation,
+        difference=target,
+        queries=queries,
+        low=queries_for(high, power, alpha),
+        high=queries_for(low, power, alpha),
+        assured=queries_for(sure, power, alpha),
+        resampled=draws.queries_for(power, queries),
+        detectable=detectable_effect(len(apart), power, alpha) * deviation,
+        curve=draws.curve(effect, queries),
+        power=power,
+        alpha=alpha,
+        seed=seed,
+        remarks=(*remarks, *carried(pair)),
     )
 
 
@@ -162,8 +235,8 @@ def _pilot(scores: Scores) -> Floats:
     return apart
 
 
-def bounded_effect(apart: Floats, difference: float | None, confidence: float = 0.95) -> tuple[float, float]:
-    """Bound the standardised effect between which the truth lies with that confidence; 0 where the sign is open.
+def bounded_effect(apart: Floats, difference: float | None, alpha: float = 0.05) -> tuple[float, float]:
+    """Bound the standardised effect between which the truth lies at that level; 0 where the sign is open.
 
     For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
     queries show too little of it; for the pilot's own by the effect's standard error, skewness and kurtosis included.
@@ -172,19 +245,19 @@ def bounded_effect(apart: Floats, difference: float | None, confidence: float = 
     if spread <= ROUNDING:
         return np.inf, np.inf
     if difference is not None:
-        low, high = _deviation(apart, confidence)
+        low, high = _deviation(apart, alpha)
         return difference / high, difference / low
     score = (apart - apart.mean()) / spread
     effect = abs(float(apart.mean())) / spread
     skew = float((score**3).mean()) * (1 if apart.mean() > 0 else -1)
     shape = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
-    reach = special.stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(shape / n)
+    reach = special.stdtrit(n - 1, 1 - alpha / 2) * np.sqrt(shape / n)
     centre = (1 - 3 / (4 * n - 5)) * effect
     return max(centre - reach, 0.0), centre + reach
 
 
-def _deviation(apart: Floats, confidence: float) -> tuple[float, float]:
-    n, z = len(apart), special.ndtri((1 + confidence) / 2)
+def _deviation(apart: Floats, alpha: float) -> tuple[float, float]:
+    n, z = len(apart), special.ndtri(1 - alpha / 2)
     factor = n / (n - z)
     kurtosis = max(heaviness(apart), 3 + 2 * float(np.clip((n - 10) / 15, 0, 1)))
     middle = np.log(factor * apart.var(ddof=1))

@@ -20,14 +20,13 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.meta_analysis import alike
-from rankdev.statistics.panels import wanted_pairs
+from rankdev.statistics.panels import alike, wanted_pairs
 
 FEWEST = 10  # queries that both judged
 
 
 @dataclass(frozen=True, eq=False)
-class Rectified(Result):
+class PredictionPowered(Result):
     """Means of systems and their differences, from people's and a model's judgments; ``columns`` holds the table."""
 
     display: ClassVar = "rankdev.display.comparisons"
@@ -35,15 +34,15 @@ class Rectified(Result):
     columns: dict[str, Any] = field(repr=False)
     both: int
     model_only: int
-    confidence: float
+    alpha: float
     remarks: tuple[str, ...] = ()
 
-    made_with = ("both", "model_only", "confidence")
+    made_with = ("both", "model_only", "alpha")
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure and system, and per measure and pair (a − b): the estimate and what it is made of.
 
-        ``people``, with its interval, is what the people's queries say alone, ``model`` what all the model's say alone;
+        ``human``, with its interval, is the estimate from human judgments alone, ``model`` that from the model's alone;
         ``trust`` is the weight of the model (λ), 0 where it tells nothing about people, 1 where it is as good as they.
         """
         return pl.DataFrame(self.columns).fill_nan(None)
@@ -53,37 +52,37 @@ class Rectified(Result):
 
         ``narrower`` is the width of the interval as a share of that of people alone.
         """
-        width = (pl.col("high") - pl.col("low")) / (pl.col("people_high") - pl.col("people_low"))
+        width = (pl.col("high") - pl.col("low")) / (pl.col("human_high") - pl.col("human_low"))
         kept = self.to_polars().filter(pl.col("b").is_null())
         return kept.select(
             "measure", pl.col("a").alias("system"), "estimate", "low", "high", width.alias("narrower")
         ).fill_nan(None)
 
 
-def rectify(
-    people: Scores | Any,
+def prediction_powered(
+    human: Scores | Any,
     model: Scores | Any,
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
-    confidence: float = 0.95,
-) -> Rectified:
+    alpha: float = 0.05,
+) -> PredictionPowered:
     """Estimate what people would say of all the model's queries, with intervals for means and differences.
 
-    ``people`` are scores against references made by people, ``model`` against those made by a model, for the same
+    ``human`` are scores against references made by people, ``model`` against those made by a model, for the same
     systems; the people's queries should be a random sample of the model's. The weight of the model is tuned for
     each system and pair (PPI++), so that a bad model costs next to nothing.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random((2, 300, 1)) * [[[0.8]], [[1.0]]]
     >>> queries = tuple(map(str, range(300)))
-    >>> people = Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
+    >>> human = Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
     >>> model = Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
-    >>> rectify(people, model).summary()["narrower"].max() < 0.6
+    >>> prediction_powered(human, model).summary()["narrower"].max() < 0.6
     True
     """
-    confidence = check_number("confidence", confidence, 0, 1)
-    parts = alike({"people": people, "model": model}, measures)
+    alpha = check_number("alpha", alpha, 0, 1)
+    parts = alike({"human": human, "model": model}, measures)
     judged, predicted = parts.values()
     first, second = wanted_pairs(judged, baselines) if len(judged.systems) > 1 else (np.array([], int),) * 2
     place = {query: i for i, query in enumerate(predicted.queries)}
@@ -101,13 +100,13 @@ def rectify(
                 "measure": measure,
                 "a": judged.systems[a],
                 "b": None if b is None else judged.systems[b],
-                **estimate(one, other, new, confidence),
+                **estimate(one, other, new, alpha),
             }
             for name, value in found.items():
                 rows.setdefault(name, []).append(value)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
-    return Rectified(rows, len(common), len(others), confidence, remarks)
+    return PredictionPowered(rows, len(common), len(others), alpha, remarks)
 
 
 def _available(values: list[Floats], measure: str) -> list[Floats]:
@@ -129,7 +128,7 @@ def _remarks(unknown: int) -> tuple[str, ...]:
     return (f"{unknown} of the people's queries are not among the model's; they are left out",)
 
 
-def estimate(told: Floats, said: Floats, alone: Floats, confidence: float) -> dict[str, float]:
+def estimate(told: Floats, said: Floats, alone: Floats, alpha: float) -> dict[str, float]:
     """Estimate a mean from what people told and the model said of the same queries, and what it said of others."""
     n, more = len(told), len(alone)
     spread = np.concatenate([said, alone]).var(ddof=1)
@@ -138,15 +137,15 @@ def estimate(told: Floats, said: Floats, alone: Floats, confidence: float) -> di
     # one degree of freedom goes to the weight
     variance = left.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n + trust**2 * spread / more
     middle = left.mean() + trust * alone.mean()
-    reach = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+    reach = float(special.stdtrit(n - 1, 1 - alpha / 2))
     error, plain = np.sqrt(variance), told.std(ddof=1) / np.sqrt(n)
     return {
         "estimate": float(middle),
         "low": float(middle - reach * error),
         "high": float(middle + reach * error),
-        "people": float(told.mean()),
-        "people_low": float(told.mean() - reach * plain),
-        "people_high": float(told.mean() + reach * plain),
+        "human": float(told.mean()),
+        "human_low": float(told.mean() - reach * plain),
+        "human_high": float(told.mean() + reach * plain),
         "model": float(np.concatenate([said, alone]).mean()),
         "trust": trust,
     }

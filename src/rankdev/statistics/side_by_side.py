@@ -25,8 +25,8 @@ ROUNDING = 1e-9  # a smaller difference of scores is none
 THIRDS = ("small", "medium", "large")
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleAgreement(Result):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgreementWithPeople(Result):
     """How often each measure prefers the list that people prefer.
 
     ``agreement[measure]`` is the share of verdicts with a preference that the measure predicts; where it sees no
@@ -36,7 +36,7 @@ class PeopleAgreement(Result):
     """
 
     display: ClassVar = "rankdev.display.agreement"
-    made_with = ("resamples", "confidence", "seed")
+    made_with = ("resamples", "alpha", "seed")
 
     measures: tuple[str, ...]
     agreement: Floats = field(repr=False)
@@ -47,7 +47,7 @@ class PeopleAgreement(Result):
     ties: int
     ceiling: float | None
     resamples: int
-    confidence: float
+    alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
 
@@ -82,7 +82,7 @@ class PeopleAgreement(Result):
         return pl.DataFrame(rows, schema=names, orient="row")
 
     def _ends(self, draws: Floats) -> Floats:
-        tail = (1 - self.confidence) / 2
+        tail = self.alpha / 2
         return np.quantile(draws, [tail, 1 - tail], axis=0)
 
 
@@ -92,9 +92,9 @@ def agreement_with_people(
     *,
     measures: Sequence[str] | None = None,
     resamples: int = 1000,
-    confidence: float = 0.95,
+    alpha: float = 0.05,
     seed: int = 0,
-) -> PeopleAgreement:
+) -> AgreementWithPeople:
     """Say how often each measure prefers the list that people prefer.
 
     ``verdicts`` is a table with the columns query, a, b (systems) and winner, which names a system or says ``tie``;
@@ -108,7 +108,7 @@ def agreement_with_people(
     """
     known = as_scores(scores, measures)
     resamples = check_whole("resamples", resamples, 20)
-    confidence = check_number("confidence", confidence, 0, 1)
+    alpha = check_number("alpha", alpha, 0, 1)
     seed = check_seed(seed)
     said = Verdicts.from_table(verdicts, known)
     apart = known.values[said.a, said.query] - known.values[said.b, said.query]
@@ -122,19 +122,19 @@ def agreement_with_people(
     sums = np.stack([np.bincount(code, column, len(names)) for column in hits.T], axis=1)
     weight = np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
     draws = (weight @ sums) / (weight @ np.bincount(code))[:, None]
-    return PeopleAgreement(
-        known.measures,
-        hits.mean(axis=0),
-        draws,
-        apart,
-        preferred,
-        len(names),
-        int((said.preferred[whole] == 0).sum()),
-        said.agreement_of_judges(),
-        resamples,
-        confidence,
-        seed,
-        (*said.remarks, *_few(len(names), int((~whole).sum()))),
+    return AgreementWithPeople(
+        measures=known.measures,
+        agreement=hits.mean(axis=0),
+        draws=draws,
+        differences=apart,
+        preferred=preferred,
+        queries=len(names),
+        ties=int((said.preferred[whole] == 0).sum()),
+        ceiling=said.agreement_of_judges(),
+        resamples=resamples,
+        alpha=alpha,
+        seed=seed,
+        remarks=(*said.remarks, *_few(len(names), int((~whole).sum()))),
     )
 
 

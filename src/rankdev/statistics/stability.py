@@ -130,14 +130,14 @@ def _known(tau: Floats) -> Floats:
 SHOWN = 6  # sizes that a summary shows side by side
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Stability(Result):
     """How far a measure's order of systems on n queries agrees with its order on others: arrays ``[measure, size]``.
 
     ``tau`` is the mean Kendall τ-b with the order on all queries, which include the n; ``tau_ap`` weights the top more.
     ``split`` is the mean τ-b between two sets of n queries that share none, NaN where the pool is too small; with the
     ends of its 95% interval in ``split_ends[end, measure, size]``. ``tau_ends`` are those of ``tau`` over the choice
-    of the pool, where ``intervals`` were asked for.
+    of the pool, where ``resamples`` were asked for.
     """
 
     display: ClassVar = "rankdev.display.power"
@@ -151,10 +151,10 @@ class Stability(Result):
     subsamples: int
     seed: int
     remarks: tuple[str, ...] = ()
-    intervals: int = 0
+    resamples: int = 0
     tau_ends: Floats | None = field(default=None, repr=False)
 
-    made_with = ("sizes", "subsamples", "intervals", "seed")
+    made_with = ("sizes", "subsamples", "resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """One row per measure and size: measure, n, tau, tau_ap, split, split_low, split_high; low, high of tau."""
@@ -208,7 +208,7 @@ def stability(
     sizes: Sequence[int] = PAPER_SIZES,
     measures: Sequence[str] | None = None,
     subsamples: int = 300,
-    intervals: int = 0,
+    resamples: int = 0,
     seed: int = 0,
 ) -> Stability:
     """Compare the order of systems on subsamples of n queries with the order on all, measure by measure.
@@ -216,7 +216,7 @@ def stability(
     Subsamples are drawn without replacement; equal means are ties (τ-b). A subsample in which all systems tie
     tells nothing and counts as 0; a measure under which they tie on all queries has no τ. The order on all
     queries shares queries with every subsample, so that even equal systems seem stable as n grows: ``split`` compares
-    two subsamples that share none. ``intervals`` resamples the pool that often.
+    two subsamples that share none. ``resamples`` is how often the pool is resampled.
 
     >>> from rankdev.evaluation.scores import Scores
     >>> rng = np.random.default_rng(1)
@@ -226,7 +226,7 @@ def stability(
     [1.0, 1.0]
     """
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
-    intervals = check_whole("intervals", intervals, 0)
+    resamples = check_whole("resamples", resamples, 0)
     scores = as_scores(scores, measures)
     groups = panels(scores)
     remarks: list[str] = []
@@ -240,10 +240,21 @@ def stability(
             cell = (list(panel.places), i)
             if n <= len(panel.queries):
                 tau[cell], ap[cell] = orders.with_all(n, subsamples, seed)
-                if intervals:
-                    below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, intervals, seed)
+                if resamples:
+                    below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, resamples, seed)
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
-    ends = np.stack([below, above]) if intervals else None
-    made = (subsamples, seed, (*remarks, *carried(scores)), intervals, ends)
-    return Stability(scores.measures, plan, tau, ap, split, np.stack([low, high]), *made)
+    ends = np.stack([below, above]) if resamples else None
+    return Stability(
+        measures=scores.measures,
+        sizes=plan,
+        tau=tau,
+        tau_ap=ap,
+        split=split,
+        split_ends=np.stack([low, high]),
+        subsamples=subsamples,
+        seed=seed,
+        remarks=(*remarks, *carried(scores)),
+        resamples=resamples,
+        tau_ends=ends,
+    )

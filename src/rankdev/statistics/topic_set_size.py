@@ -19,8 +19,7 @@ from rankdev._common.checks import FINEST, check_number, check_whole, is_list, i
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.meta_analysis import is_several
-from rankdev.statistics.panels import as_scores, carried, panels
+from rankdev.statistics.panels import as_scores, carried, is_several, panels
 from rankdev.statistics.power.student import LIMIT, smallest
 
 CERTAIN = 1e12  # noncentrality at which a difference is seen whatever else
@@ -48,7 +47,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Design(Result):
+class TopicSetSize(Result):
     """The queries that a new collection needs, by measure and by what is asked of it."""
 
     display: ClassVar = "rankdev.display.power"
@@ -101,7 +100,7 @@ class Design(Result):
         return pl.DataFrame(rows, {"measure": pl.String, "pilot": pl.Int64, **names}, orient="row").fill_nan(None)
 
 
-def design(
+def topic_set_size(
     variance: float | Any,
     *,
     difference: float | Sequence[float] = (),
@@ -111,8 +110,8 @@ def design(
     measures: Sequence[str] | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
-) -> Design:
-    """Say how many queries a new collection needs, from the variance of scores alone.
+) -> TopicSetSize:
+    """Estimate how many queries a new collection needs, from the variance of scores alone.
 
     ``variance`` is that of one system's scores over queries, or scores to estimate it from, by measure: of one
     collection or, as ``{name: scores}``, of several, which may hold other systems each. ``difference`` is what
@@ -121,7 +120,7 @@ def design(
     may be, on average. ``correlation`` is that of two systems' scores on the same queries; without it the scores
     say, and for a number it is 0, which is safe.
 
-    >>> design(0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
+    >>> topic_set_size(0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
     alpha = check_number("alpha", alpha, FINEST, 1)
@@ -146,7 +145,7 @@ def design(
     if correlation is not None:
         spreads = [_correlated(spread, correlation) for spread in spreads]
     remarks = dict.fromkeys(remark for part in scores for remark in carried(part))
-    return Design(tuple(spreads), differences, widths, counts, power, alpha, tuple(remarks))
+    return TopicSetSize(tuple(spreads), differences, widths, counts, power, alpha, tuple(remarks))
 
 
 def _listed(value: Any) -> list[Any]:

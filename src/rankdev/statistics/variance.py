@@ -18,8 +18,7 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.meta_analysis import alike, is_several
-from rankdev.statistics.panels import panels
+from rankdev.statistics.panels import alike, is_several, panels
 
 ONE = ("system", "query", "system × query")
 SEVERAL = ("system", "collection", "query", "system × collection", "system × query")
@@ -204,10 +203,10 @@ def _residual(table: Floats) -> float:
     return float((left**2).sum())
 
 
-def _ends(between: float, noise: float, one: int, other: int, confidence: float = 0.95) -> tuple[float, float]:
+def _ends(between: float, noise: float, one: int, other: int, alpha: float = 0.05) -> tuple[float, float]:
     """Bound Eρ² by the F-distribution of the ratio of mean squares (Feldt 1965)."""
     if noise <= 0:
         return (1.0, 1.0) if between > 0 else (np.nan, np.nan)
-    tails = ((1 + confidence) / 2, (1 - confidence) / 2)
+    tails = (1 - alpha / 2, alpha / 2)
     low, high = (max(0.0, 1 - noise / between * special.fdtri(one, other, tail)) if between else 0.0 for tail in tails)
     return float(low), float(high)

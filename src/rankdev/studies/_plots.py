@@ -13,7 +13,7 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals
 from rankdev.display.style import COLOURS, COLUMN, DASHES, PAGE, figure, looks, styled, titled
 from rankdev.errors import counted
-from rankdev.studies.power_map import PowerMap, PowerMaps
+from rankdev.studies.maps import PowerMap, PowerMaps
 from rankdev.studies.real_pairs import WAYS, RealPairs
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.stability import Stability, stability
 from rankdev.studies._published import Comparison, fact, facts, published, remarks_into, rows_of
-from rankdev.studies.power_map import power_map
+from rankdev.studies.maps import power_map
 from rankdev.studies.real_pairs import PaperPlace, place_of
 from rankdev.studies.simulation import simulate
 

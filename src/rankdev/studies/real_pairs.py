@@ -20,7 +20,7 @@ from rankdev.statistics.panels import pairs_of
 from rankdev.statistics.power import power
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import remarks_into
-from rankdev.studies.power_map import MEASURES, PowerMap, plane
+from rankdev.studies.maps import MEASURES, PowerMap, plane
 
 WAYS = {
     "place": "the nearest simulated pairs",
@@ -29,7 +29,7 @@ WAYS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RealPairs(Result):
     """Real pairs of systems by what sets them apart, and what a simulation like their references says of them.
 
@@ -165,9 +165,20 @@ def place_runs(
     distance = np.linalg.norm(place[:, None] - there, axis=2)
     nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
     said, usual = simulated[nearest].mean(axis=1), simulated.mean(axis=0)
-    names = tuple(str(text) for text in texts)
-    found = (place, real, said, usual, distance.min(axis=1), n, APART, resamples, seed)
-    return RealPairs(tuple(loaded), names, *found, tuple(dict.fromkeys(notes)))
+    return RealPairs(
+        systems=tuple(loaded),
+        measures=tuple(str(text) for text in texts),
+        place=place,
+        power=real,
+        said=said,
+        usual=usual,
+        far=distance.min(axis=1),
+        n=n,
+        apart=APART,
+        resamples=resamples,
+        seed=seed,
+        remarks=tuple(dict.fromkeys(notes)),
+    )
 
 
 def _shape_of(references: rd.References) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.stability import Stability, stability
 from rankdev.studies._published import remarks_into
-from rankdev.studies.trec_dl.study import Tiers, tier_statistics
+from rankdev.studies.trec_dl.study import TierStatistics, tier_statistics
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
 SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's grid begins too late
@@ -39,7 +39,7 @@ class Protocol:
 
     subsamples: int = 300
     permutations: int = 1000
-    intervals: int = 200
+    resamples: int = 200
     pools: int = 50  # resampled pools for the intervals of stability
 
 
@@ -57,11 +57,11 @@ class Bucket:
     power: Power = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Track(Tabular):
     """Everything the study found; parts that an interruption left out are None, and ``complete`` is false."""
 
-    tiers: Tiers
+    tiers: TierStatistics
     scores: Scores = field(repr=False)
     n: int
     power: Power = field(repr=False)
@@ -130,9 +130,21 @@ def run_trec(
         for (kind, label), part in parts.items()
         if f"{kind} {label}" in found
     ]
-    stable, agreed, grid = (found.get(name) for name in ("stability", "agreement", "Figure 1"))
-    rest = (found["power"], tuple(buckets), stable, agreed, grid, cells, protocol, seed, not missing, tuple(notes))
-    return Track(tier_statistics("all", [known]), scores, n, *rest)
+    return Track(
+        tiers=tier_statistics("all", [known]),
+        scores=scores,
+        n=n,
+        power=found["power"],
+        buckets=tuple(buckets),
+        stability=found.get("stability"),
+        agreement=found.get("agreement"),
+        grid=found.get("Figure 1"),
+        cells=cells,
+        protocol=protocol,
+        seed=seed,
+        complete=not missing,
+        notes=tuple(notes),
+    )
 
 
 def _check_enough(systems: int, queries: int, n: int) -> None:
@@ -147,17 +159,17 @@ def _steps(
 ) -> dict[str, Callable[..., Any]]:
     """Name what is to be done, in the order in which it is worth having."""
     drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
-    testing = {**drawing, "permutations": protocol.permutations, "intervals": protocol.intervals}
+    testing = {**drawing, "permutations": protocol.permutations, "resamples": protocol.resamples}
     sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
     inside = {
-        f"{kind} {label}": partial(power, part, sizes=[n], pool="new", **testing)
+        f"{kind} {label}": partial(power, part, sizes=[n], replacement=True, **testing)
         for (kind, label), part in parts.items()
     }
     return {
         "power": partial(power, scores, sizes=sizes, **testing),
         **inside,
-        "stability": partial(_stability, scores, sizes=sizes, intervals=protocol.pools, **drawing),
-        "agreement": partial(_agreement, scores, intervals=protocol.intervals, seed=seed),
+        "stability": partial(_stability, scores, sizes=sizes, resamples=protocol.pools, **drawing),
+        "agreement": partial(_agreement, scores, resamples=protocol.resamples, seed=seed),
         "Figure 1": partial(power, grid, sizes=[n], **testing),
     }
 

@@ -222,9 +222,19 @@ def _parameter_grid(study: Track) -> Sensitivity:
     assert study.grid is not None
     found = study.grid
     median = np.median(found.power[:, :, 0], axis=1)
-    made = (found.subsamples, found.permutations, found.alpha, found.p_value, found.seed)
-    measure = study.measures[0][0]
-    return Sensitivity(measure, ("alpha", "lam"), study.cells, found.measures, median, study.n, *made)
+    return Sensitivity(
+        measure=study.measures[0][0],
+        axes=("alpha", "lam"),
+        cells=study.cells,
+        measures=found.measures,
+        power=median,
+        n=study.n,
+        subsamples=found.subsamples,
+        permutations=found.permutations,
+        alpha=found.alpha,
+        p_value=found.p_value,
+        seed=found.seed,
+    )
 
 
 @styled

@@ -8,7 +8,6 @@ import click
 
 from rankdev.cli.inputs import lost_by_runs, score_runs
 from rankdev.cli.options import (
-    by_option,
     empty_option,
     import_option,
     judge_segments,
@@ -17,6 +16,7 @@ from rankdev.cli.options import (
     named_runs,
     one_measure_option,
     order_options,
+    segments_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.core.ordering import check_one_order
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
 @click.option("--losses", is_flag=True, help="Show what was lost by retrieval and what by order; for one RDQ measure.")
 @click.option("--sort", metavar="MEASURE", help="Show the systems by this measure, best first.")
-@by_option
+@segments_option
 @name_option
 @order_options
 @empty_option
@@ -51,7 +51,7 @@ def eval_command(
     per_query: bool,
     losses: bool,
     sort: str | None,
-    by: str | None,
+    segments: str | None,
     names: tuple[str, ...],
     order: Order,
     ties: Ties,
@@ -68,14 +68,14 @@ def eval_command(
 
     options: dict[str, Any] = {"order": order, "ties": ties, "empty": empty}
     if losses:
-        if per_query or by or sort or len(measures) != 1:
-            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --by or --sort")
+        if per_query or segments or sort or len(measures) != 1:
+            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --segments or --sort")
         deliver(report_of(lost_by_runs(references, runs, names, measures[0], **options)), form, output)
         return
     scores = score_runs(references, runs, names, measures, **options)
     if sort is not None:
         scores = scores.sorted_by(sort)
-    deliver(judge_segments(scores, by, lambda part: part, per_query=per_query)[1], form, output)
+    deliver(judge_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
 
 
 @click.command(

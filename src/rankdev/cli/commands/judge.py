@@ -131,7 +131,7 @@ def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str 
 @click.option("--columns", metavar="NAME=COLUMN,...", help="What the log calls its columns, such as clicked=click.")
 @click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
 @click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resampled sessions.")
-@click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level: intervals hold with 1 − alpha.")
 @seed_option
 @figure_option
 @output_options
@@ -141,7 +141,7 @@ def weights_command(
     columns: str | None,
     features: str | None,
     resamples: int,
-    confidence: float,
+    alpha: float,
     seed: int,
     figure: str | None,
     form: str | None,
@@ -164,7 +164,7 @@ def weights_command(
             columns=names_and_values(columns, "--columns"),
             features=features.split(",") if features else (),
             resamples=resamples,
-            confidence=confidence,
+            alpha=alpha,
             seed=seed,
         )
     except DataError as error:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @judging_options
 @figure_option
 @click.option(
-    "--intervals", default=0, show_default=True, help="How often to resample the queries, for intervals of tau."
+    "--resamples", default=0, show_default=True, help="How often to resample the queries, for intervals of tau."
 )
 @click.option(
     "--people",
@@ -51,9 +51,9 @@ def agreement_command(
     form: str | None,
     output: str | None,
     figure: str | None,
-    by: str | None,
+    segments: str | None,
     people: str | None,
-    intervals: int,
+    resamples: int,
     **source: Any,
 ) -> None:
     """Give Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
@@ -66,9 +66,9 @@ def agreement_command(
 
     scores = load_scores(**source)
     if people is None:
-        judge: Callable[[Scores], Result] = partial(agreement, intervals=intervals, seed=seed)
+        judge: Callable[[Scores], Result] = partial(agreement, resamples=resamples, seed=seed)
     else:
-        refuse_unused("intervals", why="is for agreement between measures, and that with people has its own")
+        refuse_unused("resamples", why="is for agreement between measures, and that with people has its own")
         verdicts = read_named_table(people, "query, a, b, winner")
 
         def judge(part: Scores) -> Result:
@@ -77,7 +77,7 @@ def agreement_command(
             except DataError as error:
                 verdicts.fail(error)
 
-    found, report = judge_segments(scores, by, judge)
+    found, report = judge_segments(scores, segments, judge)
     deliver(report, form, output)
     draw(figure, found.plot)
 
@@ -98,7 +98,7 @@ def variance_command(
     form: str | None,
     output: str | None,
     figure: str | None,
-    by: str | None,
+    segments: str | None,
     **source: Any,
 ) -> None:
     """Split the variance of scores into systems, queries and their interaction, and say what new queries would give.
@@ -110,7 +110,7 @@ def variance_command(
     def judge(scores: Any) -> Variance:
         return variance(scores, reliability=reliability)
 
-    found, report = judge_source(judge, collections, by, **source)
+    found, report = judge_source(judge, collections, segments, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
 
@@ -218,7 +218,7 @@ def _value(text: str) -> Any:
     help="Parts held out in turn.",
 )
 @click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
-@click.option("--confidence", default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level: intervals hold with 1 − alpha.")
 @name_option
 @order_options
 @seed_option

@@ -17,7 +17,7 @@ from rankdev.preferences.active_selection import STRATEGIES
 from rankdev.preferences.rank_aggregation import METHODS as MERGING
 from rankdev.preferences.rank_aggregation import UNRANKED
 from rankdev.preferences.rules import RULES
-from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIES
+from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIE_MODELS
 
 if TYPE_CHECKING:
     from rankdev.core.references import References
@@ -191,8 +191,8 @@ def _number(text: str) -> str | float:
     help="Whether to correct for the order of presentation (bradley-terry).",
 )
 @click.option(
-    "--ties",
-    type=click.Choice(TIES),
+    "--tie-model",
+    type=click.Choice(TIE_MODELS),
     default="auto",
     show_default=True,
     help="By Davidson's model (auto, where the method knows it) or as half a win each.",
@@ -234,7 +234,7 @@ def preferences_command(
     worker and tie; or lines 'topic a b winner'.
     """
     from rankdev.core.references import References
-    from rankdev.preferences import summarise, tiers_from_preferences
+    from rankdev.preferences import tiers_from_preferences
 
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
@@ -245,7 +245,7 @@ def preferences_command(
     if workers_file is not None and found.strengths.workers is not None:
         tables[workers_file] = found.strengths.workers.to_polars()
     write_files(References.from_tiers(found.tiers), output, tables)
-    click.echo(summarise(found), err=True)
+    click.echo(found.undecided(), err=True)
 
 
 @refs_command.command("next", epilog="Example: rankdev refs next judgments.csv --budget 5")

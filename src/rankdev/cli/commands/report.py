@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from rankdev.cli.options import (
-    by_option,
     empty_option,
     measure_option,
     name_option,
@@ -20,6 +19,7 @@ from rankdev.cli.options import (
     order_options,
     read_segments,
     seed_option,
+    segments_option,
 )
 from rankdev.cli.outputs import file_option, reading_progress
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @file_option("-o", "--output", default="report.html", show_default=True, help="Write the page here.")
-@click.option("--queries", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
-@click.option("--texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
+@click.option("--query-texts", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
+@click.option("--item-texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
 @click.option("--margin", type=float, help="Also say which systems are the same within this difference.")
 @click.option("--power", is_flag=True, help="Also simulate how many queries tell systems apart.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
-@by_option
+@segments_option
 @name_option
 @order_options
 @empty_option
@@ -51,10 +51,10 @@ def report_command(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     output: str,
-    queries: str | None,
-    texts: str | None,
+    query_texts: str | None,
+    item_texts: str | None,
     public: bool,
-    by: str | None,
+    segments: str | None,
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -70,16 +70,16 @@ def report_command(
     known = read_references(references)
 
     def items(wanted: set[str]) -> Mapping[str, str]:
-        return {} if texts is None else read_texts(texts, "item", wanted)
+        return {} if item_texts is None else read_texts(item_texts, "item", wanted)
 
     with reading_progress(runs) as progress:
         page = report(
             known,
             systems,
             measures,
-            segments=None if by is None else read_segments(by),
-            queries=None if queries is None else read_texts(queries, "query", set(known)),
-            texts=items,
+            segments=None if segments is None else read_segments(segments),
+            query_texts=None if query_texts is None else read_texts(query_texts, "query", set(known)),
+            item_texts=items,
             public=public,
             command=_written(click.get_current_context(), public),
             progress=progress,

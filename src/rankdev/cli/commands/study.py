@@ -70,7 +70,7 @@ def leave_out_command(
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
-    from rankdev.studies.leave_out import leave_out
+    from rankdev.studies.missing_judgments import leave_out
 
     less: dict[str, Any] = {"draws": 2, "resamples": 50} if quick else {}
     options = {
@@ -93,7 +93,9 @@ def _teams(path: str | None) -> dict[str, str] | None:
 
 @study_command.command("map", epilog="Example: rankdev study map --quick")
 @click.option("-n", "n", type=click.IntRange(min=2), help="Queries of a comparison. Default: 100, or 25 for runs.")
-@click.option("--ties", metavar="X,X,...", help="Shares of neighbours in a reference that share a rank; a map each.")
+@click.option(
+    "--tie-share", metavar="X,X,...", help="Fractions of neighbours in a reference that are tied; a map each."
+)
 @click.option("--reference-size", metavar="N,N,...", help="Items in every reference; a map each.")
 @click.option("--references", metavar="FILE", help="Put the pairs of your runs on the map: their references.")
 @click.option("--runs", metavar="DIR", help="The runs, one file per system.")
@@ -104,7 +106,7 @@ def _teams(path: str | None) -> dict[str, str] | None:
 @output_options
 def map_command(
     n: int | None,
-    ties: str | None,
+    tie_share: str | None,
     reference_size: str | None,
     references: str | None,
     runs: str | None,
@@ -123,14 +125,14 @@ def map_command(
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
-    from rankdev.studies.power_map import power_map, power_maps
+    from rankdev.studies.maps import power_map, power_maps
     from rankdev.studies.real_pairs import place_runs
 
-    shares, sizes = shares_of(ties or "", "--ties"), whole_numbers(reference_size, "--reference-size") or []
+    shares, sizes = shares_of(tie_share or "", "--tie-share"), whole_numbers(reference_size, "--reference-size") or []
     if (references is None) != (runs is None):
         raise UsageError("--references and --runs belong together; give both, or neither for the simulated map")
     if runs is not None and (shares or sizes):
-        raise UsageError("--ties and --reference-size are for the simulated map; references of your own have theirs")
+        raise UsageError("--tie-share and --reference-size are for the simulated map; your references have their own")
     options: dict[str, Any] = {"n": n or (100 if runs is None else 25), "quick": quick, "seed": seed}
     measures = f"paper@{cutoff}"
     with working_progress("the map") as progress:
@@ -233,8 +235,10 @@ def trec_command(
 )
 @click.option("--qrels", multiple=True, metavar="YEAR=FILE", help="Judgments; otherwise through ir_datasets.")
 @click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, one file per system; otherwise reranked here.")
-@click.option("--queries", multiple=True, metavar="YEAR=FILE", help="Query texts; otherwise through ir_datasets.")
-@click.option("--texts", multiple=True, metavar="[YEAR=]FILE", help="Texts for BM25; otherwise Pyserini's index.")
+@click.option("--query-texts", "queries", multiple=True, metavar="YEAR=FILE", help="Otherwise through ir_datasets.")
+@click.option(
+    "--item-texts", "texts", multiple=True, metavar="[YEAR=]FILE", help="For BM25; otherwise Pyserini's index."
+)
 @click.option("--model", "models", multiple=True, help="A cross-encoder, name or folder; default: the paper's four.")
 @click.option("--device", help="Where cross-encoders run, such as cuda or cpu; default: a GPU where there is one.")
 @click.option("--cache", metavar="DIR", help="Where finished steps are kept; default: the user's cache folder.")
@@ -292,6 +296,6 @@ def _by_year(option: str, entry: str) -> tuple[str, str]:
     year, mark, path = entry.partition("=")
     if mark and year and path:
         return year, path
-    if option == "--texts" and not mark:
+    if option == "--item-texts" and not mark:
         return "", entry
     raise UsageError(f"{option} {entry}: expected YEAR=FILE, such as {option} 2019=FILE")

@@ -25,7 +25,7 @@ class Options:
     ridge: float = 0.1
     ties: str = "auto"
     worker_prior: tuple[float, float] = (2.0, 1.0)
-    confidence: float = 0.95
+    alpha: float = 0.05
     position: str = "ignore"
 
 

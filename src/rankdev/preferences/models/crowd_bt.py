@@ -204,8 +204,8 @@ class _Point:
             posterior[k] += (a - 1) * np.log(eta) + (b - 1) * np.log(1 - eta)
         mass = np.cumsum(np.exp(posterior - posterior.max(axis=0)), axis=0)
         mass /= mass[-1]
-        wide = self.options.confidence
-        low, high = (GRID[np.argmax(mass >= tail, axis=0)] for tail in ((1 - wide) / 2, (1 + wide) / 2))
+        alpha = self.options.alpha
+        low, high = (GRID[np.argmax(mass >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
         low, high = np.minimum(low, self.quality), np.maximum(high, self.quality)  # the mode may lie beyond a quantile
         counts = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
-        return WorkerQuality(preferences.workers, self.quality, low, high, counts, (a, b), wide)
+        return WorkerQuality(preferences.workers, self.quality, low, high, counts, (a, b), alpha)

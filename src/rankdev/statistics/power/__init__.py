@@ -9,12 +9,12 @@ from os import PathLike
 
 import numpy as np
 
-from rankdev._common.checks import check_choice, check_number, check_seed, check_whole, is_list
+from rankdev._common.checks import check_flag, check_number, check_seed, check_whole, is_list
 from rankdev._common.work import Progress
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import Panel, as_scores, carried, panels
-from rankdev.statistics.power.result import POOLS, Bucket, Pool, Power, fingerprint, finished_sizes
+from rankdev.statistics.power.result import Bucket, Power, fingerprint, finished_sizes
 from rankdev.statistics.power.simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.student import PAPER_SIZES, fitting, usual
 from rankdev.statistics.randomization import PValue, most_extremes
@@ -33,8 +33,8 @@ def power(
     p_value: PValue = "plus-one",
     buckets: bool | Sequence[int] | None = None,
     bucket_sizes: Sequence[int] | None = None,
-    pool: Pool = "same",
-    intervals: int = 0,
+    replacement: bool = False,
+    resamples: int = 0,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -47,7 +47,7 @@ def power(
     with ``permutations`` sign flips, or with all flips where there are no more than that; power is the share of
     subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
     size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
-    largest size below. ``pool="new"`` draws queries with replacement, as new queries would be. ``intervals`` is how
+    largest size below. ``replacement`` draws queries with replacement, as new queries would be. ``resamples`` is how
     often queries are resampled, for 95% intervals of every power, percentile and N80, and of the differences between
     measures; 200 is enough. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
     ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
@@ -60,19 +60,17 @@ def power(
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
-    intervals = check_whole("intervals", intervals, 0)
-    check_choice("pool", pool, POOLS)
+    resamples, replacement = check_whole("resamples", resamples, 0), check_flag("replacement", replacement)
     threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses what is no p_value
     groups = panels(scores)
     remarks: list[str] = []
-    new = pool == "new"
-    plan = fitting(sizes, groups, remarks, replaced=new)
+    plan = fitting(sizes, groups, remarks, replaced=replacement)
     edges = _edges(buckets, scores)
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
-    inside = {label: fitting(wanted, part, remarks, label, replaced=new) for label, part in parts}
+    inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     run = Simulation(
@@ -82,7 +80,7 @@ def power(
         permutations,
         alpha,
         p_value,
-        new,
+        replacement,
         seed,
         engine,
         threads,
@@ -95,7 +93,7 @@ def power(
             "permutations": permutations,
             "alpha": alpha,
             "p_value": p_value,
-            "pool": pool,
+            "replacement": replacement,
         }
         shape = (len(scores.measures), run.pairs)
         known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
@@ -109,29 +107,29 @@ def power(
             break
         values, finished = run.curves(run.chunks(part), inside[label])
         if finished or not run.interrupted:
-            doubt = run.doubt(scores, part, finished, values, intervals)
-            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, doubt))
+            intervals = run.intervals(scores, part, finished, values, resamples)
+            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, intervals))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
     return Power(
-        scores.systems,
-        scores.measures,
-        done,
-        curves,
-        everything,
-        queries_of(groups, len(scores.measures)),
-        tuple(found),
-        subsamples,
-        permutations,
-        alpha,
-        p_value,
-        seed,
-        not run.interrupted,
-        (*remarks, *carried(scores)),
-        data,
-        pool,
-        intervals,
-        run.doubt(scores, groups, done, curves, intervals),
+        systems=scores.systems,
+        measures=scores.measures,
+        sizes=done,
+        power=curves,
+        rejected=everything,
+        queries=queries_of(groups, len(scores.measures)),
+        buckets=tuple(found),
+        subsamples=subsamples,
+        permutations=permutations,
+        alpha=alpha,
+        p_value=p_value,
+        seed=seed,
+        complete=not run.interrupted,
+        remarks=(*remarks, *carried(scores)),
+        data=data,
+        replacement=replacement,
+        resamples=resamples,
+        intervals=run.intervals(scores, groups, done, curves, resamples),
     )
 
 

@@ -24,9 +24,6 @@ from rankdev.statistics.panels import pairs_of
 from rankdev.statistics.power.intervals import ENDS, Intervals
 from rankdev.statistics.power.student import usual
 
-Pool = Literal["same", "new"]
-POOLS = ("same", "new")
-
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
@@ -39,16 +36,16 @@ class Bucket:
     queries: tuple[int, ...]
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
-    doubt: Intervals | None = field(default=None, repr=False)
+    intervals: Intervals | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Power(Result):
     """Power of every measure, pair of systems and number of queries.
 
     ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
-    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure. ``doubt`` holds
-    what the choice of queries leaves open, where ``intervals`` were asked for.
+    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure. ``intervals`` holds
+    what the choice of queries leaves open, where ``resamples`` were asked for.
     """
 
     display: ClassVar = "rankdev.display.power"
@@ -69,12 +66,13 @@ class Power(Result):
     remarks: tuple[str, ...] = ()
     data: str = field(default="", repr=False)  # tells the scores apart, for going on after an interruption
 
-    pool: Pool = "same"
-    intervals: int = 0
-    doubt: Intervals | None = field(default=None, repr=False)
+    replacement: bool = False
+    resamples: int = 0
+    intervals: Intervals | None = field(default=None, repr=False)
 
     made_with = (
-        *("sizes", "subsamples", "permutations", "alpha", "p_value", "pool", "intervals", "seed", "complete", "data"),
+        *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement", "resamples"),
+        *("seed", "complete", "data"),
     )
 
     @property
@@ -97,8 +95,8 @@ class Power(Result):
             for name, labels in names.items()
         }
         frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
-        if self.doubt is not None:
-            ends = zip(("low", "high"), self.doubt.power, strict=True)
+        if self.intervals is not None:
+            ends = zip(("low", "high"), self.intervals.power, strict=True)
             frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in ends)
         if errors:
             frame = frame.with_columns(pl.Series("error", self.error.ravel()))
@@ -114,9 +112,9 @@ class Power(Result):
         size = self._size(n)
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
-        if self.doubt is not None:
-            parts = {"p50": self.doubt.levels[:, 1, :, size], "n80": self._n80_ends()}
-            parts |= {"p10": self.doubt.levels[:, 0, :, size], "p90": self.doubt.levels[:, 2, :, size]}
+        if self.intervals is not None:
+            parts = {"p50": self.intervals.levels[:, 1, :, size], "n80": self._n80_ends()}
+            parts |= {"p10": self.intervals.levels[:, 0, :, size], "p90": self.intervals.levels[:, 2, :, size]}
             columns |= {
                 f"{name}_{end}": x for name, both in parts.items() for end, x in zip(("low", "high"), both, strict=True)
             }
@@ -124,8 +122,8 @@ class Power(Result):
 
     def _n80_ends(self) -> Floats:
         """Give the ends of the median N80; they hold the estimate, which knows only the sizes simulated."""
-        assert self.doubt is not None
-        low, high = self.doubt.n80
+        assert self.intervals is not None
+        low, high = self.intervals.n80
         return np.stack([np.minimum(low, self.n80()), np.maximum(high, self.n80())])
 
     def differences(self, n: int | None = None) -> pl.DataFrame:
@@ -133,12 +131,12 @@ class Power(Result):
 
         The interval comes from resampling the queries, the same ones for both measures.
         """
-        if self.doubt is None:
-            raise UsageError("differences between measures need intervals; say power(..., intervals=200)")
+        if self.intervals is None:
+            raise UsageError("differences between measures need intervals; say power(..., resamples=200)")
         size = self._size(n)
         a, b = np.triu_indices(len(self.measures), 1)
         median = np.median(self.power[:, :, size], axis=1)
-        drawn = self.doubt.medians[:, a, size] - self.doubt.medians[:, b, size]
+        drawn = self.intervals.medians[:, a, size] - self.intervals.medians[:, b, size]
         apart = median[a] - median[b]
         low, high = np.quantile(drawn, ENDS, axis=0) if len(a) else (apart, apart)
         low, high = np.minimum(low, apart), np.maximum(high, apart)
@@ -176,8 +174,8 @@ class Power(Result):
                     column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
                     row = (measure, bucket.label, bucket.queries[m], size, float(np.median(column)))
                     ends = np.full(2, np.nan)
-                    if known and bucket.doubt is not None:
-                        ends = bucket.doubt.levels[:, 1, m, bucket.sizes.index(size)]
+                    if known and bucket.intervals is not None:
+                        ends = bucket.intervals.levels[:, 1, m, bucket.sizes.index(size)]
                     rows.append((*row, *map(float, ends)))
         schema = {
             "measure": pl.String,
@@ -189,7 +187,7 @@ class Power(Result):
             "p50_high": pl.Float64,
         }
         frame = pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
-        return frame if self.intervals else frame.drop("p50_low", "p50_high")
+        return frame if self.resamples else frame.drop("p50_low", "p50_high")
 
     def verdicts(self) -> dict[str, int]:
         """Count the pairs told apart on all queries by all, most (over half), any or none of the measures."""
@@ -217,7 +215,7 @@ SAME = (
     "permutations",
     "alpha",
     "p_value",
-    "pool",
+    "replacement",
     "seed",
     "data",
 )  # what decides the numbers at each size

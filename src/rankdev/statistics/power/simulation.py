@@ -107,7 +107,7 @@ class Simulation:
         none = np.empty((self.measures, self.pairs, 0))
         return np.stack([found[n] for n in done], axis=2) if done else none, done
 
-    def doubt(
+    def intervals(
         self, scores: Scores, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
     ) -> Intervals | None:
         """Give what the choice of queries leaves open, where that was asked for."""

@@ -17,7 +17,7 @@ from rankdev.display.agreement import plot_agreement
 from rankdev.display.report import Report, Table
 from rankdev.display.style import save
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.agreement import Agreement, agreement, pool
+from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power
 from rankdev.studies._published import Comparison, fact, facts, published, remarks_into, rows_of
@@ -39,7 +39,7 @@ SIZES = (25, 100)
 
 
 @dataclass(frozen=True)
-class Tiers:
+class TierStatistics:
     """How many reference items a query has, and how large its tiers are."""
 
     name: str
@@ -62,7 +62,7 @@ class Pool:
 class TrecDl(Tabular):
     """Everything the study found. Without runs there are tiers only."""
 
-    tiers: tuple[Tiers, ...]
+    tiers: tuple[TierStatistics, ...]
     pools: tuple[Pool, ...] = ()
     agreement: Agreement | None = field(default=None, repr=False)
     systems: Mapping[str, int] = field(default_factory=dict)
@@ -77,18 +77,18 @@ class TrecDl(Tabular):
         return trec_dl_report(self).rows
 
 
-def tier_statistics(name: str, references: Sequence[rd.References]) -> Tiers:
+def tier_statistics(name: str, references: Sequence[rd.References]) -> TierStatistics:
     """Count over all queries of some references.
 
     >>> tier_statistics("x", [rd.References.from_grades({"q": {"a": 2, "b": 1, "c": 1, "d": 0}})])
-    Tiers(name='x', queries=1, relevant=3.0, median_tier=1.5, mean_tier=1.5)
+    TierStatistics(name='x', queries=1, relevant=3.0, median_tier=1.5, mean_tier=1.5)
     """
     sizes = np.concatenate([entry.sizes for entry in references])
     tiers = np.concatenate([_tier_sizes(entry) for entry in references])
-    return Tiers(name, len(sizes), float(sizes.mean()), float(np.median(tiers)), float(tiers.mean()))
+    return TierStatistics(name, len(sizes), float(sizes.mean()), float(np.median(tiers)), float(tiers.mean()))
 
 
-def all_tiers(references: Mapping[str, rd.References]) -> tuple[Tiers, ...]:
+def all_tiers(references: Mapping[str, rd.References]) -> tuple[TierStatistics, ...]:
     """Count for each year and, where there are several, for all together."""
     rows = [tier_statistics(year, [entry]) for year, entry in references.items()]
     return (*rows, *([tier_statistics("pooled", list(references.values()))] if len(rows) > 1 else []))
@@ -109,7 +109,7 @@ def run_trec_dl(
             for year, entry in collections.items()
         }
         for years in _same_systems(scores):
-            pooled = pool({year: scores[year] for year in years})
+            pooled = Scores.pooled({year: scores[year] for year in years})
             found = power(pooled, sizes=SIZES, p_value="paper", progress=progress, **drawing)
             if not found.complete:
                 raise KeyboardInterrupt
@@ -185,7 +185,7 @@ def _tiers_report(study: TrecDl, paper: dict[str, Any]) -> Report:
             records.append(fact("tiers", tiers.name, name, value, known.get(tiers.name)))
     names = {"relevant": "relevant per query", "median_tier": "median tier", "mean_tier": "mean tier"}
     display = pl.DataFrame(rows).select("judgments", *STATISTICS).rename(names)
-    return Report(facts(records), [Table(display, "Tiers of equally good items", digits=1)])
+    return Report(facts(records), [Table(display, "TierStatistics of equally good items", digits=1)])
 
 
 def _statistics(tiers: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from rankdev.studies._published import remarks_into
 from rankdev.studies.simulation import Simulation, simulate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PowerMap(Result):
     """Power at ``n`` queries of every measure, where two systems differ in retrieval and in order.
 
@@ -204,8 +204,20 @@ def power_map(
         if progress is not None:
             progress(place + 1, protocol.seeds, f"seed {place + 1} of {protocol.seeds}")
     steps = tuple(protocol.steps)
-    settings = (n, protocol.queries, protocol.subsamples, protocol.permutations, protocol.seeds, shape, seed)
-    return PowerMap(steps, steps, scores.measures, np.stack(maps), *settings, tuple(dict.fromkeys(notes)))
+    return PowerMap(
+        retrieval=steps,
+        order=steps,
+        measures=scores.measures,
+        power=np.stack(maps),
+        n=n,
+        queries=protocol.queries,
+        subsamples=protocol.subsamples,
+        permutations=protocol.permutations,
+        seeds=protocol.seeds,
+        shape=shape,
+        seed=seed,
+        remarks=tuple(dict.fromkeys(notes)),
+    )
 
 
 def power_maps(

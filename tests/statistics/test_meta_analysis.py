@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import rankdev as rd
+from rankdev import results
 from rankdev.statistics.meta_analysis import combine, reml
 
 # trials of the BCG vaccine (Colditz et al. 1994): cases and others with vaccine, cases and others without
@@ -79,8 +80,8 @@ def collections(shifts=(0.1, 0.3, 0.2), sizes=(20, 400, 50)):
 
 @pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
 def test_the_table_of_several_collections():
-    found = rd.significance(collections())
-    assert isinstance(found, rd.AcrossCollections)
+    found = rd.meta_analysis(collections())
+    assert isinstance(found, results.MetaAnalysis)
     row = found.to_polars().row(0, named=True)
     assert (row["a"], row["b"]) == ("a", "b")
     assert row["new_low"] < row["low"] < 0.2 < row["high"] < row["new_high"]
@@ -96,11 +97,11 @@ def test_the_table_of_several_collections():
 
 def test_few_collections_are_said_to_be_few():
     with pytest.warns(rd.RankdevWarning, match="3 collections hardly show"):
-        rd.significance(collections())
+        rd.meta_analysis(collections())
 
 
 def test_pooling_says_that_large_collections_dominate():
-    found = rd.significance(collections(), pooled=True, test="t", correction="none")
+    found = rd.significance(rd.Scores.pooled(collections()), test="t", correction="none")
     assert found.remarks == ("queries are pooled, so that large collections dominate: c0 20, c1 400, c2 50",)
     joined = [np.concatenate([part.of("P@5")[i] for part in collections().values()]) for i in range(2)]
     assert found.to_polars()["p"][0] == pytest.approx(stats.ttest_rel(*joined).pvalue)
@@ -112,28 +113,34 @@ def test_equal_systems_and_equal_differences():
         name: rd.Scores(("a", "b"), ("q1", "q2", "q3"), ("P@5",), np.array([[[value]] * 3, [[0.5]] * 3]))
         for name, value in (("x", 0.5), ("y", 0.5), ("z", 0.5))
     }
-    row = rd.significance(flat).to_polars().row(0, named=True)
+    row = rd.meta_analysis(flat).to_polars().row(0, named=True)
     assert (row["difference"], row["p"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"test": "t"}, "a test of its own"),
         ({"correction": "tukey"}, "unknown correction"),
         ({"baselines": "d"}, "'d'"),
     ],
 )
 def test_wrong_calls(options, said):
     with pytest.raises(rd.UsageError, match=said):
-        rd.significance(collections(), **options)
+        rd.meta_analysis(collections(), **options)
 
 
 def test_one_collection_is_no_meta_analysis():
     with pytest.raises(rd.UsageError, match="at least two collections"):
-        rd.significance({"x": collections()["c0"]})
+        rd.meta_analysis({"x": collections()["c0"]})
+
+
+def test_significance_says_what_several_collections_are_for():
+    with pytest.raises(rd.UsageError, match=r"meta_analysis\(…\), or join"):
+        rd.significance(collections())
+    with pytest.raises(rd.UsageError, match="a meta-analysis combines collections"):
+        rd.meta_analysis(collections()["c0"])
 
 
 def test_a_table_by_columns_is_one_collection():
     table = {"system": ["a", "b"], "query": ["q", "q"], "measure": ["P@1"] * 2, "value": [1.0, 0.0]}
-    assert isinstance(rd.significance(table), rd.Significance)
+    assert isinstance(rd.significance(table), results.Significance)

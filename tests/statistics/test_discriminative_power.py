@@ -12,29 +12,29 @@ def scores():
 
 
 def test_curves_are_the_tests_p_values_in_order(scores):
-    found = rd.discrimination(scores, test="t")
+    found = rd.significance(scores, correction="none", test="t").discriminative_power()
     expected = sorted(
         stats.ttest_rel(scores.of("AP@5")[i], scores.of("AP@5")[j]).pvalue for i in range(5) for j in range(i)
     )
     assert found.curve("AP@5") == pytest.approx(expected)
     row = found.summary().filter(measure="AP@5").row(0, named=True)
-    assert row["told_apart"] == sum(p <= 0.05 for p in expected)
-    assert row["share"] == row["told_apart"] / 10
+    assert row["significant"] == sum(p <= 0.05 for p in expected)
+    assert row["fraction"] == row["significant"] / 10
 
 
 def test_the_needed_difference_is_just_significant(scores):
-    rows = rd.discrimination(scores, test="t", alpha=0.1).to_polars()
+    rows = rd.significance(scores, correction="none", test="t", alpha=0.1).discriminative_power().to_polars()
     for row in rows.iter_rows(named=True):
         one, other = (scores.of(row["measure"])["abcde".index(row[name])] for name in "ab")
         apart = one - other
         assert stats.ttest_1samp(apart - apart.mean() + row["needed"], 0).pvalue == pytest.approx(0.1)
-    summary = rd.discrimination(scores, test="t", alpha=0.1).summary()
+    summary = rd.significance(scores, correction="none", test="t", alpha=0.1).discriminative_power().summary()
     assert summary["needed_by_all"][0] == rows.filter(measure="P@5")["needed"].max()
 
 
 def test_corrections_tell_fewer_pairs_apart(scores):
-    plain = rd.discrimination(scores, permutations=999)
-    tukey = rd.discrimination(scores, correction="tukey", permutations=999)
-    assert (tukey.summary()["told_apart"] <= plain.summary()["told_apart"]).all()
+    plain = rd.significance(scores, correction="none", permutations=999).discriminative_power()
+    tukey = rd.significance(scores, correction="tukey", permutations=999).discriminative_power()
+    assert (tukey.summary()["significant"] <= plain.summary()["significant"]).all()
     assert (tukey.curve("P@5") >= plain.curve("P@5")).all()
     assert plain.to_polars()["place"].to_list() == [*range(1, 11)] * 2

@@ -113,7 +113,7 @@ def pilot(queries=60, systems=3, seed=0):
 
 def test_the_variance_of_scores_is_that_within_systems():
     values = pilot()
-    found = rd.design(scores_of(values), difference=0.1)
+    found = rd.plan(scores_of(values), difference=0.1)
     row = found.summary().row(0, named=True)
     assert row["variance"] == pytest.approx(values.var(axis=1, ddof=1).mean())
     pairs = [np.var(values[i] - values[j], ddof=1) for i, j in ((0, 1), (0, 2), (1, 2))]
@@ -121,14 +121,14 @@ def test_the_variance_of_scores_is_that_within_systems():
     assert row["low"] < row["variance"] < row["high"]
     needed = found.to_polars().row(0, named=True)
     assert needed["same_low"] < needed["same"] < needed["same_high"] < needed["different_low"]
-    again = rd.design(row["variance"], difference=0.1, correlation=row["correlation"]).to_polars().row(0, named=True)
+    again = rd.plan(row["variance"], difference=0.1, correlation=row["correlation"]).to_polars().row(0, named=True)
     assert (again["same"], again["different"]) == (needed["same"], needed["different"])
     assert again["same_low"] is None
 
 
 def test_collections_are_pooled_whatever_their_systems():
     one, other = pilot(20, 3, 1), pilot(50, 5, 2)
-    found = rd.design({"one": scores_of(one), "other": scores_of(other)}, width=0.1).summary().row(0, named=True)
+    found = rd.plan({"one": scores_of(one), "other": scores_of(other)}, width=0.1).summary().row(0, named=True)
     parts = [(len(part[0]) - 1, part.var(axis=1, ddof=1).mean()) for part in (one, other)]
     assert found["variance"] == pytest.approx(sum(n * v for n, v in parts) / sum(n for n, _ in parts))
     assert found["pilot"] == 70
@@ -136,18 +136,18 @@ def test_collections_are_pooled_whatever_their_systems():
 
 def test_what_cannot_be_answered_is_refused():
     with pytest.raises(UsageError, match="a difference to detect, or the width"):
-        rd.design(0.05)
+        rd.plan(variance=0.05)
     with pytest.raises(DataError, match="at least 10 queries"):
-        rd.design(scores_of(pilot(9)), difference=0.1)
+        rd.plan(scores_of(pilot(9)), difference=0.1)
     with pytest.raises(DataError, match="do not vary"):
-        rd.design(scores_of(np.ones((2, 20))), difference=0.1)
+        rd.plan(scores_of(np.ones((2, 20))), difference=0.1)
     with pytest.raises(UsageError, match="systems must be a whole number of at least 2"):
-        rd.design(0.05, difference=0.1, systems=1)
+        rd.plan(variance=0.05, difference=0.1, systems=1)
 
 
 def test_the_ends_of_what_can_be_asked():
-    assert rd.design(1e8, difference=1e-8).to_polars()["same"].to_list() == [np.inf]
-    assert rd.design(5e-324, difference=1e8).to_polars()["same"].to_list() == [2.0]
+    assert rd.plan(variance=1e8, difference=1e-8).to_polars()["same"].to_list() == [np.inf]
+    assert rd.plan(variance=5e-324, difference=1e8).to_polars()["same"].to_list() == [2.0]
     level = pilot(30)[0]
-    table = rd.design(scores_of(np.stack([level, level + 1])), difference=0.5).to_polars()
+    table = rd.plan(scores_of(np.stack([level, level + 1])), difference=0.5).to_polars()
     assert table["same"].to_list() == [2.0]  # nothing but the difference tells the two apart

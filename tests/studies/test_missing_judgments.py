@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from scipy.stats import kendalltau, rankdata
 
 import rankdev as rd
+from rankdev import studies
 from rankdev.cli import cli
 
 TEAMS = {"a1": "A", "a2": "A", "b1": "B", "c1": "C"}
@@ -40,7 +41,7 @@ def brute_force(judged, runs, team, measure, depth):
 @pytest.mark.parametrize("measure", ["nDCG@5", "RDQ@5", "Bpref"])
 def test_a_team_takes_with_it_what_it_alone_brought(measure):
     judged, runs = track()
-    found = rd.leave_out(rd.References.from_grades(judged), runs, measure, teams=TEAMS, shares=[], pool_depth=3)
+    found = studies.leave_out(rd.References.from_grades(judged), runs, measure, teams=TEAMS, shares=[], pool_depth=3)
     rows = {row["team"]: row for row in found.by_team().iter_rows(named=True)}
     for team in "ABC":
         lost, tau, own, places = brute_force(judged, runs, team, measure, 3)
@@ -56,7 +57,7 @@ def test_a_team_takes_with_it_what_it_alone_brought(measure):
 
 def test_a_share_is_of_all_judgments_and_a_larger_one_holds_the_smaller():
     judged, runs = track()
-    found = rd.leave_out(rd.References.from_grades(judged), runs, "nDCG@5", shares=[0.25, 0.5], draws=3)
+    found = studies.leave_out(rd.References.from_grades(judged), runs, "nDCG@5", shares=[0.25, 0.5], draws=3)
     shares = [case for case in found.cases if case[0] == "share"]
     assert [case[2] for case in shares] == [42] * 3 + [84] * 3  # of 12 × 14
     table = found.to_polars().filter(pl.col("left_out") != "a team")
@@ -68,14 +69,14 @@ def test_a_share_is_of_all_judgments_and_a_larger_one_holds_the_smaller():
 def test_shares_that_are_nearly_equal_are_kept_apart():
     judged, runs = track()
     options = {"shares": [0.241, 0.244], "draws": 2, "resamples": 20}
-    found = rd.leave_out(rd.References.from_grades(judged), runs, "nDCG@5", **options)
+    found = studies.leave_out(rd.References.from_grades(judged), runs, "nDCG@5", **options)
     assert [len(cases) for name, cases in found.groups().items() if name != "a team"] == [2, 2]
 
 
 def test_ranks_close_up_where_a_tier_is_gone_and_a_query_may_lose_everything():
     references = rd.References.from_lists({"q": ["a", "b", "c"], "r": ["z"]})
     runs = {"x": {"q": ["a", "b"], "r": ["z"]}, "y": {"q": ["b", "c"], "r": ["w"]}}
-    found = rd.leave_out(references, runs, "RDQ@2", shares=[], pool_depth=1)
+    found = studies.leave_out(references, runs, "RDQ@2", shares=[], pool_depth=1)
     rows = found.by_team()
     assert rows["judgments"].to_list() == [2, 1]  # x alone brought a and z; y alone brought b
     after = rd.evaluate(rd.References.from_lists({"q": ["b", "c"]}), runs, "RDQ@2").means[:, 0] / 2
@@ -86,9 +87,9 @@ def test_ranks_close_up_where_a_tier_is_gone_and_a_query_may_lose_everything():
 def test_what_was_judged_worthless_decides_the_usual_measures():
     judged, runs = track()
     graded = rd.References.from_grades(judged)
-    assert "Bpref" in rd.leave_out(graded, runs, shares=[0.5], draws=1, resamples=20).measures
+    assert "Bpref" in studies.leave_out(graded, runs, shares=[0.5], draws=1, resamples=20).measures
     lists = rd.References.from_lists({query: sorted(grades) for query, grades in judged.items()})
-    found = rd.leave_out(lists, runs, shares=[0.5], draws=1, resamples=20).measures
+    found = studies.leave_out(lists, runs, shares=[0.5], draws=1, resamples=20).measures
     assert "Bpref" not in found
     assert "nDCG(gains=inverse)@10" in found
 
@@ -96,7 +97,7 @@ def test_what_was_judged_worthless_decides_the_usual_measures():
 def test_the_same_seed_gives_the_same_numbers():
     judged, runs = track()
     first, again, other = (
-        rd.leave_out(rd.References.from_grades(judged), runs, "AP@5", shares=[0.3], resamples=20, seed=seed)
+        studies.leave_out(rd.References.from_grades(judged), runs, "AP@5", shares=[0.3], resamples=20, seed=seed)
         for seed in (1, 1, 2)
     )
     assert first.to_polars().equals(again.to_polars())
@@ -116,7 +117,7 @@ def test_the_same_seed_gives_the_same_numbers():
 def test_wrong_arguments_are_named(keywords, message):
     judged, runs = track()
     with pytest.raises(rd.RankdevError, match=message):
-        rd.leave_out(rd.References.from_grades(judged), runs, **keywords)
+        studies.leave_out(rd.References.from_grades(judged), runs, **keywords)
 
 
 def test_from_the_command_line(tmp_path):

@@ -22,7 +22,7 @@ def test_by_hand():
     rng = np.random.default_rng(1)
     told = rng.random(20)
     said, alone = told + rng.normal(0, 0.2, 20), rng.random(80)
-    found = estimate(told, said, alone, 0.9)
+    found = estimate(told, said, alone, 0.1)
     lam = np.cov(told, said)[0, 1] / (np.var([*said, *alone], ddof=1) * 1.25)
     assert found["trust"] == pytest.approx(lam)
     assert found["estimate"] == pytest.approx(told.mean() + lam * (alone.mean() - said.mean()))
@@ -33,35 +33,35 @@ def test_by_hand():
 def test_a_model_that_tells_nothing_costs_nothing():
     rng = np.random.default_rng(2)
     told = rng.random(30)
-    found = estimate(told, np.full(30, 0.5), np.full(100, 0.5), 0.95)
+    found = estimate(told, np.full(30, 0.5), np.full(100, 0.5), 0.05)
     assert found["trust"] == 0
     assert (found["low"], found["high"]) == pytest.approx(tuple(stats.ttest_1samp(told, 0).confidence_interval()))
-    assert estimate(told, -told, -rng.random(100), 0.95)["trust"] == 0  # a model that says the opposite is not believed
+    assert estimate(told, -told, -rng.random(100), 0.05)["trust"] == 0  # a model that says the opposite is not believed
 
 
 def test_means_and_differences():
     people, model, truth = made()
-    found = rd.rectify(people, model)
+    found = rd.prediction_powered(people, model)
     table = found.to_polars()
     assert table.select("a", "b").rows() == [("a", None), ("b", None), ("c", None), ("a", "b"), ("a", "c"), ("b", "c")]
     for row, true in zip(table.iter_rows(named=True), truth.mean(axis=(1, 2)), strict=False):
         assert row["low"] < true < row["high"]
         assert row["model"] > row["high"]  # the model's bias is gone
     assert (found.summary()["narrower"] < 0.7).all()
-    assert rd.rectify(people, model, baselines="c").to_polars().height == 5
+    assert rd.prediction_powered(people, model, baselines="c").to_polars().height == 5
 
 
 def test_queries_are_matched_by_name():
     people, model, _ = made()
     strange = rd.Scores(people.systems, tuple(f"x{q}" for q in people.queries), people.measures, people.values)
     with pytest.raises(rd.DataError, match="share 0 queries"):
-        rd.rectify(strange, model)
+        rd.prediction_powered(strange, model)
     some = rd.Scores(people.systems, (*people.queries[:39], "elsewhere"), people.measures, people.values)
     with pytest.warns(rd.RankdevWarning, match="1 of the people's queries"):
-        assert rd.rectify(some, model).both == 39
+        assert rd.prediction_powered(some, model).both == 39
 
 
 def test_both_sides_need_the_same_systems():
     people, model, _ = made()
     with pytest.raises(rd.DataError, match="other systems"):
-        rd.rectify(people, model.select(systems=["a", "b"]))
+        rd.prediction_powered(people, model.select(systems=["a", "b"]))

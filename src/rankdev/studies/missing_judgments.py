@@ -36,7 +36,7 @@ OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need t
 TIED = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LeaveOut(Result):
     """What becomes of scores and orders of systems had some judgments not been made.
 
@@ -144,8 +144,21 @@ def leave_out(
         raise DataError("nothing to leave out: no team has unique contributions, and there are no shares")
     cases = tuple((kind, name, len(rows)) for kind, name, rows in lost)
     tau, ap, shift, own, places = (np.stack(array) for array in zip(*parts, strict=True))
-    settings = (pool_depth, draws, resamples, seed, tuple(work.remarks))
-    return LeaveOut(work.measures, named, cases, tau, ap, shift, own, places, *settings)
+    return LeaveOut(
+        measures=work.measures,
+        teams=named,
+        cases=cases,
+        tau=tau,
+        tau_ap=ap,
+        shift=shift,
+        own=own,
+        places=places,
+        pool_depth=pool_depth,
+        draws=draws,
+        resamples=resamples,
+        seed=seed,
+        remarks=tuple(work.remarks),
+    )
 
 
 def _usual(references: References) -> str:
