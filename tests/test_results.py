@@ -91,7 +91,7 @@ def made():
         "place_runs": studies.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
         "power_maps": studies.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": studies.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
-        "bounds": rd.bounds(rd.References.from_lists(REFERENCES, worthless={}), RUNS, ["RDQ@3", "RBP@3"]),
+        "bounds": rd.bounds(rd.References.from_lists(REFERENCES, nonrelevant={}), RUNS, ["RDQ@3", "RBP@3"]),
         "tune": rd.tune(
             "RDQ@3",
             REFERENCES,

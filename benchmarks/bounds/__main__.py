@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     whole = rd.read_references(folder / "qrels.dl21-passage.txt")
     runs = {path.name: rd.read_run(path) for path in sorted(folder.glob("runs/input.*.gz"))[::8]}
     truth = rd.evaluate(whole, runs, MEASURES)
-    judged = whole.to_polars(worthless=True).select("query", "item", "grade")
+    judged = whole.to_polars(nonrelevant=True).select("query", "item", "grade")
     for share in SHARES:
         tables = []
         for seed in SEEDS:

@@ -42,8 +42,8 @@ def test_refs_grades_makes_a_tier_of_each_positive_grade(rankdev, folder):
     assert done.status == 0
     assert "2 queries, 2 items in 2 tiers; 1 query has no reference item" in done.err
     assert [json.loads(line) for line in (folder / "refs.jsonl").read_text().splitlines()] == [
-        {"query": "q", "tiers": [["b"], ["a"]], "grades": [3.0, 1.0], "worthless": ["c"]},
-        {"query": "r", "tiers": [], "grades": [], "worthless": ["a"]},
+        {"query": "q", "tiers": [["b"], ["a"]], "grades": [3.0, 1.0], "nonrelevant": ["c"]},
+        {"query": "r", "tiers": [], "grades": [], "nonrelevant": ["a"]},
     ]
     assert rd.read_references("refs.jsonl") == rd.read_references("qrels")
 

@@ -2,7 +2,7 @@
 
 Every measure here also keeps the laws that all claim: text → measure → text, order inside a tier, items below the
 cutoff, a missing query. ``grades`` marks those that need graded references, ``judged`` those that need to know which
-items were judged worthless.
+items were judged nonrelevant.
 
 unit        a score in [0, 1]
 count       a whole number

@@ -43,7 +43,7 @@ def queries(draw):
 
 @st.composite
 def references(draw, empty=False):
-    """A graded reference: each tier has its grade, and some strangers are worthless; with ``empty``, perhaps all is."""
+    """A graded reference: each tier has its grade, and some strangers are nonrelevant; with ``empty``, maybe all."""
     levels = draw(tiers())
     grades = sorted(draw(st.permutations(GRADES))[: len(levels)], reverse=True)
     good = {item: grade for tier, grade in zip(levels, grades, strict=True) for item in tier}
@@ -52,7 +52,7 @@ def references(draw, empty=False):
 
 
 def query(reference, run):
-    return Query(dict(reference), list(run), reference.grades, dict(reference.worthless or {}))
+    return Query(dict(reference), list(run), reference.grades, dict(reference.nonrelevant or {}))
 
 
 @contextmanager

@@ -13,17 +13,17 @@ PRESETS = {"vertical": (VERTICAL, 0.1), "stepped": (STEPPED, 0.1), "carousel": (
 
 @dataclass
 class Query:
-    """Ranks of the reference items, their grades where they have any, what a system returned, and what is worthless."""
+    """Ranks of the reference items, their grades where they have any, what was returned, and what is nonrelevant."""
 
     ranks: dict[str, int]
     run: list[str]
     grades: dict[str, float] | None = None
-    worthless: dict[str, float] = field(default_factory=dict)
+    nonrelevant: dict[str, float] = field(default_factory=dict)
 
 
 def score(measure: Any, query: Query) -> float:
     if getattr(measure, "judged_only", False):
-        judged = {*query.ranks, *(item for item, grade in query.worthless.items() if grade >= 0)}
+        judged = {*query.ranks, *(item for item, grade in query.nonrelevant.items() if grade >= 0)}
         query = replace(query, run=[item for item in dict.fromkeys(query.run) if item in judged])
     return TWINS[measure.name](measure, query)
 
@@ -150,13 +150,13 @@ def number_relevant(measure: Any, query: Query) -> float:
 
 def judged_share(measure: Any, query: Query) -> float:
     items = returned(query, measure.cutoff)
-    return over(sum(item in query.ranks or item in query.worthless for item in items), len(items))
+    return over(sum(item in query.ranks or item in query.nonrelevant for item in items), len(items))
 
 
 def rejected(query: Query, rel: float | None) -> set[str]:
     """Items that were judged and are not relevant; a grade below 0 is no judgment."""
     below = {item for item in query.ranks if item not in relevant(query, rel)}
-    return below | {item for item, grade in query.worthless.items() if grade >= 0}
+    return below | {item for item, grade in query.nonrelevant.items() if grade >= 0}
 
 
 def binary_preference(measure: Any, query: Query) -> float:
@@ -171,7 +171,7 @@ def binary_preference(measure: Any, query: Query) -> float:
 
 def inferred_average_precision(measure: Any, query: Query) -> float:
     good, poor = relevant(query, measure.rel), rejected(query, measure.rel)
-    pool = {item for item, grade in query.worthless.items() if grade < 0}
+    pool = {item for item, grade in query.nonrelevant.items() if grade < 0}
     result, above, tiny = 0.0, [], 1e-5
     for i, item in enumerate(returned(query, None), 1):
         if item in good:

@@ -111,11 +111,11 @@ def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatc
 @settings(draws.quick, max_examples=40)
 @given(worlds())
 def test_references_without_grades_score_the_same(world):
-    """But for those that tell a worthless item from one that was pooled only: a list of worthless ones cannot."""
+    """But for those that tell a nonrelevant item from one that was pooled only: a list of nonrelevant ones cannot."""
     references, runs = world
     texts = [text for text in UNGRADED if text not in claiming("judged")]
-    worthless = {name: list(reference.worthless) for name, reference in references.items()}
-    ranks = rd.References.from_ranks(references, worthless=worthless)
+    nonrelevant = {name: list(reference.nonrelevant) for name, reference in references.items()}
+    ranks = rd.References.from_ranks(references, nonrelevant=nonrelevant)
     graded = rd.References.of(references)
     with draws.repeats_allowed():
         got, expected = (rd.evaluate(known, runs, texts).values for known in (ranks, graded))

@@ -32,7 +32,7 @@ CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1]
 CALLS = {
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
-    "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, worthless={"q1": []}), RUNS), {}),
+    "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, nonrelevant={"q1": []}), RUNS), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
     "evaluate": ((REFERENCES, RUNS, ["RDQ@5"]), {}),

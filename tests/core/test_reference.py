@@ -29,13 +29,13 @@ def test_grades_are_kept() -> None:
     assert Reference.from_list(["d1"]).grades is None
 
 
-def test_worthless_items_are_kept_apart() -> None:
-    reference = Reference({"d1": 1}, worthless=["d2", 3])
-    assert (dict(reference), reference.worthless) == ({"d1": 1}, {"d2": 0.0, "3": 0.0})
-    assert Reference.from_list(["d1"]).worthless is None
-    assert (Reference.from_grades({"d1": 0}).tiers, Reference.from_grades({"d1": -1}).worthless) == ([], {"d1": -1.0})
-    with pytest.raises(DataError, match="item 'd1' has a rank and is worthless too; keep one"):
-        Reference({"d1": 1}, worthless=["d1"])
+def test_nonrelevant_items_are_kept_apart() -> None:
+    reference = Reference({"d1": 1}, nonrelevant=["d2", 3])
+    assert (dict(reference), reference.nonrelevant) == ({"d1": 1}, {"d2": 0.0, "3": 0.0})
+    assert Reference.from_list(["d1"]).nonrelevant is None
+    assert (Reference.from_grades({"d1": 0}).tiers, Reference.from_grades({"d1": -1}).nonrelevant) == ([], {"d1": -1.0})
+    with pytest.raises(DataError, match="item 'd1' has a rank and is nonrelevant too; keep one"):
+        Reference({"d1": 1}, nonrelevant=["d1"])
 
 
 @given(st.dictionaries(st.text(min_size=1).filter(str.isprintable), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), min_size=1))
@@ -44,7 +44,7 @@ def test_grades_become_tiers_as_a_plain_loop_makes_them(grades: dict[str, float]
     tiers = [{item for item, grade in grades.items() if grade == level} for level in levels]
     reference = Reference.from_grades(grades)
     assert [set(tier) for tier in reference.tiers] == tiers
-    assert reference.worthless == {item: grade for item, grade in grades.items() if grade <= 0}
+    assert reference.nonrelevant == {item: grade for item, grade in grades.items() if grade <= 0}
 
 
 @pytest.mark.parametrize(

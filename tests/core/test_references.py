@@ -155,33 +155,33 @@ def test_grades_become_tiers_as_one_query_at_a_time(values: dict[str, dict[str, 
     for query, items in values.items():
         assert references[query] == Reference.from_grades(items)
         assert references[query].grades == Reference.from_grades(items).grades
-        assert references[query].worthless == Reference.from_grades(items).worthless
+        assert references[query].nonrelevant == Reference.from_grades(items).nonrelevant
     assert References.of({query: Reference.from_grades(items) for query, items in values.items()}) == references
-    assert References.of(references.to_polars(worthless=True)) == references
+    assert References.of(references.to_polars(nonrelevant=True)) == references
     filled = {query: items for query, items in values.items() if max(items.values()) > 0}
     assert not filled or references.without_empty() == References.from_grades(filled)
 
 
 @given(tiers(), st.data())
-def test_worthless_items_survive_a_table(value: Tiers, data: st.DataObject) -> None:
-    spare = names.map(lambda name: f"a worthless {name}")
-    worthless = data.draw(st.dictionaries(st.sampled_from([*value, "another"]), st.sets(spare)))
-    references = References.from_tiers(value, worthless=worthless)
-    assert {query: set(items) for query, items in worthless.items() if items} == {
-        query: set(reference.worthless or ()) for query, reference in references.items() if reference.worthless
+def test_nonrelevant_items_survive_a_table(value: Tiers, data: st.DataObject) -> None:
+    spare = names.map(lambda name: f"a nonrelevant {name}")
+    nonrelevant = data.draw(st.dictionaries(st.sampled_from([*value, "another"]), st.sets(spare)))
+    references = References.from_tiers(value, nonrelevant=nonrelevant)
+    assert {query: set(items) for query, items in nonrelevant.items() if items} == {
+        query: set(reference.nonrelevant or ()) for query, reference in references.items() if reference.nonrelevant
     }
-    assert References.of(references.to_polars(worthless=True)) == references
+    assert References.of(references.to_polars(nonrelevant=True)) == references
     assert References.of(dict(references)) == references
     assert (references == References.from_tiers(value)) is False
 
 
-def test_a_query_with_nothing_but_worthless_items() -> None:
-    made = References.from_lists({"q1": ["d1"], "q2": []}, worthless={"q2": ["d2"]})
+def test_a_query_with_nothing_but_nonrelevant_items() -> None:
+    made = References.from_lists({"q1": ["d1"], "q2": []}, nonrelevant={"q2": ["d2"]})
     assert (made.sizes.tolist(), made.tier_counts.tolist(), made.empty) == ([1, 0], [1, 0], 1)
-    assert made["q2"].worthless == {"d2": 0.0}
-    assert made.without_empty() == References.from_lists({"q1": ["d1"]}, worthless={})
+    assert made["q2"].nonrelevant == {"d2": 0.0}
+    assert made.without_empty() == References.from_lists({"q1": ["d1"]}, nonrelevant={})
     assert made == References.of(
-        pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "rank": ["1", ""], "worthless": ["", "true"]})
+        pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "rank": ["1", ""], "nonrelevant": ["", "true"]})
     )
 
 
@@ -231,19 +231,19 @@ BAD = [
     (References.from_ranks, {"q1": {"d1": float("nan")}}, "query 'q1', item 'd1': the rank is nan; expected a finite"),
     (References.from_ranks, {"q1": {"d1": 10**400}}, "query 'q1', item 'd1': the rank is '1000.*; expected a finite"),
     (
-        lambda value: References.from_lists(value, worthless={"q1": ["d1"]}),
+        lambda value: References.from_lists(value, nonrelevant={"q1": ["d1"]}),
         {"q1": ["d1"]},
-        "query 'q1': item 'd1' has a rank and is worthless too; keep one",
+        "query 'q1': item 'd1' has a rank and is nonrelevant too; keep one",
     ),
     (
         References.of,
-        pl.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [1], "worthless": [True]}),
-        "query 'q1': item 'd1' has a rank and is worthless too; keep one",
+        pl.DataFrame({"query": ["q1"], "item": ["d1"], "rank": [1], "nonrelevant": [True]}),
+        "query 'q1': item 'd1' has a rank and is nonrelevant too; keep one",
     ),
     (
-        lambda value: References.from_lists(value, worthless={"q1": "d2"}),
+        lambda value: References.from_lists(value, nonrelevant={"q1": "d2"}),
         {"q1": ["d1"]},
-        "query 'q1': worthless must be a list of items; got 'd2'",
+        "query 'q1': nonrelevant must be a list of items; got 'd2'",
     ),
     (
         References.from_grades,

@@ -100,7 +100,7 @@ def test_without_grades_items_can_stand_at_or_between_all_ranks(tiers, first, se
         unjudged = sorted({item for items in lists for item in items} - {*known, "w"})
         return [rd.References.from_tiers({"q": order}) for order in weak_orders(tiers, unjudged)]
 
-    references = rd.References.from_tiers({"q": tiers}, worthless={"q": ["w"] + [i for i in "abc" if i not in known]})
+    references = rd.References.from_tiers({"q": tiers}, nonrelevant={"q": ["w"] + [i for i in "abc" if i not in known]})
     lists = {"x": first, "y": second}
 
     def judged(lists):
@@ -109,8 +109,8 @@ def test_without_grades_items_can_stand_at_or_between_all_ranks(tiers, first, se
     check(references, lists, data.draw(st.sampled_from([*RANKED, *BINARY])), judged)
 
 
-def test_counting_unjudged_items_as_worthless_is_no_lower_bound():
-    references = rd.References.from_lists({"q": ["d1"]}, worthless={"q": []})
+def test_counting_unjudged_items_as_nonrelevant_is_no_lower_bound():
+    references = rd.References.from_lists({"q": ["d1"]}, nonrelevant={"q": []})
     row = rd.bounds(references, {"s": {"q": ["d1", "x"]}}, "RDQ@2").to_polars().row(0, named=True)
     assert row["score"] == row["high"] == 1
     # x could be better than d1: both are one place off, with tolerances √2 (rank 1) and √2 · 1.2 (rank 2)
@@ -118,7 +118,7 @@ def test_counting_unjudged_items_as_worthless_is_no_lower_bound():
 
 
 def test_a_verdict_is_safe_where_no_completion_overturns_it():
-    references = rd.References.from_lists({"q": list("abcd")}, worthless={"q": ["z"]})
+    references = rd.References.from_lists({"q": list("abcd")}, nonrelevant={"q": ["z"]})
     lists = {"good": {"q": list("abcd")}, "poor": {"q": list("zzzz")}, "open": {"q": ["u", "v", "a", "b"]}}
     found = rd.bounds(references, {name: {"q": list(dict.fromkeys(run["q"]))} for name, run in lists.items()}, "RBP@4")
     safe = {(row["a"], row["b"]): row["safe"] for row in found.pairs().iter_rows(named=True)}
@@ -128,7 +128,7 @@ def test_a_verdict_is_safe_where_no_completion_overturns_it():
 
 def test_too_many_places_are_not_looked_at_and_said(monkeypatch):
     monkeypatch.setattr(_extremes, "MOST", 5)
-    references = rd.References.from_lists({"q": list("abcd")}, worthless={"q": []})
+    references = rd.References.from_lists({"q": list("abcd")}, nonrelevant={"q": []})
     found = rd.bounds(references, {"s": {"q": ["u", "v", "a"]}}, "RDQ@3")
     assert found.to_polars().row(0)[3:5] == (0.0, 1.0)
     assert not found.exact.any()
@@ -136,7 +136,7 @@ def test_too_many_places_are_not_looked_at_and_said(monkeypatch):
 
 
 def test_where_two_lists_have_too_many_completions_their_own_ends_hold_the_difference(monkeypatch):
-    references = rd.References.from_lists({"q": list("abc")}, worthless={"q": []})
+    references = rd.References.from_lists({"q": list("abc")}, nonrelevant={"q": []})
     lists = {"x": {"q": ["u", "a", "v"]}, "y": {"q": ["w", "b", "a"]}}
     exact = rd.bounds(references, lists, "Compat@3")
     monkeypatch.setattr(_extremes, "MOST", 400)
@@ -165,5 +165,5 @@ def test_measures_without_exact_bounds_are_refused(measure, message):
 
 
 def test_what_was_judged_must_be_known():
-    with pytest.raises(rd.DataError, match="do not say which items were judged worthless"):
+    with pytest.raises(rd.DataError, match="do not say which items were judged nonrelevant"):
         rd.bounds({"q": ["a"]}, {"s": {"q": ["a"]}}, "RDQ@5")

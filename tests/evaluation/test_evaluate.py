@@ -237,24 +237,24 @@ def test_judgments_without_any_good_item_are_no_error():
 
 
 @given(draws.queries())
-def test_measures_see_which_returned_items_are_worthless(query):
-    worthless = {"x0": 0.0, "x1": -1.0}
-    graded = {**query.grades, **worthless}
+def test_measures_see_which_returned_items_are_nonrelevant(query):
+    nonrelevant = {"x0": 0.0, "x1": -1.0}
+    graded = {**query.grades, **nonrelevant}
     match = match_one(rd.Reference.from_grades(graded), query.run)
     with draws.repeats_allowed():
         matched, _ = Matcher(rd.References.from_grades({"q": graded})).match(rd.Run.from_lists({"q": query.run}), None)
     (block,) = map(matched.block, matched.blocks())
     first = {item: position for position, item in reversed(list(enumerate(query.run)))}
-    expected = sorted((first[item], grade) for item, grade in worthless.items() if item in first)
+    expected = sorted((first[item], grade) for item, grade in nonrelevant.items() if item in first)
     for found in (match, block):
-        assert list(zip(found.worthless_position.tolist(), found.worthless_grade.tolist(), strict=True)) == expected
-        assert found.ideals.worthless_sizes.tolist() == [2]
-        assert np.flatnonzero(found.worthless(None)[0]).tolist() == [position for position, _ in expected]
+        assert list(zip(found.nonrelevant_position.tolist(), found.nonrelevant_grade.tolist(), strict=True)) == expected
+        assert found.ideals.nonrelevant_sizes.tolist() == [2]
+        assert np.flatnonzero(found.nonrelevant(None)[0]).tolist() == [position for position, _ in expected]
 
 
-def test_worthless_items_must_be_known_to_be_asked_for():
-    with pytest.raises(rd.MeasureError, match="do not say which items were judged worthless"):
-        match_one(rd.Reference.from_list(["d1"]), ["d1"]).worthless(5)
+def test_nonrelevant_items_must_be_known_to_be_asked_for():
+    with pytest.raises(rd.MeasureError, match="do not say which items were judged nonrelevant"):
+        match_one(rd.Reference.from_list(["d1"]), ["d1"]).nonrelevant(5)
 
 
 def test_ties_and_order_apply_to_runs_that_know_their_scores():

@@ -181,11 +181,11 @@ def references_of(path: Path, native: bool, piece: int) -> tuple[Any, ...]:
         warnings.simplefilter("always")
         try:
             known = rd.read_references(path)
-            worthless, grades = known.worthless, known.grades
-            assert worthless is not None
+            nonrelevant, grades = known.nonrelevant, known.grades
+            assert nonrelevant is not None
             assert grades is not None
-            columns = [known.offsets, known.ranks, grades, worthless.offsets, worthless.grades]
-            names = [known.queries.to_list(), known.item_ids.to_list(), worthless.item_ids.to_list()]
+            columns = [known.offsets, known.ranks, grades, nonrelevant.offsets, nonrelevant.grades]
+            names = [known.queries.to_list(), known.item_ids.to_list(), nonrelevant.item_ids.to_list()]
             result: Any = ([(column.dtype, column.tobytes()) for column in columns], names)
         except rd.RankdevError as error:
             result = (type(error), str(error))

@@ -52,7 +52,7 @@ def test_what_ranx_cannot_hold_is_refused():
         to_ranx({"q": ["a"]})
 
 
-def test_what_was_judged_worthless_goes_out_too():
+def test_what_was_judged_nonrelevant_goes_out_too():
     """Without it, ranx left out queries that nothing good is known for, and its means were higher than ours."""
     grades = {"q1": {"a": 2, "b": 0, "c": -1}, "q2": {"a": 0}, "q3": {"a": -1}}
     references = rd.References.from_grades(grades)
@@ -61,7 +61,7 @@ def test_what_was_judged_worthless_goes_out_too():
     ours = rd.evaluate(references, {"run": run}, ["AP", "nDCG@5", "Bpref"]).means[0]
     theirs = ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
     assert list(theirs.values()) == pytest.approx(ours.tolist())
-    listed = rd.References.from_lists({"q": ["a", "b"]}, worthless={"q": ["c"]})
+    listed = rd.References.from_lists({"q": ["a", "b"]}, nonrelevant={"q": ["c"]})
     assert to_ranx(listed).to_dict() == {"q": {"a": 2, "b": 1, "c": 0}}
 
 

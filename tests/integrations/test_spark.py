@@ -114,7 +114,7 @@ def test_verdicts_are_drawn_from_what_comes_back(session):
     assert rd.significance(collected, seed=1).to_polars().equals(rd.significance(expected, seed=1).to_polars())
 
 
-def test_grades_and_worthless_items_travel(session):
+def test_grades_and_nonrelevant_items_travel(session):
     """One measure depends on the highest grade of all queries, which no worker sees."""
     grades = table(
         [("q", "a", 2), ("q", "b", 0), *((f"q{i}", "a", i % 5 + 1) for i in range(30)), ("empty", "c", 0)],

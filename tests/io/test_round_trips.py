@@ -74,17 +74,17 @@ def test_references(tmp_path: Path, name: str, value: dict[str, dict[str, float]
 @pytest.mark.parametrize("name", [name for name in REFERENCE_NAMES if plain_suffix(name) != ".json"])
 @examples
 @given(value=nested(steady, st.sampled_from([0, 1, 2])))
-def test_worthless_items(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
+def test_nonrelevant_items(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
     ranks = {query: {item: 1 for item, v in items.items() if v} for query, items in value.items()}
-    worthless = {query: [item for item, v in items.items() if not v] for query, items in value.items()}
-    references = References.from_ranks(ranks, worthless=worthless)
+    nonrelevant = {query: [item for item, v in items.items() if not v] for query, items in value.items()}
+    references = References.from_ranks(ranks, nonrelevant=nonrelevant)
     write_references(references, tmp_path / name)
     assert read_references(tmp_path / name) == references
 
 
-def test_a_json_file_does_not_hold_worthless_items(tmp_path: Path) -> None:
-    references = References.from_lists({"q": ["d1"]}, worthless={"q": ["d2"]})
-    with pytest.raises(DataError, match=r"no worthless items; write these references as \.jsonl"):
+def test_a_json_file_does_not_hold_nonrelevant_items(tmp_path: Path) -> None:
+    references = References.from_lists({"q": ["d1"]}, nonrelevant={"q": ["d2"]})
+    with pytest.raises(DataError, match=r"no nonrelevant items; write these references as \.jsonl"):
         write_references(references, tmp_path / "refs.json")
 
 

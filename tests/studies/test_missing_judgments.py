@@ -84,7 +84,7 @@ def test_ranks_close_up_where_a_tier_is_gone_and_a_query_may_lose_everything():
     assert rows["own"][0] == pytest.approx((after - before) @ [1, -1])
 
 
-def test_what_was_judged_worthless_decides_the_usual_measures():
+def test_what_was_judged_nonrelevant_decides_the_usual_measures():
     judged, runs = track()
     graded = rd.References.from_grades(judged)
     assert "Bpref" in studies.leave_out(graded, runs, shares=[0.5], draws=1, resamples=20).measures

@@ -21,6 +21,8 @@ KNOWN_NAMES = {
     "query": ("qid", "query", "query_id", "query-id", "q_id"),  # PyTerrier's query is a text, query_id may be internal
     "item": ("item", "docno", "doc_id", "docid", "corpus-id"),  # PyTerrier's docid is internal
     "grade": ("grade", "relevance", "label"),
+    "nonrelevant": ("nonrelevant", "worthless"),  # the name in files of older versions
+    "nonrelevant_grades": ("nonrelevant_grades", "worthless_grades"),
 }
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
 _FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time

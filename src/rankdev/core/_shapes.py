@@ -23,18 +23,18 @@ from rankdev.core.columns import check_once, group, item_series
 from rankdev.errors import DataError, shown
 
 
-def rows_of_lists(lists: Any, worthless: Any) -> pl.DataFrame:
+def rows_of_lists(lists: Any, nonrelevant: Any) -> pl.DataFrame:
     """Rank the items of each query by their order: ``{query: [item, …]}`` or a table with query, item."""
     lists = tabled(lists)
     if is_table(lists):
-        return _with_worthless(_numbered(as_frame(lists)), worthless)
+        return _with_nonrelevant(_numbered(as_frame(lists)), nonrelevant)
     lists = check_mapping(lists, "lists", "{query: [item, …]}")
     return rows_of_tiers(
-        {query: [[item] for item in _listed(items, query)] for query, items in lists.items()}, worthless
+        {query: [[item] for item in _listed(items, query)] for query, items in lists.items()}, nonrelevant
     )
 
 
-def rows_of_tiers(tiers: Any, worthless: Any) -> pl.DataFrame:
+def rows_of_tiers(tiers: Any, nonrelevant: Any) -> pl.DataFrame:
     """Rank the items of each query by their tiers: ``{query: [[item, …], …]}`` or a table with query, tiers."""
     tiers = tabled(tiers)
     if is_table(tiers):
@@ -52,17 +52,17 @@ def rows_of_tiers(tiers: Any, worthless: Any) -> pl.DataFrame:
             ]
             for query, levels in tiers.items()
         },
-        worthless,
+        nonrelevant,
     )
 
 
-def rows_of_ranks(ranks: Any, worthless: Any) -> pl.DataFrame:
+def rows_of_ranks(ranks: Any, nonrelevant: Any) -> pl.DataFrame:
     """Take ranks as they are: ``{query: {item: rank}}`` or a table with query, item, rank."""
     ranks = tabled(ranks)
     if is_table(ranks):
-        return _with_worthless(as_frame(ranks), worthless)
+        return _with_nonrelevant(as_frame(ranks), nonrelevant)
     ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
-    return _ranked({query: _pairs(values, query, "rank") for query, values in ranks.items()}, worthless)
+    return _ranked({query: _pairs(values, query, "rank") for query, values in ranks.items()}, nonrelevant)
 
 
 def rows_of_grades(grades: Any) -> pl.DataFrame:
@@ -89,8 +89,8 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({"query": queries, "item": items, "rank": rank})
 
 
-def _ranked(pairs: Mapping[Any, list[tuple[Any, Any]]], worthless: Any) -> pl.DataFrame:
-    return _with_worthless(_frame(pairs, "rank", worthless or {}), worthless, pairs)
+def _ranked(pairs: Mapping[Any, list[tuple[Any, Any]]], nonrelevant: Any) -> pl.DataFrame:
+    return _with_nonrelevant(_frame(pairs, "rank", nonrelevant or {}), nonrelevant, pairs)
 
 
 def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any = ()) -> pl.DataFrame:
@@ -109,23 +109,23 @@ def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any
     return pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
 
 
-def _with_worthless(frame: pl.DataFrame, worthless: Any, queries: Iterable[Any] = ()) -> pl.DataFrame:
-    """Add rows of worthless items, if any are given, and put the rows in the order of the queries."""
-    if worthless is None:
+def _with_nonrelevant(frame: pl.DataFrame, nonrelevant: Any, queries: Iterable[Any] = ()) -> pl.DataFrame:
+    """Add rows of nonrelevant items, if any are given, and put the rows in the order of the queries."""
+    if nonrelevant is None:
         return frame
-    lists = check_mapping(worthless, "worthless", "{query: [item, …]}")
+    lists = check_mapping(nonrelevant, "nonrelevant", "{query: [item, …]}")
     for query, items in lists.items():
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
-            raise DataError(f"query {shown(query)}: worthless must be a list of items; got {shown(items)}")
+            raise DataError(f"query {shown(query)}: nonrelevant must be a list of items; got {shown(items)}")
     query = text_series("query", [as_id(query) for query, items in lists.items() for _ in items])
     poor = pl.DataFrame({"query": query, "item": item_series(lists)})
     good = pl.DataFrame(names_of(frame))
     both = poor.join(good, on=["query", "item"], how="semi")
     if len(both):
         query, item = both.row(0)
-        raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is worthless too; keep one")
-    good = good.with_columns(column(frame, "rank", "references"), worthless=pl.lit(False))
-    rows = pl.concat([good, poor.with_columns(worthless=pl.lit(True))], how="diagonal")
+        raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is nonrelevant too; keep one")
+    good = good.with_columns(column(frame, "rank", "references"), nonrelevant=pl.lit(False))
+    rows = pl.concat([good, poor.with_columns(nonrelevant=pl.lit(True))], how="diagonal")
     order = pl.concat([text_series("query", [as_id(query) for query in queries]), rows["query"]]).unique(
         maintain_order=True
     )

@@ -114,8 +114,8 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Worthless:
-    """Items judged and found worthless: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; grades are 0 or less.
+class Nonrelevant:
+    """Items judged nonrelevant: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; grades are 0 or less.
 
     A grade below 0 is kept as it is: trec_eval takes −1 and −2 for items that were not judged after all.
     """
@@ -139,11 +139,11 @@ class Worthless:
         rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
         return dict(zip(self.item_ids[rows].to_list(), self.grades[rows].tolist(), strict=True))
 
-    def of_queries(self, places: Ints) -> Worthless:
+    def of_queries(self, places: Ints) -> Nonrelevant:
         """Keep some queries, in order."""
         sizes = np.diff(self.offsets)
         rows = np.flatnonzero(np.isin(self.codes, places))
-        return Worthless(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
+        return Nonrelevant(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
 
 
 def last_of_each(offsets: Ints, values: Ints) -> Ints:

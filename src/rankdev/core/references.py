@@ -29,7 +29,7 @@ from rankdev.core.columns import (
     ByQuery,
     Groups,
     Items,
-    Worthless,
+    Nonrelevant,
     check_ranks,
     check_unique,
     group,
@@ -48,7 +48,7 @@ class References(ByQuery[Reference]):
     """What is right for every query: items with consecutive ranks from 1, ties sharing a rank.
 
     A mapping query → :class:`Reference`. Inside, query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of
-    ``item_ids`` and ``ranks``, sorted by rank. Items that were judged and found ``worthless`` are kept apart; None
+    ``item_ids`` and ``ranks``, sorted by rank. Items that were judged and found ``nonrelevant`` are kept apart; None
     where it is not known which they are.
 
     >>> references = References.from_lists({"q1": ["d1", "d2"], "q2": ["d9"]})
@@ -61,32 +61,32 @@ class References(ByQuery[Reference]):
     item_names: Items
     ranks: Ints
     grades: Floats | None = None
-    worthless: Worthless | None = None
+    nonrelevant: Nonrelevant | None = None
 
     @classmethod
-    def from_lists(cls, lists: Any, *, worthless: Any = None) -> References:
+    def from_lists(cls, lists: Any, *, nonrelevant: Any = None) -> References:
         """Take strict orders, best item first: ``{query: [item, …]}`` or a table with query, item in that order.
 
-        ``worthless``, here and where tiers or ranks are taken, are items that were judged and are no good:
+        ``nonrelevant``, here and where tiers or ranks are taken, are items that were judged and are no good:
         ``{query: [item, …]}``.
         """
-        return cls._from_ranked(rows_of_lists(lists, worthless))
+        return cls._from_ranked(rows_of_lists(lists, nonrelevant))
 
     @classmethod
-    def from_tiers(cls, tiers: Any, *, worthless: Any = None) -> References:
+    def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
         """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
-        return cls._from_ranked(rows_of_tiers(tiers, worthless))
+        return cls._from_ranked(rows_of_tiers(tiers, nonrelevant))
 
     @classmethod
-    def from_ranks(cls, ranks: Any, *, worthless: Any = None) -> References:
+    def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
         """Take ranks, 1 the best: ``{query: {item: rank}}`` or a table with query, item, rank."""
-        return cls._from_ranked(rows_of_ranks(ranks, worthless))
+        return cls._from_ranked(rows_of_ranks(ranks, nonrelevant))
 
     @classmethod
     def from_grades(cls, grades: Any) -> References:
         """Take relevance grades: ``{query: {item: grade}}`` or a table with query, item, grade.
 
-        Each distinct positive grade is a tier; items of grade 0 or less are worthless. A query may have none but
+        Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have none but
         such items: every run scores 0 there.
 
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
@@ -98,7 +98,7 @@ class References(ByQuery[Reference]):
     def from_table(cls, table: Any) -> References:
         """Take a table with query, item and rank or grade; where it has both, they must agree.
 
-        In a table of ranks, a column ``worthless`` may mark the items that have no rank because they are no good.
+        In a table of ranks, a column ``nonrelevant`` may mark the items that have no rank because they are no good.
         """
         frame = as_frame(table)
         if "grade" not in frame.columns:
@@ -142,18 +142,18 @@ class References(ByQuery[Reference]):
     @classmethod
     def _from_each(cls, entries: Mapping[Any, Reference]) -> References:
         grades = {query: entry.grades for query, entry in entries.items()}
-        worthless = {query: entry.worthless for query, entry in entries.items()}
-        known = None not in worthless.values()
+        nonrelevant = {query: entry.nonrelevant for query, entry in entries.items()}
+        known = None not in nonrelevant.values()
         if None in grades.values():
-            lists = {query: list(items or ()) for query, items in worthless.items()}
-            return cls.from_ranks(entries, worthless=lists if known else None)
-        all_grades = {query: {**(grades[query] or {}), **(worthless[query] or {})} for query in entries}
-        return cls.from_grades(all_grades) if known else replace(cls.from_grades(all_grades), worthless=None)
+            lists = {query: list(items or ()) for query, items in nonrelevant.items()}
+            return cls.from_ranks(entries, nonrelevant=lists if known else None)
+        all_grades = {query: {**(grades[query] or {}), **(nonrelevant[query] or {})} for query in entries}
+        return cls.from_grades(all_grades) if known else replace(cls.from_grades(all_grades), nonrelevant=None)
 
     @classmethod
     def _from_ranked(cls, frame: pl.DataFrame) -> References:
         query, item = names_of(frame)
-        bad = truth_column(frame, "worthless", "references") if "worthless" in frame.columns else None
+        bad = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
         rank = number_column(frame, "rank", "references", needed=None if bad is None else ~bad).to_numpy()
         groups, rows = _grouped(query, item, rank, "rank")
         rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
@@ -164,7 +164,7 @@ class References(ByQuery[Reference]):
         if len(both):
             row = int(both[0])
             raise DataError(
-                f"query {shown(query[row])}: item {shown(item[row])} has a rank and is worthless too; keep one", row
+                f"query {shown(query[row])}: item {shown(item[row])} has a rank and is nonrelevant too; keep one", row
             )
         poor = bad.to_numpy()[rows]
         check_ranks(groups, item, rank, rows[~poor])
@@ -191,11 +191,11 @@ class References(ByQuery[Reference]):
         poor: Ints | None = None,
         poor_grades: Floats | None = None,
     ) -> References:
-        worthless = None
+        nonrelevant = None
         if poor is not None and poor_grades is not None:
-            worthless = Worthless(groups.take(poor).offsets, Items(item.gather(poor).alias("item")), poor_grades)
+            nonrelevant = Nonrelevant(groups.take(poor).offsets, Items(item.gather(poor).alias("item")), poor_grades)
         names, items = groups.names.alias("query"), Items(item.gather(good).alias("item"))
-        return cls(names, groups.take(good).offsets, items, ranks.astype(np.int64), grades, worthless)
+        return cls(names, groups.take(good).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
 
     @property
     def item_ids(self) -> pl.Series:
@@ -209,7 +209,7 @@ class References(ByQuery[Reference]):
 
     @property
     def empty(self) -> int:
-        """Number of queries without any reference item: all that was judged there is worthless."""
+        """Number of queries without any reference item: all that was judged there is nonrelevant."""
         return int((self.sizes == 0).sum())
 
     def without_empty(self) -> References:
@@ -226,13 +226,13 @@ class References(ByQuery[Reference]):
             item_names=Items(self.item_ids.gather(rows)),
             ranks=self.ranks[rows],
             grades=None if self.grades is None else self.grades[rows],
-            worthless=None if self.worthless is None else self.worthless.of_queries(places),
+            nonrelevant=None if self.nonrelevant is None else self.nonrelevant.of_queries(places),
         )
 
-    def to_polars(self, *, worthless: bool = False) -> pl.DataFrame:
+    def to_polars(self, *, nonrelevant: bool = False) -> pl.DataFrame:
         """One row per reference item: query, item, rank, and grade where there are grades.
 
-        With ``worthless``, the items known to be so follow those of their query; they have no rank.
+        With ``nonrelevant``, the items known to be so follow those of their query; they have no rank.
         """
         columns = {
             "query": self.queries.gather(self.codes),
@@ -242,38 +242,38 @@ class References(ByQuery[Reference]):
         if self.grades is not None:
             columns["grade"] = pl.Series(self.grades)
         frame = pl.DataFrame(columns)
-        return frame if self.worthless is None or not worthless else self._with_worthless(frame, self.worthless)
+        return frame if self.nonrelevant is None or not nonrelevant else self._with_nonrelevant(frame, self.nonrelevant)
 
-    def _with_worthless(self, frame: pl.DataFrame, worthless: Worthless) -> pl.DataFrame:
-        poor = pl.DataFrame({"query": self.queries.gather(worthless.codes), "item": worthless.item_ids})
+    def _with_nonrelevant(self, frame: pl.DataFrame, nonrelevant: Nonrelevant) -> pl.DataFrame:
+        poor = pl.DataFrame({"query": self.queries.gather(nonrelevant.codes), "item": nonrelevant.item_ids})
         poor = poor.with_columns(rank=pl.lit(None, pl.Int64))
         if self.grades is not None:
-            poor = poor.with_columns(grade=pl.Series(worthless.grades))
+            poor = poor.with_columns(grade=pl.Series(nonrelevant.grades))
         else:
-            frame, poor = (part.with_columns(worthless=pl.lit(part is poor)) for part in (frame, poor))
-        rows = np.argsort(np.concatenate([self.codes, worthless.codes]), kind="stable")
+            frame, poor = (part.with_columns(nonrelevant=pl.lit(part is poor)) for part in (frame, poor))
+        rows = np.argsort(np.concatenate([self.codes, nonrelevant.codes]), kind="stable")
         return pl.concat([frame, poor])[rows]
 
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
         items = self.item_ids[rows].to_list()
-        worthless = None if self.worthless is None else self.worthless.of_query(self.places[query])
+        nonrelevant = None if self.nonrelevant is None else self.nonrelevant.of_query(self.places[query])
         if self.grades is not None:
             grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
-            reference = Reference.from_grades({**grades, **(worthless or {})}, query=query)
-            return reference if worthless is not None else reference.without_worthless()
-        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)), worthless=worthless, query=query)
+            reference = Reference.from_grades({**grades, **(nonrelevant or {})}, query=query)
+            return reference if nonrelevant is not None else reference.without_nonrelevant()
+        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)), nonrelevant=nonrelevant, query=query)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, References):
             return NotImplemented
-        known = (self.worthless is None) == (other.worthless is None)
+        known = (self.nonrelevant is None) == (other.nonrelevant is None)
         return known and self._canonical().equals(other._canonical())
 
     __hash__ = None  # type: ignore[assignment]
 
     def _canonical(self) -> pl.DataFrame:
-        return self.to_polars(worthless=True).sort("query", "rank", "item", nulls_last=True)
+        return self.to_polars(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
 
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 class Reference(Mapping[str, int]):
     """A mapping item → rank; ranks are consecutive from 1 and equal ranks form a tier.
 
-    It is empty only where nothing but ``worthless`` items is known: every ranking scores 0 then.
+    It is empty only where nothing but ``nonrelevant`` items is known: every ranking scores 0 then.
 
     >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
     >>> dict(reference)
     {'d1': 1, 'd3': 1, 'd2': 2}
     """
 
-    __slots__ = ("_grades", "_ranks", "_worthless")
+    __slots__ = ("_grades", "_nonrelevant", "_ranks")
 
     def __init__(
-        self, ranks: Mapping[Any, int], *, worthless: Iterable[Any] | None = None, query: str | None = None
+        self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None, query: str | None = None
     ) -> None:
         where = "" if query is None else f"query {shown(query)}: "
-        self._worthless = None if worthless is None else {as_id(item, where): 0.0 for item in worthless}
-        if not ranks and not self._worthless:
+        self._nonrelevant = None if nonrelevant is None else {as_id(item, where): 0.0 for item in nonrelevant}
+        if not ranks and not self._nonrelevant:
             raise DataError(f"{where}a reference needs at least one item")
         checked = {as_id(item, where): _as_rank(rank, item, where) for item, rank in ranks.items()}
-        for item in checked.keys() & (self._worthless or {}):
-            raise DataError(f"{where}item {shown(item)} has a rank and is worthless too; keep one")
+        for item in checked.keys() & (self._nonrelevant or {}):
+            raise DataError(f"{where}item {shown(item)} has a rank and is nonrelevant too; keep one")
         if len(checked) < len(ranks):
             raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
         self._ranks = dict(sorted(checked.items(), key=lambda pair: pair[1]))
@@ -66,7 +66,7 @@ class Reference(Mapping[str, int]):
 
     @classmethod
     def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
-        """Take relevance grades: each distinct positive grade is a tier, the highest first; the rest is worthless."""
+        """Take relevance grades: each distinct positive grade is a tier, the highest first; the rest is nonrelevant."""
         where = "" if query is None else f"query {shown(query)}: "
         for item, grade in grades.items():
             if not isinstance(grade, Real) or not isfinite(grade):
@@ -77,9 +77,9 @@ class Reference(Mapping[str, int]):
         positive = {item: grade for item, grade in known.items() if grade > 0}
         levels = sorted(set(positive.values()), reverse=True)
         rank = {grade: i for i, grade in enumerate(levels, start=1)}
-        worthless = {item: grade for item, grade in known.items() if grade <= 0}
-        reference = cls({item: rank[grade] for item, grade in positive.items()}, worthless=worthless, query=query)
-        reference._grades, reference._worthless = positive, worthless
+        nonrelevant = {item: grade for item, grade in known.items() if grade <= 0}
+        reference = cls({item: rank[grade] for item, grade in positive.items()}, nonrelevant=nonrelevant, query=query)
+        reference._grades, reference._nonrelevant = positive, nonrelevant
         return reference
 
     @classmethod
@@ -124,12 +124,12 @@ class Reference(Mapping[str, int]):
         return self._grades
 
     @property
-    def worthless(self) -> Mapping[str, float] | None:
-        """Items that were judged and found worthless, with their grades (0 or less); None where nobody said."""
-        return None if self._worthless is None else MappingProxyType(self._worthless)
+    def nonrelevant(self) -> Mapping[str, float] | None:
+        """Items that were judged and found nonrelevant, with their grades (0 or less); None where nobody said."""
+        return None if self._nonrelevant is None else MappingProxyType(self._nonrelevant)
 
-    def without_worthless(self) -> Reference:
-        """Forget which items are worthless."""
+    def without_nonrelevant(self) -> Reference:
+        """Forget which items are nonrelevant."""
         reference = Reference(self._ranks)
         reference._grades = self._grades
         return reference

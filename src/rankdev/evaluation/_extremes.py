@@ -54,7 +54,7 @@ def completions(reference: Reference, unjudged: int, levels: Sequence[float] | N
     """List the completions by so many items: the grades of the collection where there are ``levels``, else any place.
 
     None where there are more than can be looked at. A place is the rank of a tier, or one of its own between two
-    tiers, above or below all; two unjudged items may share one. Any number of them may be worthless.
+    tiers, above or below all; two unjudged items may share one. Any number of them may be nonrelevant.
     """
     ways = _by_rank(reference, unjudged) if levels is None else _by_grade(reference, unjudged, levels)
     found = list(islice(ways, MOST + 1))
@@ -103,7 +103,7 @@ def _placements(count: int, places: int, last: Place | None) -> Iterator[tuple[P
             yield (option, *rest)
 
 
-WORTHLESS = 0  # the rank of an item that has none
+NONRELEVANT = 0  # the rank of an item that has none
 Ends = tuple[float, float, bool]  # lowest, highest, and whether they are exact
 
 
@@ -117,7 +117,7 @@ class SeenByCompat:
 
     def value(self, way: Completion, given: Ints) -> float:
         """Give ± Compat where the unjudged items are given these ranks."""
-        good = given != WORTHLESS
+        good = given != NONRELEVANT
         rank = np.concatenate([way.rank_of[self.old_ranks], given[good]])
         position = np.concatenate([self.old, self.unjudged[good]])
         ideal = np.empty(len(rank), np.int64)
@@ -160,7 +160,7 @@ def _of_one(ways: Sequence[Completion], entry: SeenByCompat, unjudged: int) -> t
     order = np.argsort(entry.unjudged, kind="stable")
     values = []
     for way in ways:
-        best_first = np.concatenate([np.sort(way.slots), np.full(unjudged - len(way.slots), WORTHLESS)])
+        best_first = np.concatenate([np.sort(way.slots), np.full(unjudged - len(way.slots), NONRELEVANT)])
         for ranks in (best_first, best_first[::-1]):
             given = np.empty(unjudged, np.int64)
             given[order] = ranks
@@ -171,7 +171,7 @@ def _of_one(ways: Sequence[Completion], entry: SeenByCompat, unjudged: int) -> t
 def _assignments(ways: Sequence[Completion], unjudged: int) -> Iterator[tuple[Completion, Ints]]:
     """Give every way to hand the places of each completion to the unjudged items."""
     for way in ways:
-        left = Counter([*way.slots.tolist(), *[WORTHLESS] * (unjudged - len(way.slots))])
+        left = Counter([*way.slots.tolist(), *[NONRELEVANT] * (unjudged - len(way.slots))])
         for given in _orders(left, unjudged):
             yield way, np.array(given, np.int64)
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.work import Progress
-from rankdev.core.columns import Items, Worthless, packed_names
+from rankdev.core.columns import Items, Nonrelevant, packed_names
 from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher
@@ -58,8 +58,8 @@ class FileMatcher:
         known = (query >= 0) & (query < queries)
         lengths = np.zeros(queries, np.int64)
         lengths[query[known]] = joined.take("group_length")[known]
-        worthless = Hits(poor.query, poor.position, poor.place - items)
-        return MatchedRuns.of(ideals, good, worthless, lengths, depth), self._matcher.coverage(
+        nonrelevant = Hits(poor.query, poor.position, poor.place - items)
+        return MatchedRuns.of(ideals, good, nonrelevant, lengths, depth), self._matcher.coverage(
             ordering.ties,
             missing=queries - int(known.sum()),
             unreferenced=int((query < 0).sum()),
@@ -71,19 +71,19 @@ def _joiner(matcher: Matcher) -> Joiner | None:
     compiled = library()
     if compiled is None:
         return None
-    references, worthless = matcher.references, matcher.references.worthless or _none(len(matcher.references))
+    references, nonrelevant = matcher.references, matcher.references.nonrelevant or _none(len(matcher.references))
     joiner = Joiner(
         compiled,
         packed_names(pl.concat([references.queries, matcher.skipped])),
         references.item_names.packed(references.offsets),
-        worthless.item_names.packed(worthless.offsets),
+        nonrelevant.item_names.packed(nonrelevant.offsets),
         references.offsets,
-        worthless.offsets,
+        nonrelevant.offsets,
         references.ranks,
     )
     return joiner if joiner.usable else None
 
 
-def _none(queries: int) -> Worthless:
-    """Nothing that is known to be worthless."""
-    return Worthless(np.zeros(queries + 1, np.int64), Items(pl.Series(dtype=pl.String)), np.zeros(0))
+def _none(queries: int) -> Nonrelevant:
+    """Nothing that is known to be nonrelevant."""
+    return Nonrelevant(np.zeros(queries + 1, np.int64), Items(pl.Series(dtype=pl.String)), np.zeros(0))

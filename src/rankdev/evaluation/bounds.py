@@ -79,7 +79,7 @@ class Bounds(Result):
     def next_items(self, count: int = 10) -> pl.DataFrame:
         """Which items to judge next, first what could move verdicts most: query, item, lists, moves.
 
-        ``moves`` is the width that the item alone, the others taken as worthless, gives to the mean differences
+        ``moves`` is the width that the item alone, the others taken as nonrelevant, gives to the mean differences
         between systems, summed over the pairs and measures whose verdict is not safe. An order to judge in, no promise.
         """
         chosen = np.argsort(-self.moves, kind="stable")[: check_whole("count", count, 1)]
@@ -98,12 +98,12 @@ def bounds(
 ) -> Bounds:
     """Give the lowest and highest score over all ranks that returned unjudged items could have.
 
-    The arguments are those of :func:`evaluate`. The references must say which items were judged worthless. With
+    The arguments are those of :func:`evaluate`. The references must say which items were judged nonrelevant. With
     grades, an unjudged item could have any grade of the collection; without, it could share any rank or come between
-    two. Counting it as worthless does not give a lower bound: a good item far from its place costs more.
-    Unjudged items that no list returned are taken as worthless.
+    two. Counting it as nonrelevant does not give a lower bound: a good item far from its place costs more.
+    Unjudged items that no list returned are taken as nonrelevant.
 
-    >>> known = References.from_lists({"q": ["d1"]}, worthless={"q": ["d9"]})
+    >>> known = References.from_lists({"q": ["d1"]}, nonrelevant={"q": ["d9"]})
     >>> found = bounds(known, {"mine": {"q": ["d1", "x"]}, "other": {"q": ["d9", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[2:5]]
     [1.0, 0.5255, 1.0]
@@ -112,10 +112,10 @@ def bounds(
     for measure in wanted:
         check_bounded(measure)
     known, loaded = load_inputs(references, runs, order, ties)
-    if known.worthless is None:
+    if known.nonrelevant is None:
         raise DataError(
-            "the references do not say which items were judged worthless; give grades (0 for such items), or"
-            " worthless={query: [item, …]} with lists, tiers or ranks"
+            "the references do not say which items were judged nonrelevant; give grades (0 for such items), or"
+            " nonrelevant={query: [item, …]} with lists, tiers or ranks"
         )
     for run in loaded.values():
         check_one_order(run.ordering.ties, "a bound")
@@ -163,7 +163,7 @@ class _Work:
         )
 
     def _query(self, q: int, m: int, measure: Measure, reference: Reference, places: list[dict[str, int]]) -> None:
-        poor = reference.worthless or {}
+        poor = reference.nonrelevant or {}
         unjudged = [[item for item in held if item not in reference and item not in poor] for held in places]
         for s, (held, unknown) in enumerate(zip(places, unjudged, strict=True)):
             low, high, exact = extremes(measure, reference, [Listed(held)], unknown, self.levels)

@@ -21,7 +21,7 @@ class Coverage:
 
     ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
     no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged
-    there is worthless), and in ``tied`` queries equal scores decide between items of different
+    there is nonrelevant), and in ``tied`` queries equal scores decide between items of different
     rank, so that another rule than the run's ``ties`` could give another number (or, with ``ties="expected"``, their
     values are means over all orders).
     """

@@ -127,7 +127,7 @@ def evaluate(
     ``references`` are References, a path, a table or a dict of lists or tiers. ``runs`` maps each system's name to a
     run: a path, a Run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``. A query missing from a run scores
     0; queries without a reference are skipped; both are counted in ``coverage``. Queries without any reference item,
-    because all that was judged is worthless, score 0, or are left out with ``empty="skip"``.
+    because all that was judged is nonrelevant, score 0, or are left out with ``empty="skip"``.
 
     ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
     its own order, unless said. With ``ties="expected"`` values are means over all orders of equal scores, for the

@@ -36,15 +36,15 @@ def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
     place = {item: i for i, item in enumerate(reference)}
     first = {item: position for position, item in reversed(list(enumerate(ranking)))}
     hits = sorted((position, place[item]) for item, position in first.items() if item in place)
-    worthless = reference.worthless or {}
-    poor = sorted((position, worthless[item]) for item, position in first.items() if item in worthless)
-    known = reference.worthless is not None
+    nonrelevant = reference.nonrelevant or {}
+    poor = sorted((position, nonrelevant[item]) for item, position in first.items() if item in nonrelevant)
+    known = reference.nonrelevant is not None
     ideals = Ideals(
         np.array([0, len(reference)]),
         np.array(list(reference.values()), np.int64),
         None if reference.grades is None else np.array([reference.grades[item] for item in reference]),
-        np.array([0, len(worthless)]) if known else None,
-        np.array(list(worthless.values()), np.float64) if known else None,
+        np.array([0, len(nonrelevant)]) if known else None,
+        np.array(list(nonrelevant.values()), np.float64) if known else None,
     )
     return Match(
         ideals,

@@ -49,21 +49,21 @@ class Hits:
 class MatchedRuns:
     """A run joined with the references, one entry per retrieved reference item, sorted by query and position.
 
-    Items that were judged worthless are listed apart. ``width`` is what each query takes in a dense table. Several runs
+    Items judged nonrelevant are listed apart. ``width`` is what each query takes in a dense table. Several runs
     are one in which all queries appear again and again.
     """
 
     ideals: Ideals
     hits: Hits
-    worthless: Hits
+    nonrelevant: Hits
     lengths: Ints
     width: Ints
 
     @classmethod
-    def of(cls, ideals: Ideals, hits: Hits, worthless: Hits, lengths: Ints, depth: int | None) -> MatchedRuns:
+    def of(cls, ideals: Ideals, hits: Hits, nonrelevant: Hits, lengths: Ints, depth: int | None) -> MatchedRuns:
         """Take one run, of which the first ``depth`` positions were looked at."""
         could_fill = np.minimum(ideals.sizes, depth or np.inf)
-        return cls(ideals, hits, worthless, lengths, np.maximum(lengths, could_fill).astype(np.int64))
+        return cls(ideals, hits, nonrelevant, lengths, np.maximum(lengths, could_fill).astype(np.int64))
 
     @classmethod
     def together(cls, runs: Sequence[MatchedRuns]) -> MatchedRuns:
@@ -71,11 +71,11 @@ class MatchedRuns:
         first = runs[0]
         if len(runs) == 1:
             return first
-        queries, places = len(first.lengths), (len(first.ideals.ranks), first.ideals.worthless_count)
+        queries, places = len(first.lengths), (len(first.ideals.ranks), first.ideals.nonrelevant_count)
         return cls(
             first.ideals.repeated(len(runs)),
             _after_each_other([run.hits for run in runs], queries, places[0]),
-            _after_each_other([run.worthless for run in runs], queries, places[1]),
+            _after_each_other([run.nonrelevant for run in runs], queries, places[1]),
             np.concatenate([run.lengths for run in runs]),
             np.concatenate([run.width for run in runs]),
         )
@@ -92,7 +92,7 @@ class MatchedRuns:
     def block(self, rows: slice) -> Match:
         """Give what measures see of some queries."""
         begin, end = rows.start, rows.stop
-        hits, poor = (entries.between(begin, end) for entries in (self.hits, self.worthless))
+        hits, poor = (entries.between(begin, end) for entries in (self.hits, self.nonrelevant))
         columns = (
             self.ideals.between(begin, end),
             hits.query,
@@ -101,11 +101,11 @@ class MatchedRuns:
             self.lengths[rows],
             poor.query,
             poor.position,
-            np.zeros(0) if self.ideals.worthless_grades is None else self.ideals.worthless_grades[poor.place],
+            np.zeros(0) if self.ideals.nonrelevant_grades is None else self.ideals.nonrelevant_grades[poor.place],
         )
         if hits.tied is None or poor.tied is None:
             return Match(*columns)
-        return TiedMatch(*columns, tied=hits.tied, worthless_tied=poor.tied)
+        return TiedMatch(*columns, tied=hits.tied, nonrelevant_tied=poor.tied)
 
 
 def _after_each_other(runs: Sequence[Hits], queries: int, places: int) -> Hits:
@@ -157,13 +157,13 @@ class Matcher:
     @cached_property
     def ideals(self) -> Ideals:
         """What the references say, without names."""
-        known, worthless = self.references, self.references.worthless
+        known, nonrelevant = self.references, self.references.nonrelevant
         return Ideals(
             known.offsets,
             known.ranks,
             known.grades,
-            None if worthless is None else worthless.offsets,
-            None if worthless is None else worthless.grades,
+            None if nonrelevant is None else nonrelevant.offsets,
+            None if nonrelevant is None else nonrelevant.grades,
             0.0 if known.grades is None else float(known.grades.max(initial=self.highest_grade)),
         )
 
@@ -229,11 +229,11 @@ class Matcher:
 
     @cached_property
     def _columns(self) -> tuple[Ints, pl.Series]:
-        """Query and id of every item that was judged, the worthless ones last."""
-        known, worthless = self.references, self.references.worthless
-        if worthless is None:
+        """Query and id of every item that was judged, the nonrelevant ones last."""
+        known, nonrelevant = self.references, self.references.nonrelevant
+        if nonrelevant is None:
             return known.codes, known.item_ids
-        return np.concatenate([known.codes, worthless.codes]), pl.concat([known.item_ids, worthless.item_ids])
+        return np.concatenate([known.codes, nonrelevant.codes]), pl.concat([known.item_ids, nonrelevant.item_ids])
 
     @cached_property
     def _sorted_keys(self) -> tuple[Keys, Ints]:

@@ -72,7 +72,7 @@ class Task:
 
     def rehearse(self, columns: list[str]) -> None:
         """Score one item, so that a measure that cannot be had from such references is refused before any work."""
-        known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "worthless": False}
+        known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
         reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
         score_run(Matcher(References.from_table(reference)), run, self.measures)
@@ -103,7 +103,7 @@ class Task:
         right, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
         _check_named(right, "references", "query", "item")
         _check_named(returned, "runs", "system", "query", "item")
-        given = ["query", "item", *(name for name in ("rank", "grade", "worthless") if name in frame.columns)]
+        given = ["query", "item", *(name for name in ("rank", "grade", "nonrelevant") if name in frame.columns)]
         return (References.from_table(right.select(given)) if len(right) else None), self._runs(returned)
 
     def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:

@@ -24,7 +24,7 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
     """Give references as ``ranx.Qrels`` or a run as ``ranx.Run``.
 
     Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest, and
-    items that are known to be worthless get 0.
+    items that are known to be nonrelevant get 0.
     A run keeps its scores, so that it can be fused. Where they are equal, ranx would order items in its own way: the
     later one gets the next lower number, in the single precision by which trec_eval compares.
     """
@@ -66,7 +66,7 @@ def _grades(references: References) -> dict[str, dict[str, int]]:
                     f"query {shown(query)}: item {shown(item)} has the grade {grade:g}; ranx takes whole numbers only"
                 )
         # grades below 0 mark what was not judged after all; a query of nothing else is kept all the same
-        poor = {item: 0 for item, grade in (reference.worthless or {}).items() if grade == 0 or not given}
+        poor = {item: 0 for item, grade in (reference.nonrelevant or {}).items() if grade == 0 or not given}
         grades[query] = {item: int(grade) for item, grade in given.items()} | poor
     return grades
 

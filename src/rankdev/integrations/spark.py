@@ -29,7 +29,7 @@ NUMBERS = (*WHOLE, "float", "double", "decimal")
 KINDS = {  # what Spark may call the type of each column, and what it is sent as
     **dict.fromkeys(("system", "query", "item"), (("string", *WHOLE), "string")),
     **dict.fromkeys(("rank", "grade", "score"), (NUMBERS, "double")),
-    "worthless": (("boolean",), "boolean"),
+    "nonrelevant": (("boolean",), "boolean"),
 }
 StableTies = Literal["trec_eval", "descending", "ascending", "expected"]
 
@@ -44,7 +44,7 @@ def evaluate(
 ) -> Any:
     """Score the runs of many systems: a Spark DataFrame with system, query, measure, value.
 
-    ``references`` has the columns query, item and rank or grade (a column ``worthless`` may mark items without a rank);
+    ``references`` has the columns query, item and rank or grade (``nonrelevant`` may mark items without a rank);
     ``runs`` has system, query, item and score. Each value is bit for bit what :func:`rankdev.evaluate` gives, null
     where a measure is not available. A query that a system did not answer scores 0, for which the names of all systems
     must be known: they are looked up in ``runs``, unless ``systems`` gives them. The highest grade is looked up too.
@@ -112,7 +112,7 @@ def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] 
     check_choice("ties", ties, get_args(StableTies))
     wanted = parse_all(measures)
     known = _fields(references, "references")
-    given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("worthless",)))
+    given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("nonrelevant",)))
     if not given:
         raise DataError(f"references: column 'rank' or 'grade' is missing; found {listed(list(known))}")
     right = _columns(references, "references", ("query", "item", *given, *marked))

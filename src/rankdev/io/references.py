@@ -16,7 +16,7 @@ from rankdev._common.arrays import offsets_of
 from rankdev._common.checks import check_kind
 from rankdev._common.tables import listed, text_column
 from rankdev._common.work import Progress
-from rankdev.core.columns import Items, Worthless, check_once, column_of_lines
+from rankdev.core.columns import Items, Nonrelevant, check_once, column_of_lines
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
@@ -47,10 +47,10 @@ def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | 
         Items(PackedNames(columns.take("good_items"), offsets_of(columns.take("good_bytes")))),
         columns.take("good_ranks").astype(np.int64),
         columns.take("good_grades"),
-        Worthless(
-            offsets_of(columns.take("worthless_count")),
-            Items(PackedNames(columns.take("worthless_items"), offsets_of(columns.take("worthless_bytes")))),
-            columns.take("worthless_grades"),
+        Nonrelevant(
+            offsets_of(columns.take("nonrelevant_count")),
+            Items(PackedNames(columns.take("nonrelevant_items"), offsets_of(columns.take("nonrelevant_bytes")))),
+            columns.take("nonrelevant_grades"),
         ),
     )
 
@@ -90,7 +90,7 @@ def read_lists(path: PathLike) -> References:
     names = set(table.frame.columns)
     if {"tiers", "items"} & names:
         references = _build(_tier_rows(table))
-        return references if "worthless" in names else replace(references, worthless=None)
+        return references if "nonrelevant" in names else replace(references, nonrelevant=None)
     if {"score", "rank"} & names:
         return _from_run(table.name, run_from_table(table))
     return _guarded(table, References.from_lists)
@@ -115,7 +115,7 @@ def encode_references(references: References, path: PathLike) -> bytes:
     if suffix == ".jsonl" or str(path) == "-":
         return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
     if suffix in ENDINGS:
-        return encode_table(references.to_polars(worthless=True), path)
+        return encode_table(references.to_polars(nonrelevant=True), path)
     check_trec_name(path)
     return _qrels(references)
 
@@ -130,7 +130,7 @@ def _read(source: Source) -> References:
     if "tiers" not in table.frame.columns:
         return _build(table)
     references = _build(_tier_rows(table))
-    return references if "worthless" in table.frame.columns else replace(references, worthless=None)
+    return references if "nonrelevant" in table.frame.columns else replace(references, nonrelevant=None)
 
 
 def _build(table: Table) -> References:
@@ -191,44 +191,44 @@ def _tier_rows(table: Table) -> Table:
     if "grades" in table.frame.columns:
         tiers, each = tiers.with_columns(grade=_tier_grades(ranked, tiers["item"])), [*each, "grade"]
     rows = tiers.explode(each).explode("item")
-    if "worthless" in table.frame.columns:
-        rows = pl.concat([rows, _worthless_rows(table, query)], how="diagonal_relaxed")
+    if "nonrelevant" in table.frame.columns:
+        rows = pl.concat([rows, _nonrelevant_rows(table, query)], how="diagonal_relaxed")
     records = rows["record"].to_numpy()
     return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(records[row])))
 
 
 def _without_tiers(table: Table) -> pl.Series:
-    """Tell which records hold worthless items and no tiers."""
+    """Tell which records hold nonrelevant items and no tiers."""
     frame = table.frame
     nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
-    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "worthless")):
+    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "nonrelevant")):
         return nothing
-    return ((frame["tiers"].list.len() == 0) & (frame["worthless"].list.len() > 0)).fill_null(False)
+    return ((frame["tiers"].list.len() == 0) & (frame["nonrelevant"].list.len() > 0)).fill_null(False)
 
 
-def _worthless_rows(table: Table, query: pl.Series) -> pl.DataFrame:
-    """One row per worthless item: with its grade where there are grades, with a mark where there are none."""
+def _nonrelevant_rows(table: Table, query: pl.Series) -> pl.DataFrame:
+    """One row per nonrelevant item: with its grade where there are grades, with a mark where there are none."""
     frame = table.frame
-    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["worthless"]})
+    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["nonrelevant"]})
     if _list_depth(rows["item"].dtype) != 1:
-        raise FileFormatError(table.name, "worthless must be [item, …] on every line")
+        raise FileFormatError(table.name, "nonrelevant must be [item, …] on every line")
     rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
     if "grades" not in frame.columns:
-        return rows.explode("item").drop_nulls("item").with_columns(worthless=pl.lit(True))
+        return rows.explode("item").drop_nulls("item").with_columns(nonrelevant=pl.lit(True))
     zeros = pl.col("item").list.eval(pl.element().is_null().cast(pl.Float64))
-    rows = rows.with_columns(grade=zeros if "worthless_grades" not in frame.columns else _worthless_grades(table))
+    rows = rows.with_columns(grade=zeros if "nonrelevant_grades" not in frame.columns else _nonrelevant_grades(table))
     rows = rows.with_columns(pl.col("grade").fill_null(zeros)).filter(pl.col("item").list.len() > 0)
     return rows.explode("item", "grade")
 
 
-def _worthless_grades(table: Table) -> pl.Series:
-    grades = table.frame["worthless_grades"]
+def _nonrelevant_grades(table: Table) -> pl.Series:
+    grades = table.frame["nonrelevant_grades"]
     if _list_depth(grades.dtype) != 1:
-        raise FileFormatError(table.name, "worthless_grades must be [number, …], one for each worthless item")
-    wrong = (grades.list.len() != table.frame["worthless"].list.len()) | (grades.list.max() > 0)
+        raise FileFormatError(table.name, "nonrelevant_grades must be [number, …], one for each nonrelevant item")
+    wrong = (grades.list.len() != table.frame["nonrelevant"].list.len()) | (grades.list.max() > 0)
     if wrong.any():
         line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one grade of 0 or less for each worthless item", line)
+        raise FileFormatError(table.name, "there must be one grade of 0 or less for each nonrelevant item", line)
     return grades.cast(pl.List(pl.Float64))
 
 
@@ -274,7 +274,7 @@ def _list_depth(dtype: Any) -> int:
 
 
 def _records(references: References) -> Iterator[dict[str, Any]]:
-    """One record per query: its tiers, the grade of each where there are grades, and what is known to be worthless."""
+    """One record per query: its tiers, the grade of each where there are grades, and the nonrelevant items."""
     new_tier = np.append(np.diff(references.ranks) != 0, True)
     items = references.item_ids.to_list()
     bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
@@ -284,26 +284,26 @@ def _records(references: References) -> Iterator[dict[str, Any]]:
         record = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
         if references.grades is not None:
             record["grades"] = references.grades[bounds[:-1]].tolist()
-        if references.worthless is not None:
-            worthless = references.worthless.of_query(place)
-            record["worthless"] = list(worthless)
-            if any(worthless.values()):
-                record["worthless_grades"] = list(worthless.values())
+        if references.nonrelevant is not None:
+            nonrelevant = references.nonrelevant.of_query(place)
+            record["nonrelevant"] = list(nonrelevant)
+            if any(nonrelevant.values()):
+                record["nonrelevant_grades"] = list(nonrelevant.values())
         yield record
 
 
 def _json(references: References) -> bytes:
     if references.grades is not None:
         raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
-    if references.worthless is not None and len(references.worthless.grades):
-        raise DataError("a .json file holds tiers and no worthless items; write these references as .jsonl")
+    if references.nonrelevant is not None and len(references.nonrelevant.grades):
+        raise DataError("a .json file holds tiers and no nonrelevant items; write these references as .jsonl")
     return json.dumps({record["query"]: record["tiers"] for record in _records(references)}).encode()
 
 
 def _qrels(references: References) -> bytes:
     if references.grades is None:
         raise DataError("TREC qrels hold grades, but these references have ranks; write them as .jsonl or .csv")
-    frame = references.to_polars(worthless=True)
+    frame = references.to_polars(nonrelevant=True)
     grade = frame["grade"]
     if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():
         grade = grade.cast(pl.Int64)

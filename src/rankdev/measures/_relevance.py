@@ -33,7 +33,7 @@ class GainMap(Mapping[float, float]):
             if not (math.isfinite(grade) and 0 <= gain < math.inf):
                 raise MeasureError(f"the gain of grade {grade:g} is {gain:g}; gains are finite and at least 0")
             if grade <= 0 < gain:
-                raise MeasureError(f"grade {grade:g} gains {gain:g}; items of grade 0 or below are worthless here")
+                raise MeasureError(f"grade {grade:g} gains {gain:g}; items of grade 0 or below are nonrelevant here")
             pairs.append((float(grade), float(gain)))
         self._pairs = tuple(sorted((grade, gain) for grade, gain in pairs if grade > 0 and grade != gain))
         self._gains = dict(self._pairs)

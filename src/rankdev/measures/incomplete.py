@@ -1,4 +1,4 @@
-"""Measures of incomplete judgments, which know the items that were judged worthless: Judged, Bpref and infAP."""
+"""Measures of incomplete judgments, which know the items that were judged nonrelevant: Judged, Bpref and infAP."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Judged(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class Bpref(Relevance):
-    """Bpref = mean over relevant items of 1 − (worthless items above it, at most R) ÷ min(R, worthless items).
+    """Bpref = mean over relevant items of 1 − (nonrelevant items above it, at most R) ÷ min(R, nonrelevant items).
 
     Items that were not judged, or pooled and not judged (a negative grade), do not count.
     """
 
     name: ClassVar[str] = "Bpref"
-    summary: ClassVar[str] = "relevant items above those judged worthless"
+    summary: ClassVar[str] = "relevant items above those judged nonrelevant"
     source: ClassVar[str] = "Buckley and Voorhees 2004"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
@@ -46,8 +46,8 @@ class Bpref(Relevance):
         """Score every query."""
         hits = self.hits(match)
         above = np.cumsum(_rejected(match, self.rel), axis=1)
-        relevant, worthless = match.relevant(self.rel), _rejections(match, self.rel)
-        lost = ratio(np.minimum(above, relevant[:, None]), np.minimum(relevant, worthless)[:, None])
+        relevant, nonrelevant = match.relevant(self.rel), _rejections(match, self.rel)
+        lost = ratio(np.minimum(above, relevant[:, None]), np.minimum(relevant, nonrelevant)[:, None])
         return self.share_of_relevant(total(np.where(hits, 1 - lost, 0.0)), match)
 
 
@@ -79,24 +79,24 @@ def _rejected(match: Match, rel: float | None) -> Bools:
     """Tell, for [query, position], whether an item is there that was judged and is not relevant."""
     match.ideals.check_judged()
     below = match.hits(None) & ~match.hits(None, rel)
-    return np.asarray(below | _worthless(match, match.worthless_grade >= 0))
+    return np.asarray(below | _nonrelevant(match, match.nonrelevant_grade >= 0))
 
 
 def _rejections(match: Match, rel: float | None) -> Ints:
     """Count the items of each query that were judged and are not relevant."""
     ideals = match.ideals
-    owner = np.repeat(np.arange(match.queries), ideals.worthless_sizes)
-    assert ideals.worthless_grades is not None
-    worthless = np.bincount(owner[ideals.worthless_grades >= 0], minlength=match.queries)
-    return np.asarray(ideals.sizes - match.relevant(rel) + worthless)
+    owner = np.repeat(np.arange(match.queries), ideals.nonrelevant_sizes)
+    assert ideals.nonrelevant_grades is not None
+    nonrelevant = np.bincount(owner[ideals.nonrelevant_grades >= 0], minlength=match.queries)
+    return np.asarray(ideals.sizes - match.relevant(rel) + nonrelevant)
 
 
 def _unjudged_pool(match: Match) -> Bools:
     """Tell, for [query, position], whether an item is there that was pooled and not judged."""
-    return _worthless(match, match.worthless_grade < 0)
+    return _nonrelevant(match, match.nonrelevant_grade < 0)
 
 
-def _worthless(match: Match, which: Bools) -> Bools:
+def _nonrelevant(match: Match, which: Bools) -> Bools:
     table = np.zeros((match.queries, match.depth(None)), bool)
-    table[match.worthless_query[which], match.worthless_position[which]] = True
+    table[match.nonrelevant_query[which], match.nonrelevant_position[which]] = True
     return table

@@ -20,16 +20,16 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class Ideals:
     """The references of a block of queries: query ``i`` owns ``ranks[offsets[i]:offsets[i + 1]]``, sorted.
 
-    It may own none: all that was judged there is worthless. In the same way query ``i`` owns ``worthless_grades`` (0 or
-    less) by ``worthless_offsets``, one for each item judged worthless; both are None where nobody said which items are.
+    It may own none: all that was judged there is nonrelevant. Query ``i`` also owns ``nonrelevant_grades`` (0 or
+    less) by ``nonrelevant_offsets``, one for each item judged nonrelevant; both are None where these are unknown.
     ``highest_grade`` is that of all references, of which these may be a part.
     """
 
     offsets: Ints
     ranks: Ints
     grades: Floats | None = None
-    worthless_offsets: Ints | None = None
-    worthless_grades: Floats | None = None
+    nonrelevant_offsets: Ints | None = None
+    nonrelevant_grades: Floats | None = None
     highest_grade: float = 0.0
 
     @cached_property
@@ -43,25 +43,25 @@ class Ideals:
         return last_of_each(self.offsets, self.ranks)
 
     @cached_property
-    def worthless_sizes(self) -> Ints:
-        """Number of items judged worthless."""
+    def nonrelevant_sizes(self) -> Ints:
+        """Number of items judged nonrelevant."""
         self.check_judged()
-        assert self.worthless_offsets is not None
-        return np.diff(self.worthless_offsets)
+        assert self.nonrelevant_offsets is not None
+        return np.diff(self.nonrelevant_offsets)
 
     @property
-    def worthless_count(self) -> int:
-        """Number of all items judged worthless, as far as they are known."""
-        return 0 if self.worthless_grades is None else len(self.worthless_grades)
+    def nonrelevant_count(self) -> int:
+        """Number of all items judged nonrelevant, as far as they are known."""
+        return 0 if self.nonrelevant_grades is None else len(self.nonrelevant_grades)
 
     def between(self, begin: int, end: int) -> Ideals:
         """Those of some queries."""
         offsets, rows = _part(self.offsets, begin, end)
         grades = None if self.grades is None else self.grades[rows]
-        if self.worthless_offsets is None or self.worthless_grades is None:
+        if self.nonrelevant_offsets is None or self.nonrelevant_grades is None:
             return Ideals(offsets, self.ranks[rows], grades, highest_grade=self.highest_grade)
-        poor_offsets, poor = _part(self.worthless_offsets, begin, end)
-        poor_grades = self.worthless_grades[poor]
+        poor_offsets, poor = _part(self.nonrelevant_offsets, begin, end)
+        poor_grades = self.nonrelevant_grades[poor]
         return Ideals(offsets, self.ranks[rows], grades, poor_offsets, poor_grades, self.highest_grade)
 
     def repeated(self, times: int) -> Ideals:
@@ -70,17 +70,17 @@ class Ideals:
             _repeated(self.offsets, times),
             np.tile(self.ranks, times),
             None if self.grades is None else np.tile(self.grades, times),
-            None if self.worthless_offsets is None else _repeated(self.worthless_offsets, times),
-            None if self.worthless_grades is None else np.tile(self.worthless_grades, times),
+            None if self.nonrelevant_offsets is None else _repeated(self.nonrelevant_offsets, times),
+            None if self.nonrelevant_grades is None else np.tile(self.nonrelevant_grades, times),
             self.highest_grade,
         )
 
     def check_judged(self) -> None:
-        """Refuse references that do not say which items were judged worthless."""
-        if self.worthless_offsets is None:
+        """Refuse references that do not say which items were judged nonrelevant."""
+        if self.nonrelevant_offsets is None:
             raise MeasureError(
-                "the references do not say which items were judged worthless; give grades (0 for such items), or"
-                " worthless={query: [item, …]} with lists, tiers or ranks"
+                "the references do not say which items were judged nonrelevant; give grades (0 for such items), or"
+                " nonrelevant={query: [item, …]} with lists, tiers or ranks"
             )
 
     def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
@@ -113,7 +113,7 @@ class Match:
     """A run matched with its references: one entry a retrieved reference item, sorted by query and position.
 
     ``query`` counts within the block, ``position`` from 0; ``place`` indexes the item in the references' columns.
-    ``lengths`` counts the items returned for each query. Returned items that were judged worthless are listed apart, in
+    ``lengths`` counts the items returned for each query. Returned items judged nonrelevant are listed apart, in
     the same way, with their grades (0 or less).
     """
 
@@ -122,9 +122,9 @@ class Match:
     position: Ints
     place: Ints
     lengths: Ints
-    worthless_query: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    worthless_position: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    worthless_grade: Floats = field(default_factory=lambda: np.zeros(0))
+    nonrelevant_query: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    nonrelevant_position: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    nonrelevant_grade: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def queries(self) -> int:
@@ -153,14 +153,14 @@ class Match:
 
     def judged(self, cutoff: int | None) -> Bools | Floats:
         """Tell, for [query, position], whether a judged item stands there; where ties are left open, the chance."""
-        return np.asarray(self.hits(cutoff) | self.worthless(cutoff))
+        return np.asarray(self.hits(cutoff) | self.nonrelevant(cutoff))
 
-    def worthless(self, cutoff: int | None) -> Bools:
-        """Tell, for [query, position], whether an item is there that was judged worthless (whatever its grade)."""
+    def nonrelevant(self, cutoff: int | None) -> Bools:
+        """Tell, for [query, position], whether an item is there that was judged nonrelevant (whatever its grade)."""
         table = np.zeros((self.queries, self.depth(cutoff)), bool)
-        if self.ideals.worthless_sizes.any():
-            within = self.worthless_position < table.shape[1]
-            table[self.worthless_query[within], self.worthless_position[within]] = True
+        if self.ideals.nonrelevant_sizes.any():
+            within = self.nonrelevant_position < table.shape[1]
+            table[self.nonrelevant_query[within], self.nonrelevant_position[within]] = True
         return table
 
     @cached_property
@@ -170,9 +170,9 @@ class Match:
 
     def _without_unjudged(self) -> Self:
         self.ideals.check_judged()
-        kept = self.worthless_grade >= 0
-        query = np.concatenate([self.query, self.worthless_query[kept]])
-        order = np.lexsort((np.concatenate([self.position, self.worthless_position[kept]]), query))
+        kept = self.nonrelevant_grade >= 0
+        query = np.concatenate([self.query, self.nonrelevant_query[kept]])
+        order = np.lexsort((np.concatenate([self.position, self.nonrelevant_position[kept]]), query))
         lengths = np.bincount(query, minlength=self.queries)
         position = np.empty_like(query)
         position[order] = np.arange(len(query)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -181,9 +181,9 @@ class Match:
             self,
             position=position[:hits],
             lengths=lengths,
-            worthless_query=query[hits:],
-            worthless_position=position[hits:],
-            worthless_grade=self.worthless_grade[kept],
+            nonrelevant_query=query[hits:],
+            nonrelevant_position=position[hits:],
+            nonrelevant_grade=self.nonrelevant_grade[kept],
         )
 
     def ranks(self, cutoff: int | None) -> Ints:

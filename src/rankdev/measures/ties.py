@@ -48,12 +48,12 @@ class Shared:
 class TiedMatch(Match):
     """A match in which the items of a tie take all of its positions in equal shares.
 
-    ``tied`` and ``worthless_tied`` tell the ties of the hits and of the items judged worthless. Those below the deepest
+    ``tied`` and ``nonrelevant_tied`` are the ties of the hits and of the nonrelevant items. Those below the deepest
     cutoff are listed as well where their tie begins above it.
     """
 
     tied: Shared
-    worthless_tied: Shared
+    nonrelevant_tied: Shared
 
     def mean(self, values: Floats | Bools, cutoff: int | None) -> Floats:
         """Values of the hits at [query, position], averaged over all that is tied there; other items count 0."""
@@ -67,7 +67,7 @@ class TiedMatch(Match):
     def judged(self, cutoff: int | None) -> Floats:
         """Chance, for [query, position], that an item is there that was judged."""
         self.ideals.check_judged()
-        poor = self.worthless_tied
+        poor = self.nonrelevant_tied
         shares = poor.sums(np.ones(len(poor.query))) / poor.size[poor.firsts]
         return self.presence(cutoff) + poor.lay_out(shares, self._shape(cutoff))
 
@@ -96,12 +96,12 @@ class TiedMatch(Match):
 
     def _without_unjudged(self) -> TiedMatch:
         """Leave out the items that nobody judged: ties shrink to those that somebody did."""
-        kept = self.worthless_grade >= 0
+        kept = self.nonrelevant_grade >= 0
         query, begin = (
             np.concatenate([mine, poor[kept]])
             for mine, poor in (
-                (self.tied.query, self.worthless_tied.query),
-                (self.tied.begin, self.worthless_tied.begin),
+                (self.tied.query, self.nonrelevant_tied.query),
+                (self.tied.begin, self.nonrelevant_tied.begin),
             )
         )
         order = np.lexsort((begin, query))
@@ -115,7 +115,7 @@ class TiedMatch(Match):
         return replace(
             super()._without_unjudged(),
             tied=Shared(self.query, new_begin[:hits], new_size[:hits]),
-            worthless_tied=Shared(self.worthless_query[kept], new_begin[hits:], new_size[hits:]),
+            nonrelevant_tied=Shared(self.nonrelevant_query[kept], new_begin[hits:], new_size[hits:]),
         )
 
     def _relevant(self, at_least: float | None) -> Bools:

@@ -36,10 +36,10 @@ class ReferenceColumns(ctypes.Structure):
         ("slots", ctypes.c_void_p),
         ("mask", ctypes.c_uint64),
         ("good_items", Names),
-        ("worthless_items", Names),
+        ("nonrelevant_items", Names),
         ("good", ctypes.c_int64),
         ("good_offsets", ctypes.c_void_p),
-        ("worthless_offsets", ctypes.c_void_p),
+        ("nonrelevant_offsets", ctypes.c_void_p),
         ("ranks", ctypes.c_void_p),
     )
 
@@ -88,16 +88,16 @@ class GradedColumns(ctypes.Structure):
         ("group_hash", ctypes.c_void_p),
         ("good_count", ctypes.c_void_p),
         ("good_bytes", ctypes.c_void_p),
-        ("worthless_count", ctypes.c_void_p),
-        ("worthless_bytes", ctypes.c_void_p),
+        ("nonrelevant_count", ctypes.c_void_p),
+        ("nonrelevant_bytes", ctypes.c_void_p),
         ("queries", Written),
         ("good", ctypes.c_int64),
         ("good_grade", ctypes.c_void_p),
         ("good_rank", ctypes.c_void_p),
         ("good_items", Written),
-        ("worthless", ctypes.c_int64),
-        ("worthless_grade", ctypes.c_void_p),
-        ("worthless_items", Written),
+        ("nonrelevant", ctypes.c_int64),
+        ("nonrelevant_grade", ctypes.c_void_p),
+        ("nonrelevant_items", Written),
     )
 
 
@@ -208,15 +208,15 @@ class Joiner:
         library: ctypes.CDLL,
         query: PackedNames,
         items: PackedNames,
-        worthless_items: PackedNames,
+        nonrelevant_items: PackedNames,
         offsets: Ints,
-        worthless_offsets: Ints,
+        nonrelevant_offsets: Ints,
         ranks: Ints,
     ) -> None:
         """Take references as columns; names of queries that they do not have follow those that they have."""
-        columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, worthless_offsets, ranks)]
+        columns = [np.ascontiguousarray(column, np.int64) for column in (offsets, nonrelevant_offsets, ranks)]
         slots = np.zeros(1 << (2 * len(query.bounds)).bit_length(), np.uint32)
-        self._kept = (query, items, worthless_items, slots, columns)  # the library has their addresses only
+        self._kept = (query, items, nonrelevant_items, slots, columns)  # the library has their addresses only
         self.library = library
         self._references = ReferenceColumns(
             len(offsets) - 1,
@@ -225,7 +225,7 @@ class Joiner:
             slots.ctypes.data,
             len(slots) - 1,
             items.pointers(),
-            worthless_items.pointers(),
+            nonrelevant_items.pointers(),
             len(ranks),
             *(column.ctypes.data for column in columns),
         )
@@ -255,22 +255,22 @@ GRADED_COLUMNS = {  # the type of each, and how many bytes of qrels make an entr
     "group_hash": (np.uint64, SHORTEST_GRADE),
     "good_count": (np.int64, SHORTEST_GRADE),
     "good_bytes": (np.int64, SHORTEST_GRADE),
-    "worthless_count": (np.int64, SHORTEST_GRADE),
-    "worthless_bytes": (np.int64, SHORTEST_GRADE),
+    "nonrelevant_count": (np.int64, SHORTEST_GRADE),
+    "nonrelevant_bytes": (np.int64, SHORTEST_GRADE),
     "queries": (np.uint8, 1),
     "good_grades": (np.float64, SHORTEST_GRADE),
     "good_ranks": (np.int32, SHORTEST_GRADE),
     "good_items": (np.uint8, 1),
-    "worthless_grades": (np.float64, SHORTEST_GRADE),
-    "worthless_items": (np.uint8, 1),
+    "nonrelevant_grades": (np.float64, SHORTEST_GRADE),
+    "nonrelevant_items": (np.uint8, 1),
 }
 
 
 def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | None) -> dict[str, npt.NDArray[Any]]:
     """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
 
-    Gives for each query its name, how many of its items are good and how many worthless, and how many bytes their names
-    take; for each good item, the best of a query first, grade, rank and name; for each worthless one grade and name.
+    Gives for each query its name, how many of its items are relevant and nonrelevant, and how many bytes their names
+    take; for each good item, the best of a query first, grade, rank and name; for each nonrelevant one grade and name.
     """
     if table is not None:
         raise OddError("a table, not qrels")
@@ -284,6 +284,6 @@ def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | No
     if library.rankdev_read_grades(piece.address, size, found) != 0:
         raise OddError("something is not plain")
     counts = [found.groups] * 5 + [found.queries.size]
-    counts += [found.good] * 2 + [found.good_items.size, found.worthless, found.worthless_items.size]
+    counts += [found.good] * 2 + [found.good_items.size, found.nonrelevant, found.nonrelevant_items.size]
     check_gathered(columns[0][: found.groups])
     return {name: column[:count].copy() for name, column, count in zip(GRADED_COLUMNS, columns, counts, strict=True)}

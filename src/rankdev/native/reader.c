@@ -54,16 +54,16 @@ typedef struct {
     const int64_t *begins;
 } Lists;
 
-/* The references as columns. Query q owns good items good_offsets[q] .. good_offsets[q + 1] and, in the same way, worthless
+/* The references as columns. Query q owns good items good_offsets[q] .. good_offsets[q + 1] and, in the same way, nonrelevant
  * ones, whose places are counted on from those of all good items. Queries from `queries` on are known by name only. */
 typedef struct {
     int64_t queries, names;
     Names query;
     uint32_t *slots; /* hash table of the query names: 1 + the query, or 0 */
     uint64_t mask;   /* the number of slots, a power of 2, minus 1 */
-    Lists good_items, worthless_items;
+    Lists good_items, nonrelevant_items;
     int64_t good;
-    const int64_t *good_offsets, *worthless_offsets, *ranks;
+    const int64_t *good_offsets, *nonrelevant_offsets, *ranks;
 } References;
 
 /* How the lines of a table are written: the same text before each of three values and, up to the newline, after the last.
@@ -98,21 +98,21 @@ typedef struct {
     int64_t size;
 } Written;
 
-/* What is found in a piece of qrels: for each query its name, how many items are good and how many worthless, and how many
- * bytes their names take; for each good item, the best first, name, grade and rank; for each worthless one name and grade,
+/* What is found in a piece of qrels: for each query its name, how many items are good and how many nonrelevant, and how many
+ * bytes their names take; for each good item, the best first, name, grade and rank; for each nonrelevant one name and grade,
  * which is 0 or less. */
 typedef struct {
     int64_t groups;
     uint64_t *group_hash;
-    int64_t *good_count, *good_bytes, *worthless_count, *worthless_bytes;
+    int64_t *good_count, *good_bytes, *nonrelevant_count, *nonrelevant_bytes;
     Written queries;
     int64_t good;
     double *good_grade;
     int32_t *good_rank;
     Written good_items;
-    int64_t worthless;
-    double *worthless_grade;
-    Written worthless_items;
+    int64_t nonrelevant;
+    double *nonrelevant_grade;
+    Written nonrelevant_items;
 } Graded;
 
 typedef struct {
@@ -782,7 +782,7 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     if (query < 0 || query >= known->queries)
         return;
     find_places(&known->good_items, query, known->good_offsets[query], group);
-    find_places(&known->worthless_items, query, known->good + known->worthless_offsets[query], group);
+    find_places(&known->nonrelevant_items, query, known->good + known->nonrelevant_offsets[query], group);
     out->group_tied[entry] = ties_decide(known, group, depth);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
@@ -804,7 +804,7 @@ static void write_name(Written *names, const char *name, int64_t size)
 
 static void write_group(const Group *group, Graded *out)
 {
-    int64_t good = 0, good_bytes = out->good_items.size, worthless_bytes = out->worthless_items.size;
+    int64_t good = 0, good_bytes = out->good_items.size, nonrelevant_bytes = out->nonrelevant_items.size;
     int32_t rank = 0;
     for (; good < group->count && group->rows[good].value > 0; good++) {
         const Row *row = &group->rows[good];
@@ -814,15 +814,15 @@ static void write_group(const Group *group, Graded *out)
         write_name(&out->good_items, row->item, row->size);
     }
     for (const Row *row = group->rows + good; row < group->rows + group->count; row++) {
-        out->worthless_grade[out->worthless++] = row->value;
-        write_name(&out->worthless_items, row->item, row->size);
+        out->nonrelevant_grade[out->nonrelevant++] = row->value;
+        write_name(&out->nonrelevant_items, row->item, row->size);
     }
     write_name(&out->queries, group->query, group->query_size);
     out->group_hash[out->groups] = hash_of(group->query, group->query_size);
     out->good_count[out->groups] = good;
     out->good_bytes[out->groups] = out->good_items.size - good_bytes;
-    out->worthless_count[out->groups] = group->count - good;
-    out->worthless_bytes[out->groups++] = out->worthless_items.size - worthless_bytes;
+    out->nonrelevant_count[out->groups] = group->count - good;
+    out->nonrelevant_bytes[out->groups++] = out->nonrelevant_items.size - nonrelevant_bytes;
 }
 
 /* ---- what Python calls ---- */

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 MEASURES = "RDQ@10,RDQ(penalty=m1)@10,nDCG@10,AP@10,RBP(p=0.8)@10,Compat(p=0.95)@10"
-OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need to know what was judged worthless
+OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need to know what was judged nonrelevant
 TIED = 1e-12
 
 
@@ -164,7 +164,7 @@ def leave_out(
 def _usual(references: References) -> str:
     measures = MEASURES if references.grades is not None else MEASURES.replace("nDCG@", "nDCG(gains=inverse)@")
     later = OF_JUDGED if references.grades is not None else OF_JUDGED.replace("nDCG(", "nDCG(gains=inverse,")
-    return measures if references.worthless is None else f"{measures},{later}"
+    return measures if references.nonrelevant is None else f"{measures},{later}"
 
 
 def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -205,7 +205,7 @@ class _Work:
     def __init__(self, references: References, runs: Mapping[str, Run], texts: Sequence[str], weights: Floats) -> None:
         self.runs, self.texts, self.weights, self.systems = dict(runs), texts, weights, list(runs)
         self.graded = references.grades is not None
-        judged = references.to_polars(worthless=True)
+        judged = references.to_polars(nonrelevant=True)
         self.judged = judged.drop("rank") if self.graded else judged  # ranks follow from grades
         self.queries = references.queries
         self.remarks: list[str] = []

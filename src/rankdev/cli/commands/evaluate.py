@@ -180,7 +180,7 @@ def bounds_command(
 ) -> None:
     """Give the lowest and highest score over all ranks that returned unjudged items could have.
 
-    REFERENCES must say which items were judged worthless: grades with 0 for them, or "worthless" beside the tiers.
+    REFERENCES must say which items were judged nonrelevant: grades with 0 for them, or "nonrelevant" beside the tiers.
     A verdict between two RUNs is safe where no completion of the judgments can overturn it. For RDQ, nDCG, RBP, AP,
     P and R.
     """

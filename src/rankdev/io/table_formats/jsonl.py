@@ -143,7 +143,7 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
 
 def _plain(key: str, value: Any) -> Any:
     """Make identifiers text, and true a number as it is elsewhere, so that a column has one type in every batch."""
-    if key in ("tiers", "items", "worthless") and isinstance(value, list):
+    if ALIASES.get(key, key) in ("tiers", "items", "nonrelevant") and isinstance(value, list):
         return [[as_id(item) for item in tier] if isinstance(tier, list) else as_id(tier) for tier in value]
     if key in ("score", "rank") and isinstance(value, bool):
         return int(value)
