@@ -152,3 +152,13 @@ def test_wrong_calls(rankdev, arguments, status, message):
     done = rankdev(*arguments)
     assert done.status == status
     assert message in done.err
+
+
+def test_compare_of_a_file_notes_what_compare_of_runs_notes(rankdev, folder):
+    lines = (folder / "nearest.run").read_text().splitlines(keepends=True)
+    (folder / "short.run").write_text("".join(lines[:30]))
+    runs = ("places.jsonl", "short.run", "blended.run", "-m", "RDQ@5")
+    assert rankdev("eval", *runs, "-q", "-o", "scores.csv").status == 0
+    one, other = (rankdev("compare", *source) for source in (runs, ("--scores", "scores.csv")))
+    assert "short: 2 of 10 queries are not in the run; they score 0" in one.err
+    assert (other.out, other.err) == (one.out, one.err)

@@ -67,6 +67,12 @@ def test_range(query):
     assert not {text: got[text] for text in claiming("unit") if not 0 <= got[text] <= 1}
     assert not {text: got[text] for text in claiming("count") if got[text] < 0 or got[text] % 1}
     assert not {text: got[text] for text in claiming("correlation") if got[text] < -1 or got[text] > 1}
+    declared = {text: rd.parse(text).range for text in EVERY}
+    assert not {
+        text: got[text]
+        for text, (low, high) in declared.items()
+        if not np.isnan(got[text]) and not low <= got[text] <= high
+    }
 
 
 def shuffled_ideal(data, reference):

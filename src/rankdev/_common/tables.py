@@ -16,6 +16,8 @@ from rankdev.errors import DataError, MissingExtraError, shown
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rankdev._common.arrays import Ints
+
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
     "query": ("qid", "query", "query_id", "query-id", "q_id"),  # PyTerrier's query is a text, query_id may be internal
@@ -293,3 +295,10 @@ class Tabular(ABC):
             raise MissingExtraError("pandas", "pandas", "to_pandas()") from None
         frame = self.to_polars()
         return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+
+def places_in(known: pl.Series, values: pl.Series) -> Ints:
+    """Return where each value is in a column of different ones; -1 where it is not."""
+    lookup = pl.DataFrame({"name": known, "place": pl.int_range(len(known), eager=True)})
+    found = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy()

@@ -89,6 +89,8 @@ class Report:
 
     ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a verdict also knows the
     ``command`` that gives it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which JSON holds.
+    Rows that are read again have a ``provenance``: in the metadata of Parquet files, and where it is ``noteworthy`` in
+    the first row of text formats.
     """
 
     rows: pl.DataFrame
@@ -100,6 +102,8 @@ class Report:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     summary: pl.DataFrame | None = None
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    provenance: str = ""
+    noteworthy: bool = False
 
     @property
     def tables_or_rows(self) -> Sequence[Table]:
@@ -161,14 +165,16 @@ def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Exp
     return pl.struct(low, high).map_elements(lambda ends: write(*ends.values()), return_dtype=pl.String)
 
 
-def best_cells(frame: pl.DataFrame, columns: Sequence[str], digits: int = 4) -> frozenset[tuple[int, str]]:
-    """Mark the highest value of each column with several, as far as the shown decimals tell them apart."""
+def best_cells(
+    frame: pl.DataFrame, columns: Sequence[str], digits: int = 4, lowest: Collection[str] = ()
+) -> frozenset[tuple[int, str]]:
+    """Mark the best value of each column with several: the highest, or the lowest, to the shown decimals."""
     cells = set()
     for name in columns:
         shown = frame[name].round(digits)
         if len(shown) - shown.null_count() < 2:
             continue
-        top = shown.max()
+        top = shown.min() if name in lowest else shown.max()
         cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
     return frozenset(cells)
 

@@ -26,6 +26,7 @@ from rankdev.errors import counted, printable
 from rankdev.evaluation.bounds import Bounds
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.losses import Losses
+from rankdev.evaluation.score_files import is_noteworthy, provenance_of
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.leaderboard import mean_intervals
 
@@ -40,7 +41,8 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     rows = means.unpivot(index="system", variable_name="measure", value_name="value")
     rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
     if not per_query:
-        best = best_cells(means, [measure for measure in scores.measures if measure not in scores.sums])
+        directed = {kind.label: kind.higher_is_better for kind in scores.kinds if kind.higher_is_better is not None}
+        best = best_cells(means, list(directed), lowest=[name for name, higher in directed.items() if not higher])
         over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query')}"
         title = f"{over}{'; * best' if best else ''}"
         table = Table(means, title, best=best, **_look(scores))
@@ -52,7 +54,8 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
     table = Table(wide, **_look(scores))
-    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks)
+    origin: dict[str, Any] = {"provenance": provenance_of(scores), "noteworthy": is_noteworthy(scores)}
+    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks, **origin)
 
 
 def _over(scores: Scores) -> str:
@@ -92,7 +95,8 @@ def plot_scores(scores: Scores) -> Figure:
     if several:
         drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     first = means.means[0, 0]
-    best = f"{shortened(means.systems[0])} has the highest {means.measures[0]}, {first:.4f}"
+    extreme = "lowest" if means.kinds[0].higher_is_better is False else "highest"
+    best = f"{shortened(means.systems[0])} has the {extreme} {means.measures[0]}, {first:.4f}"
     return titled(drawn, best if len(means.systems) > 1 else f"{means.systems[0]}: {means.measures[0]} {first:.4f}")
 
 

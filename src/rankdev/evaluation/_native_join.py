@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -31,17 +32,28 @@ class FileMatcher:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._joiner = _joiner(matcher)
+        self._lock = Lock()
+
+    @cached_property
+    def _made(self) -> Joiner | None:
+        return _joiner(self._matcher)
+
+    @property
+    def _joiner(self) -> Joiner | None:
+        """The references as the library takes them, made when the first file is matched."""
+        with self._lock:
+            return self._made
 
     def match(
         self, path: PathLike, ordering: Ordering, depth: int | None, progress: Progress | None = None
     ) -> tuple[MatchedRuns, Coverage] | None:
         """Match a file's run; None where it has to be read otherwise."""
-        if self._joiner is None or not joins(ordering):
+        joiner = self._joiner if joins(ordering) else None
+        if joiner is None:
             return None
-        join = partial(self._joiner.join, depth=depth)
+        join = partial(joiner.join, depth=depth)
         try:
-            return self._matched(read_whole_queries(self._joiner.library, path, join, progress), ordering, depth)
+            return self._matched(read_whole_queries(joiner.library, path, join, progress), ordering, depth)
         except OddError:
             return None
 

@@ -21,7 +21,7 @@ from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation._native_join import FileMatcher, joins
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, info_of
 from rankdev.io.loading import error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
 from rankdev.measures import REGISTRY, parse_all
@@ -212,6 +212,7 @@ class _Evaluation:
             self._order,
             self._ties,
             self._empty,
+            kinds=tuple(info_of(measure) for measure in self._wanted),
         )
 
     def _prepare(self) -> _Prepared:

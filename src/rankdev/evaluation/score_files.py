@@ -1,37 +1,143 @@
-"""Scores from files: a table of system, query, measure, value, such as `rankdev eval -q` writes."""
+"""Scores in files: a table of system, query, measure, value, with how they were made.
+
+Parquet files hold the provenance in their metadata. Text formats hold it in a column of that name, as JSON in the first
+row, and only where there is something to be known: queries that were missing or empty, ties that decided, a measure of
+one's own. A file without it is read as scores from elsewhere.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+from dataclasses import asdict, replace
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from rankdev import __version__
+from rankdev.core.ordering import TREC_EVAL
 from rankdev.errors import DataError, FileFormatError
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.scores import Scores, known_measure
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.table_formats.base import Table
+from rankdev.io.table_formats import TABLE_FORMATS
+from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import read_table
+from rankdev.measures.base import MeasureInfo
+
+PROVENANCE = "provenance"
+METADATA = "rankdev"  # key in Parquet files
+USUAL = {"order": (None, TREC_EVAL.order), "ties": (None, TREC_EVAL.ties), "empty": (None, "zero")}
 
 
 def read_scores(path: PathLike) -> Scores:
-    """Read CSV, TSV, JSONL, JSON (a list of records) or Parquet; rows without a query are means and left out."""
+    """Read scores from a file.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, JSONL, JSON (a list of records) or Parquet with the columns system, query, measure, value, such as
+        ``rankdev eval -q -o FILE`` writes. Rows without a query are means and left out.
+
+    Returns
+    -------
+    Scores
+        With how they were made, where the file holds that.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp(), "scores.csv")
+    >>> _ = file.write_text("system,query,measure,value\\nbm25,q1,AP@5,0.5\\nbm25,q2,AP@5,1.0\\n")
+    >>> read_scores(file).means.tolist()
+    [[0.75]]
+    """
     with Source(path) as source:
         kind = source.kind
         if kind == "trec":
             raise FileFormatError(source.name, "expected a table with the columns system, query, measure, value")
-        table = _records(source) if kind == "json" else read_table(source, kind)
+        table, provenance = _parquet(source) if kind == "parquet" else (_text(source, kind), None)
     frame = table.frame
+    if PROVENANCE in frame.columns:
+        provenance = next((text for text in frame[PROVENANCE] if text), None)
+        frame = frame.drop(PROVENANCE)
     if "query" in frame.columns:
         frame = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
     if "value" in frame.columns and frame["value"].dtype == pl.String:  # CSV writes what is missing as nothing
         frame = frame.with_columns(pl.col("value").replace("", None))
     try:
-        return Scores.from_table(frame)
+        scores = Scores.from_table(frame)
+        return scores if provenance is None else _with_provenance(scores, provenance)
     except DataError as error:
         raise FileFormatError(table.name, str(error)) from None
 
 
-def _records(source: Source) -> Table:
+def provenance_of(scores: Scores) -> str:
+    """Write down how scores were made, as JSON."""
+    sizes = scores.reference_sizes
+    content = {
+        "version": __version__,
+        **{name: getattr(scores, name) for name in USUAL},
+        "measures": [{**asdict(kind), "range": [_written(limit) for limit in kind.range]} for kind in scores.kinds],
+        "coverage": [asdict(entry) for entry in scores.coverage],
+        "reference_sizes": None if sizes is None else dict(zip(scores.queries, sizes.tolist(), strict=True)),
+        "notes": list(scores.notes),
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def is_noteworthy(scores: Scores) -> bool:
+    """Tell whether a reader must know how scores were made, and could not from their labels."""
+    unusual = any(getattr(scores, name) not in usual for name, usual in USUAL.items())
+    return unusual or bool(scores.remarks) or not all(map(_is_built_in, scores.kinds))
+
+
+def _is_built_in(kind: MeasureInfo) -> bool:
+    """Tell whether a label means the same wherever rankdev is installed; labels from elsewhere say nothing anyway."""
+    known = known_measure(kind.label)
+    return kind == MeasureInfo(kind.label) if known is None else type(known).__module__.startswith("rankdev.")
+
+
+def _written(limit: float) -> float | None:
+    return limit if np.isfinite(limit) else None
+
+
+def _with_provenance(scores: Scores, text: str) -> Scores:
+    """Add to scores how they were made; systems, queries and measures may have been left out since."""
+    try:
+        content: dict[str, Any] = json.loads(text)
+        kinds = {entry["label"]: _kind(entry) for entry in content["measures"]}
+        sizes = content["reference_sizes"]
+        return replace(
+            scores,
+            reference_sizes=None if sizes is None else np.array([sizes[name] for name in scores.queries], np.int64),
+            coverage=tuple(Coverage(**entry) for entry in content["coverage"] if entry["system"] in scores.systems),
+            notes=tuple(content["notes"]),
+            kinds=tuple(kinds.get(kind.label, kind) for kind in scores.kinds),
+            **{name: content[name] for name in USUAL},
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{PROVENANCE} is not what rankdev wrote ({error}); remove it, or score again") from None
+
+
+def _kind(entry: dict[str, Any]) -> MeasureInfo:
+    low, high = entry["range"]
+    limits = (-np.inf if low is None else low, np.inf if high is None else high)
+    return MeasureInfo(entry["label"], entry["aggregate"], entry["higher_is_better"], limits)
+
+
+def _parquet(source: Source) -> tuple[Table, str | None]:
+    content = source.read()
+    table = joined(source.name, TABLE_FORMATS["parquet"].parts(source.name, [content]))
+    about = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "")
+    return table, about if '"measures"' in about else None  # other results have other metadata
+
+
+def _text(source: Source, kind: str) -> Table:
+    if kind != "json":
+        return read_table(source, kind)
     try:
         records = json.loads(source.read())
         frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)

@@ -14,15 +14,15 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import check_mapping
+from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
+from rankdev.measures.base import Measure, MeasureInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rankdev._common.tables import TableLike
-    from rankdev.measures import Measure
 
 
 ScoresLike: TypeAlias = "Scores | TableLike"
@@ -33,9 +33,34 @@ ScoresLike: TypeAlias = "Scores | TableLike"
 class Scores(Result):
     """Values of every measure for every system and query.
 
-    ``values[system, query, measure]`` is NaN where a measure is not available.
-    ``reference_sizes`` counts the reference items of each query, where they are known. ``order``, ``ties`` and
-    ``empty`` are what :func:`evaluate` was told; None where it was told nothing.
+    Attributes
+    ----------
+    systems, queries : tuple of str
+        Names of systems and queries.
+    measures : tuple of str
+        Labels of the measures. The constructor takes texts or Measure objects.
+    values : array of float, systems × queries × measures
+        NaN where a measure is not available.
+    reference_sizes : array of int, optional
+        Number of reference items of each query.
+    coverage : tuple of Coverage
+        How each run matched the references.
+    order, ties, empty : str, optional
+        What :func:`evaluate` was told; None where it was told nothing.
+    notes : tuple of str
+        What else is to be known about how the scores were made.
+    kinds : tuple of MeasureInfo
+        How each measure is summarized over queries, which end is better, and its range. Taken from the measures; kept
+        in pickles and score files, so that they are not needed there.
+
+    See Also
+    --------
+    rankdev.evaluate, rankdev.read_scores, Scores.from_table
+
+    Examples
+    --------
+    >>> Scores(["a", "b"], ["q1", "q2"], ["P@1"], [[[1.0], [0.0]], [[1.0], [1.0]]]).mean().rows()
+    [('a', 0.5), ('b', 1.0)]
     """
 
     made_with: ClassVar = ("measures", "order", "ties", "empty")
@@ -51,8 +76,19 @@ class Scores(Result):
     ties: str | None = None
     empty: str | None = None
     notes: tuple[str, ...] = field(default=(), repr=False)
+    kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        kinds = self.kinds or tuple(info_of(measure) for measure in self.measures)
+        made = {
+            "systems": tuple(self.systems),
+            "queries": tuple(self.queries),
+            "measures": tuple(kind.label for kind in kinds),
+            "values": np.asarray(self.values, np.float64),
+            "kinds": kinds,
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
             raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
@@ -69,8 +105,6 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        from rankdev._common.tables import as_frame, text_column
-
         frame = as_frame(table)
         if frame.is_empty():
             raise DataError("a table of scores needs at least one row")
@@ -85,7 +119,7 @@ class Scores(Result):
             row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
             raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
         names = [axis.unique(maintain_order=True) for axis in axes]
-        codes = [_codes(axis, known) for axis, known in zip(axes, names, strict=True)]
+        codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
         shape = tuple(len(known) for known in names)
         cells = np.ravel_multi_index(codes, shape)
         if len(np.unique(cells)) < len(cells):
@@ -126,6 +160,7 @@ class Scores(Result):
             first.measures,
             np.concatenate([part.values for part in aligned], axis=1),
             notes=(f"queries are pooled, so that large collections dominate: {sizes}",),
+            kinds=first.kinds,
         )
 
     @cached_property
@@ -148,7 +183,7 @@ class Scores(Result):
     @cached_property
     def sums(self) -> tuple[str, ...]:
         """The measures that are added up over the queries, as in trec_eval: counts, such as NumRet."""
-        return added_up(self.measures)
+        return tuple(kind.label for kind in self.kinds if kind.aggregate == "sum")
 
     def mean(self) -> pl.DataFrame:
         """Tabulate the means (sums of counts): one row per system, one column per measure; null where not available."""
@@ -218,6 +253,7 @@ class Scores(Result):
             systems=tuple(self.systems[i] for i in rows),
             queries=tuple(self.queries[i] for i in picked),
             measures=tuple(self.measures[j] for j in columns),
+            kinds=tuple(self.kinds[j] for j in columns),
             values=self.values[rows][:, picked][:, :, columns],
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
             coverage=tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
@@ -257,8 +293,9 @@ class Scores(Result):
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by their mean (or sum) of a measure, best first; those without one come last."""
-        means = self.means[:, self._measure(measure)]
-        order = np.argsort(-means, kind="stable")
+        place = self._measure(measure)
+        means = self.means[:, place]
+        order = np.argsort(means if self.kinds[place].higher_is_better is False else -means, kind="stable")
         return self.select(systems=[self.systems[i] for i in order])
 
     def to_polars(self) -> pl.DataFrame:
@@ -278,7 +315,7 @@ class Scores(Result):
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""
         if not isinstance(text, str) or text not in self.measures:
-            known = _known(text)
+            known = known_measure(text)
             text = text if known is None else str(known)
         return self._index(text, self.measures, "measure")
 
@@ -318,21 +355,19 @@ class QueryDifferences(Result):
         return pl.concat(tables).fill_nan(None)
 
 
-def added_up(measures: Iterable[str]) -> tuple[str, ...]:
-    """Give those of some measures whose values are added up over the queries, not averaged."""
-    return tuple(text for text in measures if (known := _known(text)) and known.adds_up)
+def info_of(measure: object) -> MeasureInfo:
+    """Return what scores carry of a measure; of a label from elsewhere nothing is known."""
+    if isinstance(measure, str):
+        known = known_measure(measure)
+        return MeasureInfo(measure) if known is None else replace(known.info, label=measure)
+    return measure.info if isinstance(measure, Measure) else MeasureInfo(str(measure))
 
 
-def _known(text: str) -> Measure | None:
-    """Find the measure that a label stands for; scores from elsewhere may have others."""
+def known_measure(text: str) -> Measure | None:
+    """Find the measure of a label; scores from elsewhere may have others."""
     from rankdev.measures import parse
 
     try:
         return parse(text)
     except MeasureError:
         return None
-
-
-def _codes(values: pl.Series, known: pl.Series) -> npt.NDArray[np.int64]:
-    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
-    return pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()

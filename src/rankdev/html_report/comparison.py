@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.tables import check_mapping
+from rankdev._common.tables import check_mapping, places_in
 from rankdev._common.work import Progress, Together
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
@@ -90,9 +90,9 @@ def _returned(references: References, run: Run, names: pl.Series, depth: int) ->
     """Which item is at [query, position]; -1 where none is."""
     table = np.full((len(references), depth), -1)
     rows = np.flatnonzero(run.positions < depth)
-    query = _codes(run.queries, references.queries)[run.codes[rows]]
+    query = places_in(references.queries, run.queries)[run.codes[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
-    table[query, run.positions[rows]] = _codes(run.item_ids.gather(rows), names)
+    table[query, run.positions[rows]] = places_in(names, run.item_ids.gather(rows))
     return table
 
 
@@ -110,13 +110,6 @@ def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
             if query in references:
                 ranks[references.queries.index_of(query), run.positions[row]] = references[query].get(item, 0)
     return ranks, scored
-
-
-def _codes(values: pl.Series, known: pl.Series) -> Ints:
-    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
-    joined = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
-    codes: Ints = joined["code"].fill_null(-1).to_numpy()
-    return codes
 
 
 MOST_SYSTEMS = 150  # whose pairs a page can show

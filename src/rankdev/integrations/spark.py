@@ -14,7 +14,7 @@ import polars as pl
 from rankdev._common.checks import check_choice
 from rankdev._common.tables import listed
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
-from rankdev.evaluation.scores import Scores, added_up
+from rankdev.evaluation.scores import Scores, info_of
 from rankdev.measures import Measure, parse_all
 
 try:
@@ -94,7 +94,7 @@ def means(scores: Any) -> pl.DataFrame:
     sums = _here(together.mapInArrow(add_up, "system string, measure string, total double, known bigint"))
     if sums.is_empty():
         raise DataError("there are no scores to take the mean of; see coverage(…)")
-    added = pl.col("measure").is_in(added_up(sums["measure"].unique()))
+    added = pl.col("measure").is_in([name for name in sums["measure"].unique() if info_of(name).aggregate == "sum"])
     mean = pl.when(added).then("total").otherwise(pl.col("total") / pl.col("known"))
     table = sums.sort("measure", "system").with_columns(mean=pl.when(pl.col("known") > 0).then(mean))
     for system, highest in table.group_by("system").agg(pl.col("mean").abs().max()).sort("system").rows():

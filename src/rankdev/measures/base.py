@@ -1,4 +1,4 @@
-"""Measure, parameters, aggregate and direction, plug-ins."""
+"""What a measure is, and how its parameters are declared, checked and registered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import getdoc
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from rankdev.errors import MeasureError, RankdevError, UsageError, shown, suggestion
 
@@ -35,7 +35,7 @@ class Number:
     whole: bool = False
 
     def read(self, value: object) -> float | int | None:
-        """Give the value as the number it stands for; None where it is not allowed."""
+        """Return the value as a number; None where it is not allowed."""
         if isinstance(value, bool) or not isinstance(value, Real):
             return None
         try:
@@ -72,22 +72,62 @@ def parameter(
     return field(default=default, metadata=rule)
 
 
+@dataclass(frozen=True)
+class MeasureInfo:
+    """What scores carry of a measure, so that they can be summarized where it is not installed.
+
+    Attributes
+    ----------
+    label : str
+        Text of the measure.
+    aggregate : {"mean", "sum"}
+        How the values of queries are summarized.
+    higher_is_better : bool or None
+        Whether a higher value is better; None where neither end is, or nothing is known.
+    range : tuple of float
+        Lowest and highest value that a query can have.
+    """
+
+    label: str
+    aggregate: Literal["mean", "sum"] = "mean"
+    higher_is_better: bool | None = None
+    range: tuple[float, float] = (-math.inf, math.inf)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measure(ABC):
-    """A measure with its parameters; ``str(measure)`` is the text that stands for it.
+    """A measure with its parameters; ``str(measure)`` is its text.
 
-    A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``. ``at`` names the
-    parameter that is written behind the @; None for measures that have none. Over queries its values are averaged,
-    or added up where it is a count (``adds_up``). Its score is built up down the ranking (``cumulative``), so that
-    ``explain`` can say what each position adds, or it is not. Where it ``averages_ties``, its score of a match whose
-    ties are left open (``ties="expected"``) is the mean over all orders of the tied items; others are refused there.
+    A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``.
+
+    Attributes
+    ----------
+    name : str
+        How texts call the measure.
+    at : str or None
+        Parameter that is written behind the @; None for measures that have none.
+    aggregate : {"mean", "sum"}
+        How the values of queries are summarized: averaged, or added up as counts are.
+    higher_is_better : bool or None
+        Whether a higher value is better; None where neither end is, as for the number of queries.
+    range : tuple of float
+        Lowest and highest value that a query can have.
+    cumulative : bool
+        Whether the score is a sum over positions, so that ``explain`` can report what each position adds.
+    averages_ties : bool
+        Whether the score of a match with unresolved ties (``ties="expected"``) is the mean over all orders of the tied
+        items; other measures are refused there.
+    cutoff : int or None
+        Number of positions that are considered; None for all.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
     at: ClassVar[str | None] = "cutoff"
-    adds_up: ClassVar[bool] = False
+    aggregate: ClassVar[Literal["mean", "sum"]] = "mean"
+    higher_is_better: ClassVar[bool | None] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     cumulative: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = False
 
@@ -115,13 +155,18 @@ class Measure(ABC):
 
     @classmethod
     def parameters(cls) -> list[Field[Any]]:
-        """Give the parameters between the parentheses in the order in which they are written, its own first."""
+        """Return the parameters between the parentheses in the order in which they are written, its own first."""
         return [entry for entry in _parameters(cls) if entry.name != cls.at]
 
     @classmethod
     def meaning(cls) -> str:
-        """Say in a line what it is."""
+        """Return a one-line definition."""
         return cls.summary or (getdoc(cls) or "").partition("\n")[0]
+
+    @property
+    def info(self) -> MeasureInfo:
+        """What scores carry of the measure."""
+        return MeasureInfo(str(self), self.aggregate, self.higher_is_better, self.range)
 
     @property
     def reach(self) -> int | None:
@@ -154,7 +199,7 @@ def _parameters(kind: type[Measure]) -> list[Field[Any]]:
 
 
 def _checked(name: str, entry: Field[Any], value: Any) -> Any:
-    """Give a parameter's value as it is kept, so that equal measures are equal: 4 becomes 4.0."""
+    """Return a parameter's value in one form, so that equal measures are equal: 4 becomes 4.0."""
     rule = {"choices": (), "number": None, "convert": None, **entry.metadata}
     if isinstance(entry.default, bool):
         if not isinstance(value, bool):
@@ -225,7 +270,7 @@ def _said(error: Exception) -> str:
 
 
 def _line(error: Exception, file: str) -> str:
-    """Give the last line of the file that the error went through, as ``:7``."""
+    """Return the last line of the file that the error went through, as ``:7``."""
     lines = [error.lineno] if isinstance(error, SyntaxError) else []
     trace = error.__traceback__
     while trace is not None:

@@ -20,6 +20,7 @@ class Tau(Measure):
     """Kendall's τ-b between positions and reference ranks."""
 
     name: ClassVar[str] = "Tau"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "Kendall's τ where run and reference hold the same items"
     source: ClassVar[str] = "Kendall 1938"
     cumulative: ClassVar[bool] = False
@@ -44,6 +45,7 @@ class TauAP(Measure):
     """
 
     name: ClassVar[str] = "TauAP"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "AP correlation: Kendall's τ that weighs the top"
     source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
     cumulative: ClassVar[bool] = False
@@ -67,6 +69,7 @@ class Rho(Measure):
     """Spearman's ρ between positions and reference ranks, tied items sharing their mean rank."""
 
     name: ClassVar[str] = "Rho"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "Spearman's ρ where run and reference hold the same items"
     source: ClassVar[str] = "Spearman 1904"
     cumulative: ClassVar[bool] = False

@@ -20,6 +20,7 @@ class Judged(Measure):
     """Judged@k = judged items in the first k ÷ items in the first k."""
 
     name: ClassVar[str] = "Judged"
+    higher_is_better: ClassVar[bool | None] = None
     summary: ClassVar[str] = "share of the first k that somebody judged"
     averages_ties: ClassVar[bool] = True
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -89,7 +90,9 @@ class NumRet(Relevance):
     name: ClassVar[str] = "NumRet"
     summary: ClassVar[str] = "number of items returned, or of relevant ones"
     at: ClassVar[str | None] = None
-    adds_up: ClassVar[bool] = True
+    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
+    higher_is_better: ClassVar[bool | None] = None
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
 
@@ -106,7 +109,9 @@ class NumRel(Relevance):
     name: ClassVar[str] = "NumRel"
     summary: ClassVar[str] = "number of relevant items"
     at: ClassVar[str | None] = None
-    adds_up: ClassVar[bool] = True
+    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
+    higher_is_better: ClassVar[bool | None] = None
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
 
@@ -122,7 +127,9 @@ class NumQ(Measure):
     name: ClassVar[str] = "NumQ"
     summary: ClassVar[str] = "number of queries"
     at: ClassVar[str | None] = None
-    adds_up: ClassVar[bool] = True
+    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
+    higher_is_better: ClassVar[bool | None] = None
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
 

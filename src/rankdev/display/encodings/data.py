@@ -22,7 +22,7 @@ _PIECE_ROWS = 100_000
 @report_format("json", ".json", holds_remarks=True)
 def as_json(report: Report) -> bytes:
     """A verdict is an object with all that was computed; anything else a list of records."""
-    content: Any = records(report.rows)
+    content: Any = records(_rows(report))
     if report.command:
         content = {
             **_origin(report),
@@ -37,20 +37,20 @@ def as_json(report: Report) -> bytes:
 @report_format("jsonl", ".jsonl")
 def as_jsonl(report: Report) -> bytes:
     """Give one record per line."""
-    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(report.rows))
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(_rows(report)))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 @report_format("csv", ".csv")
 def as_csv(report: Report) -> Iterator[bytes]:
     """Give comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
-    return _delimited(report.rows, ",")
+    return _delimited(_rows(report), ",")
 
 
 @report_format("tsv", ".tsv")
 def as_tsv(report: Report) -> Iterator[bytes]:
     """Give the same with tabs."""
-    return _delimited(report.rows, "\t")
+    return _delimited(_rows(report), "\t")
 
 
 def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
@@ -64,9 +64,17 @@ def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
 def as_parquet(report: Report) -> bytes:
     """Give the rows with their types; a verdict's origin is in the file's metadata, under rankdev."""
     buffer = io.BytesIO()
-    about = {"rankdev": json.dumps(_origin(report))} if report.command else None
-    report.rows.write_parquet(buffer, metadata=about)
+    about = report.provenance or (json.dumps(_origin(report)) if report.command else "")
+    report.rows.write_parquet(buffer, metadata={"rankdev": about} if about else None)
     return buffer.getvalue()
+
+
+def _rows(report: Report) -> pl.DataFrame:
+    """Return the rows, with a noteworthy provenance in the first."""
+    if not report.noteworthy:
+        return report.rows
+    first = pl.int_range(pl.len()) == 0
+    return report.rows.with_columns(provenance=pl.when(first).then(pl.lit(report.provenance)))
 
 
 def _origin(report: Report) -> dict[str, Any]:
