@@ -169,13 +169,18 @@ def group(query: pl.Series) -> Groups:
     return Groups(names, codes.to_numpy()[block])
 
 
-def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
-    """Give the items of all queries, one after the other, as text."""
+def item_names(lists: Mapping[Any, Iterable[Any]]) -> list[str]:
+    """Return the ids of the items of all queries, one query after the other."""
     names: list[str] = []
     for query, items in lists.items():
         where = f"query {shown(query)}: "
         names += [as_id(item, where) for item in items]
-    return text_series("item", names)
+    return names
+
+
+def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
+    """Return the items of all queries, one query after the other, as text."""
+    return text_series("item", item_names(lists))
 
 
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ from rankdev._common.tables import (
     text_column,
     text_series,
 )
-from rankdev.core.columns import ByQuery, check_once, item_series, repeated_rows
+from rankdev.core.columns import ByQuery, check_once, item_names, item_series, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
@@ -67,14 +68,17 @@ class Run(ByQuery[list[str]]):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
         lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
         counts = np.array([len(items) for items in lists.values()], np.int64)
-        items = item_series(lists)
-        queries = text_series("query", [as_id(query) for query in lists])
-        check_once(queries, "query {} appears twice, as a number and as text; keep one")
-        codes = np.repeat(np.arange(len(counts)), counts)
-        repeats = repeated_rows(codes, items)
-        if repeats.any():
+        names, offsets = item_names(lists), offsets_of(counts)
+        ids = [as_id(query) for query in lists]
+        queries, items = text_series("query", ids), text_series("item", names)
+        if len(set(ids)) < len(ids):
+            check_once(queries, "query {} appears twice, as a number and as text; keep one")
+        repeats = None
+        if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
+            codes = np.repeat(np.arange(len(counts)), counts)
+            repeats = repeated_rows(codes, items)
             warn_of_repeats(repeats, queries.gather(codes), items)
-        return cls(queries, offsets_of(counts), items, None, repeats if repeats.any() else None)
+        return cls(queries, offsets, items, None, repeats)
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:

@@ -181,7 +181,7 @@ class Matcher:
         query = known[top.query]
         mine = query >= 0
         rows, query, position, tie = (column[mine] for column in (top.rows, query, top.position, top.tie))
-        place = self._join(query, run.item_ids.gather(rows))
+        place = self._join(query, run.item_ids if len(rows) == len(run.item_ids) else run.item_ids.gather(rows))
         if len(place) and (place < 0).all():
             self._warn_of_strangers(run)
         ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
@@ -198,9 +198,16 @@ class Matcher:
         return matched, self.coverage(
             run.ordering.ties,
             missing=len(self.references) - int((known >= 0).sum()),
-            unreferenced=int(((known < 0) & ~run.queries.is_in(self.skipped.implode()).to_numpy()).sum()),
+            unreferenced=self._unreferenced(run, known),
             tied=self._tied_queries(query, place, tie),
         )
+
+    def _unreferenced(self, run: Run, known: Ints) -> int:
+        """Count the run's queries without a reference; those that were skipped on purpose have one."""
+        unknown = np.flatnonzero(known < 0)
+        if not len(unknown) or not len(self.skipped):
+            return len(unknown)
+        return len(unknown) - int(run.queries.gather(unknown).is_in(self.skipped.implode()).sum())
 
     def _warn_of_strangers(self, run: Run) -> None:
         """Say so where a run and the references have no item in common: one of them may have ids of another kind."""
@@ -272,7 +279,7 @@ class Matcher:
         found = found[same]
         place[found] = places[at[same]]
         codes, items = self._columns
-        same_item = (item.gather(found) == items.gather(place[found])).all()
+        same_item = item[found].equals(items[place[found]])  # far cheaper than gather where runs are small
         same_query = (query[found] == codes[place[found]]).all()
         return place if same_item and same_query and self._keys_differ else self._join_on_names(query, item)
 
