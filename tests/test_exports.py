@@ -1,6 +1,10 @@
 """The public names: those of the design are exported, and each can be had."""
 
+import re
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,6 +27,21 @@ def test_every_public_name_can_be_had(name):
 
 def test_what_the_design_promises_is_public():
     assert set(rd.__all__) >= DESIGN
+
+
+def test_there_are_few_public_names():
+    assert len(rd.__all__) <= 65
+
+
+@pytest.mark.parametrize("package", ["rankdev", "rankdev.results", "rankdev.studies", "rankdev.learning"])
+def test_type_checkers_read_the_same_names(package):
+    """And no module hides one of them: importing it would put it in the place of the name."""
+    module = import_module(package)
+    stub = Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert set(re.findall(r" as (\w+)$", stub, re.MULTILINE)) == set(module.__all__) - {"__version__"}
+    for name in module.__all__:
+        assert find_spec(f"{package}.{name}") is None if hasattr(module, "__path__") else True
+        assert not isinstance(getattr(module, name), ModuleType)
 
 
 @pytest.mark.parametrize("name", ["RankdevError", "DataError", "UsageError", "MeasureError", "RankdevWarning"])
