@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check notebooks figures docs wheel lock clean
+.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
 
 setup: .venv/.done
 
@@ -58,6 +58,10 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts
+
+# what the examples of README.md and docs print, written into the pages
+examples: setup
+	$(BIN)/python -m tests.examples
 
 # what the notebooks of docs show, written into them; make test says where that changed
 notebooks: setup

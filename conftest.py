@@ -29,19 +29,23 @@ if not hasattr(sys.modules["__main__"], "__file__"):  # in a worker of xdist; Py
     sys.modules["__main__"].__file__ = __file__
 
 
-def run_console(example: Example) -> str | None:
-    """Run each `$` line in a shell; what it prints must be what stands under it."""
+def printed(command: str) -> list[str]:
+    """Run a command in a shell and return the lines it prints, without blanks at their ends."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
+    return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+
+
+def run_console(example: Example) -> str | None:
+    """Run each `$` line; the lines below it must be what it prints. Empty lines do not count."""
     expected: list[str] = []
-    printed: list[str] = []
+    found: list[str] = []
     for line in example.parsed.splitlines():
-        if not line.startswith("$ "):
+        if line.startswith("$ "):
+            found += filter(None, printed(line[2:]))
+        elif line.rstrip():
             expected.append(line.rstrip())
-            continue
-        done = subprocess.run(line[2:], shell=True, capture_output=True, text=True, env=environment, check=False)
-        printed += [row.rstrip() for row in (done.stdout + done.stderr).splitlines()]
-    wanted, found = "\n".join(filter(None, expected)), "\n".join(filter(None, printed))
-    return None if wanted == found else f"expected:\n{wanted}\n\nprinted:\n{found}"
+    return None if expected == found else "\n".join(["expected:", *expected, "", "printed:", *found])
 
 
 def in_demo_folder(namespace: dict[str, object]) -> None:
@@ -61,7 +65,7 @@ def back_home(namespace: dict[str, object]) -> None:
     shutil.rmtree(str(namespace["folder"]), ignore_errors=True)
 
 
-pytest_collect_file = Sybil(
+PAGES = Sybil(
     parsers=[
         PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE | ELLIPSIS),
         CodeBlockParser("console", run_console),
@@ -70,4 +74,5 @@ pytest_collect_file = Sybil(
     patterns=["README.md", "docs/*.md"],
     setup=in_demo_folder,
     teardown=back_home,
-).pytest()
+)
+pytest_collect_file = PAGES.pytest()
