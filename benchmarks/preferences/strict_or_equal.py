@@ -1,4 +1,6 @@
-"""How often a strict order can be told from no difference at level .1: `python -m benchmarks.preferences.told_apart`.
+"""How often a strict order is distinguished from no difference at level .1.
+
+``python -m benchmarks.preferences.strict_or_equal``
 
 A rule that keeps equal items one tier nine times in ten is such a test; several statistics show what is possible.
 """
