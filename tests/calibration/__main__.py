@@ -8,16 +8,16 @@ from tests.calibration.claims import CLAIMS
 from tests.calibration.simulations import Finding
 
 PAGE = Path(__file__).parents[2] / "docs/calibration.md"
-HEAD = """# What was checked
+HEAD = """# Calibration
 
-Every interval and every error rate that rankdev reports is a claim. Here each is put to a test whose truth is known:
-scores are drawn again and again, and the share of trials in which the claim held is counted; ± is the Monte-Carlo
-error of that share. Not every row has as many trials: where computing takes long they are fewer. `make calibrate`
-rewrites this page, `python -m tests.calibration NAME` one section; short runs of the same simulations are part of
-`make test`. Intervals are 95% ones, tests are at α = .05. *normal*, *exponential* (skewed), *discrete* (five values),
-and *tied* (half of the differences are zero) are the distributions of per-query differences; AP@5 and RDQ@5 are
-differences between two systems of the simulator of the paper's POI study. What falls short is here too: in bold where
-it is more than four errors below what we ask of it.
+Every interval and every error rate that rankdev reports is a claim. Here each claim is tested by simulation: scores
+are drawn repeatedly from a known truth, and the fraction of trials in which the claim held is counted; ± is the Monte
+Carlo error of that fraction. Slow settings use fewer trials. `make calibrate` rewrites this page, `python -m
+tests.calibration NAME` one section; short runs of the same simulations are part of `make test`. Intervals are at 95%,
+tests at α = .05. *normal*, *exponential* (skewed), *discrete* (five values) and *tied* (half of the differences are
+zero) are the distributions of per-query differences; AP@5 and RDQ@5 are differences between two systems of the
+simulator of the paper's POI study. Claims that fall short are included: in bold if they are more than four errors
+below their goal.
 """
 
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def written() -> dict[str, str]:
-    """Give the sections that the page has already, by claim."""
+    """Return the sections that the page has already, by claim."""
     parts = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
     return {part.partition("\n")[0].lower(): f"\n## {part}" for part in parts}
 

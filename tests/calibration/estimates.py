@@ -1,4 +1,4 @@
-"""Claims about margins, components, collections, designs and judgments; see simulations.py for the others."""
+"""Claims about margins, components, collections, topic set sizes and judgments; see simulations.py for the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def against_nothing(values: np.ndarray) -> Family:
 
 
 def margins(trials: int) -> Iterator[Finding]:
-    """Two systems that differ by just the margin are called the same; two equal ones better or worse."""
+    """Two systems that differ by exactly the margin are called the same; two equal ones better or worse."""
     for kind, draw in KINDS.items():
         for n in (10, 25, 50):
             family = against_nothing(draw(np.random.default_rng([n, 8, len(kind)]), (n, trials)))
@@ -40,7 +40,7 @@ def margins(trials: int) -> Iterator[Finding]:
 
 
 def reliabilities(trials: int) -> Iterator[Finding]:
-    """Eρ² and the queries it needs, where systems and queries are drawn; several collections of unequal sizes too."""
+    """Eρ² and the queries it needs, for sampled systems and queries; also for several collections of unequal sizes."""
     for sizes in ((50,), (20, 40, 60)):
         for kind, draw in KINDS.items():
             spread = draw(np.random.default_rng(0), (10**6,)).std()  # of one on a query, whatever the kind
@@ -67,7 +67,7 @@ def reliabilities(trials: int) -> Iterator[Finding]:
                 yield Finding("`variance`, queries needed", setting, held[1] / trials, trials, 0.93)
 
 
-def designs(trials: int) -> Iterator[Finding]:
+def topic_set_sizes(trials: int) -> Iterator[Finding]:
     """Queries for a difference of .5 between two systems, or the best and worst of five: variance from a pilot."""
     asked = {"systems": [2, 5], "difference": 0.5}
     for kind, draw in KINDS.items():
@@ -85,15 +85,15 @@ def designs(trials: int) -> Iterator[Finding]:
                     inside = (table[f"{way}_low"] <= truth[way]) & (truth[way] <= table[f"{way}_high"])
                     held[i] += inside.mean()
             for way, share in zip(("same", "other"), held / trials, strict=True):
-                yield Finding(f"`design`, {way} queries", f"{kind}, 5 systems, pilot of {n}", share, trials, 0.9)
+                yield Finding(f"`plan`, {way} queries", f"{kind}, 5 systems, pilot of {n}", share, trials, 0.9)
 
 
-def designed_power(trials: int) -> Iterator[Finding]:
-    """Two systems, and five of which the best and the worst differ, on as many queries as the design says."""
+def planned_power(trials: int) -> Iterator[Finding]:
+    """Two systems, and five of which the best and the worst differ, on as many queries as the plan requires."""
     for kind, draw in KINDS.items():
         variance = float(draw(np.random.default_rng(0), (10**6,)).var())
         for systems in (2, 5):
-            n = int(rd.plan(variance, difference=0.8, systems=systems).to_polars()["different"][0])
+            n = int(rd.plan(variance=variance, difference=0.8, systems=systems).to_polars()["different"][0])
             shift = np.zeros(systems)
             shift[0], shift[-1] = -0.4, 0.4
             values = draw(np.random.default_rng([n, 13, systems]), (trials, systems, n)) + shift[:, None]
@@ -101,11 +101,11 @@ def designed_power(trials: int) -> Iterator[Finding]:
             between = n * values.mean(axis=2).var(axis=1, ddof=1)
             rejected = stats.f.sf(between / within, systems - 1, systems * (n - 1)) <= ALPHA
             setting = f"{kind}, {systems} systems, {n} queries of each"
-            yield Finding("power of .8 by `design`", setting, float(rejected.mean()), trials, 0.78)
+            yield Finding("power of .8 by `plan`", setting, float(rejected.mean()), trials, 0.78)
 
 
 def collections(trials: int) -> Iterator[Finding]:
-    """Mean difference over collections of unequal sizes that truly differ (or don't), and a new collection's own."""
+    """Mean difference over collections of unequal sizes that truly differ (or do not), and that of a new collection."""
     sizes = np.array([20, 30, 50, 100, 400, 40, 60, 80, 25, 200])
     for count in (3, 5, 10):
         for tau in (0.0, 0.1, 0.3):
@@ -126,8 +126,8 @@ def collections(trials: int) -> Iterator[Finding]:
                 yield Finding("several collections, a new one", setting, held, trials, 0.9)
 
 
-def people_and_model(trials: int) -> Iterator[Finding]:
-    """A biased and noisy model on 2,000 queries, people on 60 and on 20: means, differences, and the model alone."""
+def humans_and_model(trials: int) -> Iterator[Finding]:
+    """A biased and noisy model on 2,000 queries, humans on 60 and on 20: means, differences, and the model alone."""
     for n in (20, 60):
         for kind, noise in (("normal", 0.3), ("exponential", 0.3), ("discrete", 0.3), ("tied", 0.3), ("normal", 3.0)):
             rng = np.random.default_rng([n, 10, len(kind), int(noise)])
@@ -136,14 +136,14 @@ def people_and_model(trials: int) -> Iterator[Finding]:
                 truth = KINDS[kind](rng, (2, n + 2000))
                 said = 0.8 * truth + 0.3 + noise * rng.normal(0, 1, truth.shape)
                 for i, (true, model) in enumerate(((truth[0], said[0]), (truth[0] - truth[1], said[0] - said[1]))):
-                    found = estimate(true[:n], model[:n], model[n:], 0.05)
+                    found = estimate(true[:n], model[:n], model[n:], ALPHA)
                     held[i] += found["low"] <= 0 <= found["high"]
                     if i == 0:
                         error = 1.96 * model.std() / np.sqrt(len(model))
                         held[2] += abs(found["model"]) <= error
                         narrower += (found["high"] - found["low"]) / (found["human_high"] - found["human_low"])
             setting = f"{kind}, {n} + 2,000 queries, {'good' if noise < 1 else 'poor'} model"
-            wide = f"{narrower / trials:.2f} × the width of people alone"
+            wide = f"{narrower / trials:.2f} × the width of humans alone"
             # few skewed values are hard for every interval
             goal = 0.93 if kind == "normal" else 0.9
             yield Finding("`prediction_powered`, means", f"{setting}; {wide}", held[0] / trials, trials, goal)
@@ -159,12 +159,12 @@ JUDGED = (
 )
 
 
-def doubts(trials: int) -> Iterator[Finding]:
-    """Scores of two systems, and their difference, against the true order, which judgments of eight items tell.
+def uncertain_judgments(trials: int) -> Iterator[Finding]:
+    """Scores of two systems, and their difference, against the true order, estimated from judgments of eight items.
 
-    Strict: no two items are equal. Tied: three tiers; equal items stand in any order, and the truth is the mean over
-    these. Ten queries; every pair is judged as often, or at random from not at all to six times, by nobody in
-    particular, by five people or by one.
+    Strict: no two items are equal. Tied: three tiers; equal items are in any order, and the truth is the mean over
+    these. Ten queries; every pair is judged equally often, or between zero and six times at random, by unnamed
+    judges, by five or by one.
     """
     for truth, times, judges in JUDGED:
         held = np.zeros(2)
@@ -212,11 +212,11 @@ def _judged(
 
 
 CLAIMS = {
-    "doubt": (doubts, 200),
-    "people and a model": (people_and_model, 2000),
+    "uncertain judgments": (uncertain_judgments, 200),
+    "humans and a model": (humans_and_model, 2000),
     "collections": (collections, 4000),
     "variance": (reliabilities, 2000),
-    "designs": (designs, 500),
-    "designed power": (designed_power, 10_000),
+    "topic set sizes": (topic_set_sizes, 500),
+    "power of topic set sizes": (planned_power, 10_000),
     "equivalence": (margins, 10_000),
 }

@@ -1,4 +1,4 @@
-"""Claims about judgments: tests of pairs keep their level, equal items stay one tier, more judgments do as said."""
+"""Claims about judgments: tests of pairs keep their level, equal items stay one tier, more judgments suffice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _judged(outcomes: list[tuple[str, str, str, str, str]], workers: bool) -> Pr
 
 
 def _separated(judged: Preferences, method: str = "bradley-terry", groups: int = 1) -> float:
-    """The share of pairs that tests separate; of several groups, of pairs from two groups, in their true order."""
+    """The fraction of pairs that tests separate; of several groups, of pairs from two groups, in their true order."""
     fit = strengths(judged, method)
     tests = MODELS[fit.method].separation(fit, ALPHA, 200, 0, "auto")
     found, pairs = 0, 0
@@ -73,7 +73,7 @@ def tastes(trials: int) -> Iterator[Finding]:
 
 
 def one_tier(trials: int) -> Iterator[Finding]:
-    """Equal items are one tier, also where the data are few."""
+    """Equal items are one tier, also if there are few data."""
     for rule, goal in (("auto", 0.9), ("leader", 0.95)):
         for items, each in ((3, 6), (6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
             rng, rows = np.random.default_rng(19), []
@@ -110,7 +110,7 @@ def crowds(trials: int) -> Iterator[Finding]:
         yield Finding("Crowd-BT, equal items separated", setting, shares[0, 0], trials, ALPHA, at_most=True)
         than = f"{setting}; Bradley–Terry {shares[1, 1]:.2f}"
         yield Finding("Crowd-BT, items two units apart separated", than, shares[1, 0], trials, shares[1, 1] - 0.05)
-        for claim, share in zip(("a good worker not called so", "a bad worker called good"), called, strict=True):
+        for claim, share in zip(("a good worker not called good", "a bad worker called good"), called, strict=True):
             yield Finding(f"Crowd-BT, {claim}", setting, share / trials, trials, 0.1, at_most=True)
 
 
@@ -125,7 +125,7 @@ def _crowd(rng: np.random.Generator, quality: list[float], truth: np.ndarray) ->
 
 
 def more_judgments(trials: int) -> Iterator[Finding]:
-    """ "About N more judgments, each with a chance of 50%": add the judgments of one open pair, and test it again."""
+    """ "About N more judgments, each with a chance of 50%": add those of one undecided pair, and test it again."""
     for items, each, spread in ((2, 10, 1.0), (2, 30, 1.0), (4, 20, 1.0), (8, 20, 1.0), (8, 20, 0.5), (8, 20, 2.0)):
         held = []
         for seed in range(trials):

@@ -1,4 +1,4 @@
-"""Each function simulates one claim again and again and tells how often it held."""
+"""Each function simulates one claim again and again and reports how often it held."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Finding:
 
     @property
     def fine(self) -> bool:
-        """Whether the goal is met, within four Monte-Carlo errors."""
+        """Whether the goal is reached, within four Monte Carlo errors."""
         apart = self.held - self.goal
         return (-apart if self.at_most else apart) > -4 * self.error
 
@@ -85,11 +85,11 @@ def families(trials: int) -> Iterator[Finding]:
                     low, high = simultaneous([chosen], seed).interval(chosen, ALPHA)
                     held[i] += ((low <= 0) & (high >= 0)).all()
             for which, share in zip(("all pairs", "a baseline"), held / trials, strict=True):
-                yield Finding(f"max-T intervals together, {which}", f"{kind}, n = {n}", share, trials, 0.93)
+                yield Finding(f"max-T intervals simultaneously, {which}", f"{kind}, n = {n}", share, trials, 0.93)
 
 
 def noisy_system(trials: int) -> Iterator[Finding]:
-    """Nine near-identical systems and a noisy one: chance of any false rejection."""
+    """Nine near-identical systems and a noisy one: probability of any false rejection."""
     rng = np.random.default_rng(3)
     false = np.zeros(2)
     for seed in range(trials):
@@ -108,7 +108,7 @@ def noisy_system(trials: int) -> Iterator[Finding]:
 
 
 def many_measures(trials: int) -> Iterator[Finding]:
-    """Ten independent measures of two equal systems: chance of any false rejection."""
+    """Ten independent measures of two equal systems: probability of any false rejection."""
     rng = np.random.default_rng(4)
     for over, goal in (("measure", 1.0), ("all", 0.05)):
         false = 0
@@ -177,7 +177,7 @@ def plans(trials: int) -> Iterator[Finding]:
     rng, infinite = np.random.default_rng(5), 0
     for _ in range(trials):
         infinite += bounded_effect(rng.normal(0, 1, 25), None)[0] == 0
-    yield Finding("`plan`, no upper end without a difference", "normal, pilot of 25", infinite / trials, trials, 0.93)
+    yield Finding("`plan`, no upper limit without a difference", "normal, pilot of 25", infinite / trials, trials, 0.93)
 
 
 def powers(trials: int) -> Iterator[Finding]:

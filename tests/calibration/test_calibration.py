@@ -20,12 +20,12 @@ SHORT = {
     "more judgments": 40,
     "variance": 150,
     "collections": 500,
-    "people and a model": 300,
+    "humans and a model": 300,
     "pools": 5,
     "agreement": 8,
-    "doubt": 2,
-    "designs": 25,
-    "designed power": 400,
+    "uncertain judgments": 2,
+    "topic set sizes": 25,
+    "power of topic set sizes": 400,
 }
 
 
