@@ -67,7 +67,7 @@ examples: setup
 notebooks: setup
 	$(BIN)/python -m tests.notebooks
 
-# the figures of docs, drawn again, and the pictures of pages where there is Chromium
+# the figures of docs, drawn again, and the screenshots of pages if there is Chromium
 figures: setup
 	$(BIN)/python docs/images/figures.py
 	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py; fi

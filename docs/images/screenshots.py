@@ -1,4 +1,4 @@
-"""Take the pictures of the report: needs Playwright and the system's Chromium."""
+"""Take the screenshots of the report: needs Playwright and the system's Chromium."""
 
 import io
 import shutil
