@@ -1,89 +1,169 @@
-"""What the site makes of the code: the API page from docstrings, the command page from ``--help``."""
+"""The reference of the site: API pages from docstrings, the command page from ``--help``.
 
+A line ``::: rankdev.evaluate`` in a page of docs/api becomes the signature and the docstring of that name. Both are
+read from the source, so that integrations are documented without the libraries they need.
+"""
+
+import ast
 import re
 from collections.abc import Iterator
-from inspect import getdoc, getmembers, isclass, isfunction, ismethod, signature
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import cleandoc
+from itertools import takewhile
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import click
 
-import rankdev
 from rankdev.cli import cli
 from rankdev.html_report.html import playground
 
-EXAMPLE = re.compile(r"((?:^>>>.*\n?)(?:^.+\n?)*)", re.MULTILINE)
+FOLDER = Path(__file__).parents[1] / "api"
+ENTRY = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+OVERVIEW = re.compile(r"<!-- names of (\S+) -->")
+EXAMPLE = re.compile(r"^>>>.*(?:\n.+)*", re.MULTILINE)
 ROLE = re.compile(r":\w+:`~?\.?([^`]+)`")
+SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
+TERM = re.compile(r"^(\S.*)((?:\n[ \t]+.*|\n(?=\n))*)", re.MULTILINE)
+LISTS = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Attributes")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in api.md and commands.md where they ask for it."""
-    if page.file.src_uri == "api.md":
-        public = {name: getattr(rankdev, name) for name in sorted(rankdev.__all__, key=str.lower)}
-        functions = {name: value for name, value in public.items() if isfunction(value)}
-        classes = {name: value for name, value in public.items() if isclass(value)}
-        markdown = markdown.replace("<!-- functions -->", "\n\n".join(_function(*entry) for entry in functions.items()))
-        return markdown.replace("<!-- classes -->", "\n\n".join(_class(*entry) for entry in classes.items()))
+    """Fill in the pages of the API and the page of commands."""
     if page.file.src_uri == "commands.md":
-        return markdown.replace(
-            "<!-- commands -->", "\n\n".join(_commands(cli, click.Context(cli, info_name="rankdev")))
-        )
+        shown = _commands(cli, click.Context(cli, info_name="rankdev"))
+        return markdown.replace("<!-- commands -->", "\n\n".join(shown))
+    if page.file.src_uri.startswith("api/"):
+        markdown = OVERVIEW.sub(lambda overview: _overview(overview[1]), markdown)
+        return ENTRY.sub(lambda entry: reference(entry[1]), markdown)
     return markdown
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Put the playground beside the pages."""
+    """Put the playground next to the pages."""
     Path(config.site_dir, "playground.html").write_text(playground(), encoding="utf-8")
 
 
-def _function(name: str, function: FunctionType, level: str = "##") -> str:
-    return f"{level} {name}\n\n```\n{name}{_signature(function)}\n```\n\n{_documentation(function)}"
+@cache
+def entries() -> dict[str, list[str]]:
+    """Return the names that each page of the API documents."""
+    return {path.name: ENTRY.findall(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.md"))}
 
 
-def _class(name: str, kind: type) -> str:
-    methods = [
-        _function(f"{name}.{method}", value, "###")
-        for method, value in getmembers(kind, lambda value: isfunction(value) or ismethod(value))
-        if not method.startswith("_") and getdoc(value) and method in _own(kind)
+def reference(path: str) -> str:
+    """Return what a page shows of a function, or of a class with its methods."""
+    name, (node, *bases) = path.removeprefix("rankdev."), _definitions(path)
+    title = f"## {name} {{ #{_anchor(path)} }}\n\n"
+    if isinstance(node, ast.FunctionDef):
+        return f"{title}{_signature(name, node)}\n\n{documentation(node)}"
+    own = {entry.name: entry for kind in [*reversed(bases), node] for entry in kind.body if hasattr(entry, "name")}
+    made = f"{_signature(node.name, own['__init__'], bound=True)}\n\n" if "__init__" in own else ""
+    parts = [title + made + documentation(node)]
+    for method, entry in sorted(own.items()):
+        if not method.startswith("_") and ast.get_docstring(entry):
+            full = f"{node.name}.{method}"
+            head = f"### {full} {{ #{_anchor(path)}-{method} }}"
+            parts += [head, _signature(full, entry, bound=True), documentation(entry)]
+    return "\n\n".join(parts)
+
+
+def _definitions(path: str) -> list[Any]:
+    """Find the definition of a name in the source, and of the bases of a class up to one that has its own entry."""
+    module, _, name = path.rpartition(".")
+    try:
+        value = getattr(import_module(module), name)
+    except ImportError:  # an integration whose library is not here
+        return [_definition(module, name)]
+    known = {entry.rpartition(".")[2] for names in entries().values() for entry in names}
+    family = [base for base in getattr(value, "__mro__", [value])[1:] if base.__module__.startswith("rankdev.")]
+    bases = takewhile(lambda base: base.__name__ not in known, family)
+    return [_definition(kind.__module__, kind.__name__) for kind in (value, *bases)]
+
+
+@cache
+def _definition(module: str, name: str) -> Any:
+    tree = ast.parse(Path(str(find_spec(module).origin)).read_text(encoding="utf-8"))  # type: ignore[union-attr]
+    found = [node for node in tree.body if getattr(node, "name", None) == name]
+    assert found, f"{module} defines no {name}"
+    return found[-1]  # overloads come before
+
+
+def _signature(name: str, node: ast.FunctionDef, *, bound: bool = False) -> str:
+    """Return a signature as code, on several lines if it is long; without ``self`` if it is bound to an object."""
+    kinds = {ast.unparse(decorator) for decorator in node.decorator_list}
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
+    if kinds & {"property", "cached_property"}:
+        return f"```\n{name}{returned}\n```"
+    parts = _parameters(node.args)[bound and "staticmethod" not in kinds :]
+    line = f"{name}({', '.join(parts)}){returned}"
+    if len(line) > 90:
+        line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
+    return f"```\n{line}\n```"
+
+
+def _parameters(args: ast.arguments) -> list[str]:
+    """Write parameters as they are in the source."""
+
+    def shown(arg: ast.arg, default: ast.expr | None = None) -> str:
+        text = ast.unparse(arg)
+        return text if default is None else f"{text} = {ast.unparse(default)}"
+
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(positional) - len(args.defaults)) + args.defaults
+    parts = [shown(*pair) for pair in zip(positional, defaults, strict=True)]
+    if args.vararg:
+        parts.append(f"*{shown(args.vararg)}")
+    elif args.kwonlyargs:
+        parts.append("*")
+    parts += [shown(*pair) for pair in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    return [*parts, f"**{shown(args.kwarg)}"] if args.kwarg else parts
+
+
+def documentation(node: Any) -> str:
+    """Return the docstring of a definition as Markdown."""
+    return as_markdown(ast.get_docstring(node) or "")
+
+
+def as_markdown(docstring: str) -> str:
+    """Turn a docstring, with the sections of numpydoc or without any, into Markdown."""
+    head, *rest = SECTION.split(ROLE.sub(r"`\1`", docstring))
+    parts = [_prose(head)]
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        parts += [f"**{title}**", _definition_list(body, title) if title in LISTS else _prose(body)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _prose(text: str) -> str:
+    return EXAMPLE.sub(r"```python\n\g<0>\n```", text.strip().replace("::\n", ":\n"))
+
+
+def _definition_list(body: str, title: str) -> str:
+    """Make a definition list of ``name : type`` lines, or types, with indented text below them."""
+    parts = []
+    for term, text in TERM.findall(body.strip()):
+        name, colon, kind = term.partition(" : ")
+        described = _prose(cleandoc(text)).replace("\n", "\n    ")
+        shown = f"`{name}`" if colon or title == "Parameters" else name
+        parts.append(f"{shown}{colon}{kind}\n:   {described or '&nbsp;'}")
+    return "\n\n".join(parts)
+
+
+def _overview(page: str) -> str:
+    """List the names of a page with the first sentence of their docstrings."""
+    lines = [
+        f"- [`{path.removeprefix('rankdev.')}`]({page}#{_anchor(path)}): {_summary(path)}" for path in entries()[page]
     ]
-    return "\n\n".join([f"## {name}\n\n{_documentation(kind)}", *methods])
+    return "\n".join(lines)
 
 
-def _own(kind: type) -> set[str]:
-    """Names of what rankdev's own classes define; those of the standard library are documented there."""
-    return {name for base in kind.__mro__ if base.__module__.startswith("rankdev") for name in vars(base)}
+def _summary(path: str) -> str:
+    return documentation(_definitions(path)[0]).partition("\n\n")[0].replace("\n", " ")
 
 
-class _Plain(str):
-    """An annotation, shown without the quotes that postponed evaluation puts around it."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def _signature(function: FunctionType) -> str:
-    shown = signature(function)
-    parameters = [entry.replace(annotation=_plain(entry.annotation)) for entry in shown.parameters.values()]
-    shown = shown.replace(parameters=parameters, return_annotation=_plain(shown.return_annotation))
-    text = str(shown)
-    if len(text) < 90:
-        return text
-    parts = list(map(str, parameters))
-    keywords = [parameter.kind.name for parameter in parameters]
-    if "KEYWORD_ONLY" in keywords and "VAR_POSITIONAL" not in keywords:
-        parts.insert(keywords.index("KEYWORD_ONLY"), "*")
-    result = "" if shown.return_annotation is shown.empty else f" -> {shown.return_annotation}"
-    return "(\n" + "".join(f"    {part},\n" for part in parts) + f"){result}"
-
-
-def _plain(annotation: Any) -> Any:
-    return _Plain(annotation) if isinstance(annotation, str) else annotation
-
-
-def _documentation(value: object) -> str:
-    text = ROLE.sub(r"`\1`", getdoc(value) or "")
-    return EXAMPLE.sub(r"```python\n\1\n```\n", text)
+def _anchor(path: str) -> str:
+    return path.removeprefix("rankdev.").replace(".", "-")
 
 
 def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
