@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md work: each is put where the page says, into a copy of the package."""
+"""The examples of CONTRIBUTING.md work, and pass ``make check``: each is put where the page says, into a copy."""
 
 import os
 import re
@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-ADDED = re.compile(r"(?:^|\s)In\s`(?P<file>\S+\.py)`:\n\n```python\n(?P<code>.*?)```", re.DOTALL)
-LINE = re.compile(r"A line in `(?P<table>\w+)`:\n\n```python\n(?P<code>.*?)```", re.DOTALL)
+CODE = r":\n\n```python\n(?P<code>.*?)```"
+FILE = re.compile(rf"(?:^|\s)In\s`(?P<file>\S+\.py)`{CODE}", re.DOTALL)
+LINE = re.compile(rf"a line to `(?P<table>\w+)` of `(?P<file>\S+\.py)`[^`]*(?:`[^`]+`[^`]*)?{CODE}", re.DOTALL)
 SCRIPT = """
 import doctest, pathlib, rankdev as rd
 parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -21,34 +24,63 @@ assert done.attempted > 10 and not done.failed
 from click.testing import CliRunner
 from rankdev.cli import cli
 
-def said(*words):
+def printed(*words):
     return " ".join(CliRunner().invoke(cli, [*words]).output.split())
 
 for words, added in {
+    ("--help",): ("winners",),
     ("compare", "--help"): ("sign", "sidak", "org", "arrow", "single_ascending"),
     ("refs", "preferences", "--help"): ("win-rate", "halves"),
     ("measures",): ("Hits Number of reference items in the first k",),
 }.items():
-    missing = [name for name in added if name not in said(*words)]
+    missing = [name for name in added if name not in printed(*words)]
     assert not missing, (words, missing)
 """
 
 
-def test_the_examples_work_in_a_copy_of_the_package(tmp_path):
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    files = [match["file"] for match in ADDED.finditer(PAGE)]
-    assert len(files) == len(set(files)) == 8
-    for match in ADDED.finditer(PAGE):
-        path = tmp_path / match["file"]
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """Return a folder with a copy of the package and all that the page adds to it."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, folder)
+    for match in FILE.finditer(PAGE):
+        path = folder / match["file"]
         known = path.read_text(encoding="utf-8") + "\n\n" if path.exists() else ""
         path.write_text(known + match["code"], encoding="utf-8")
-    ordering = tmp_path / "src/rankdev/core/ordering.py"
-    (line,) = LINE.finditer(PAGE)
-    text = ordering.read_text(encoding="utf-8")
-    ordering.write_text(re.sub(rf"^{line['table']}: .*\{{\n", rf"\g<0>{line['code']}", text, flags=re.MULTILINE))
-    (tmp_path / "CONTRIBUTING.md").write_text(PAGE, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+    for match in LINE.finditer(PAGE):
+        path = folder / match["file"]
+        text = re.sub(rf"^{match['table']}\b.*\{{\n", rf"\g<0>{match['code']}", path.read_text(), flags=re.MULTILINE)
+        path.write_text(text.replace("Ties = Literal[", 'Ties = Literal["single_ascending", '), encoding="utf-8")
+    return folder
+
+
+def run(folder, *command):
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page_has_an_example_of_everything():
+    files, tables = [match["file"] for match in FILE.finditer(PAGE)], [match["table"] for match in LINE.finditer(PAGE)]
+    assert len(files) == len(set(files)) == 9
+    assert tables == ["TIE_RULES", "COMMANDS"]
+
+
+def test_the_examples_work(copy):
+    run(copy, "-c", SCRIPT)
+
+
+def test_the_examples_pass_the_linter(copy):
+    pytest.importorskip("ruff", reason="ruff is not installed")
+    files = sorted({match["file"] for pattern in (FILE, LINE) for match in pattern.finditer(PAGE)})
+    run(copy, "-m", "ruff", "check", "--no-cache", *files)
+    run(copy, "-m", "ruff", "format", "--no-cache", "--check", *files)
+
+
+def test_the_examples_pass_the_type_checker(copy):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    run(copy, "-m", "mypy", "--cache-dir", str(ROOT / ".mypy_cache" / "contributing"))
