@@ -12,7 +12,7 @@ NOTEBOOKS = sorted(ROOT.glob("docs/notebooks/*.ipynb"))
 
 
 def executed(path):
-    """Give a notebook with the outputs of running it now, in an empty folder."""
+    """Return a notebook with the outputs of running it now, in an empty folder."""
     notebook = nbformat.read(path, as_version=4)
     here = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:

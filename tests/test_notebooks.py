@@ -1,4 +1,4 @@
-"""The notebooks of docs run, and show what they are saved with; results show themselves as tables and pictures."""
+"""The notebooks of docs run, and show what they are saved with; results show themselves as tables and figures."""
 
 from base64 import b64decode
 
@@ -13,7 +13,7 @@ from tests.notebooks import NOTEBOOKS, executed
 
 
 def shown(notebook):
-    """What each cell of code shows, without pictures, whose bytes depend on the machine's fonts."""
+    """What each cell of code shows, without figures, whose bytes depend on the machine's fonts."""
     return [
         (cell.source, [{**output.get("data", output), "image/png": None} for output in cell.outputs])
         for cell in notebook.cells
@@ -34,10 +34,10 @@ def test_a_notebook_shows_what_it_is_saved_with(path):
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
         assert {output.output_type for output in outputs} == {"execute_result"}  # no error, no warning, nothing printed
         assert any("linear-gradient" in output.data.get("text/html", "") for output in outputs)  # a score has a bar
-        pictures = [output for output in outputs if "image/png" in output.data]
-        assert len(pictures) >= 2
-        for picture in pictures:
-            look = picture.metadata["image/png"]
-            wide = int.from_bytes(b64decode(picture.data["image/png"])[16:20])
+        figures = [output for output in outputs if "image/png" in output.data]
+        assert len(figures) >= 2
+        for figure in figures:
+            look = figure.metadata["image/png"]
+            wide = int.from_bytes(b64decode(figure.data["image/png"])[16:20])
             assert abs(wide - 2 * look["width"]) <= 1
             assert look["alt"]
