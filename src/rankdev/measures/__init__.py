@@ -6,10 +6,12 @@ What is imported by name is so for type checkers; all other files are found.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from rankdev.measures.base import REGISTRY, Measure, load_file, load_installed
+from rankdev._common.arrays import Floats
+from rankdev.measures.base import REGISTRY, Measure, load_file, load_installed, parameter
 from rankdev.measures.correlation import Rho, Tau, TauAP
 from rankdev.measures.graded import ERR, NDCG, NERR, RBP
 from rankdev.measures.incomplete import Bpref, InfAP, Judged
+from rankdev.measures.match import Match
 from rankdev.measures.overlap import RBA, RBO, Compat
 from rankdev.measures.precision import AP, RR, IPrec, P, R, Rprec, Success
 from rankdev.measures.rdq import RDQ
@@ -30,9 +32,11 @@ __all__ = [
     "RR",
     "Bpref",
     "Compat",
+    "Floats",
     "IPrec",
     "InfAP",
     "Judged",
+    "Match",
     "Measure",
     "NumQ",
     "NumRel",
@@ -50,6 +54,7 @@ __all__ = [
     "TauAP",
     "load_file",
     "load_installed",
+    "parameter",
     "parse",
     "parse_all",
 ]
