@@ -62,11 +62,8 @@ class Docstring:
 
     def section(self, title):
         """Return the text of a section; None where there is none."""
-        begins = [(match[1], match.start(), match.end()) for match in SECTION.finditer(self.text)]
-        ends = [begin for _, begin, _ in begins[1:]] + [len(self.text)]
-        return next(
-            (self.text[end:stop] for (name, _, end), stop in zip(begins, ends, strict=True) if name == title), None
-        )
+        _, *parts = SECTION.split(self.text)  # title, text, title, text, …
+        return dict(zip(parts[::2], parts[1::2], strict=True)).get(title)
 
     def entries(self, title):
         """Return the names that a section describes, and what its entries lack."""
@@ -145,9 +142,7 @@ def problems_of_class(node):
 
 def methods(node):
     """Return the public methods of a class by name, the last definition of each, so that overloads do not count."""
-    return {
-        entry.name: entry for entry in node.body if isinstance(entry, Function) and not entry.name.startswith("_")
-    }
+    return {entry.name: entry for entry in node.body if isinstance(entry, Function) and not entry.name.startswith("_")}
 
 
 def problems_of(name, node):

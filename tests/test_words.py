@@ -64,6 +64,7 @@ ALLOWED = {  # part of a line, by module
     "_common/tables.py": ['"worthless"', '"worthless_grades"'],  # keys in files of older versions
 }
 CODE = re.compile(r"``[^`]*``|`[^`]*`|:\w+:`[^`]*`|(?<![\w.])--\w[\w-]*|\.?\b\w+\(\)|\.remarks\b")
+IN_BRACES = re.compile(r"\{[^{}]*\}")  # of an f-string
 DOCTEST = re.compile(r"^\s*(?:>>>|\.\.\.) .*$", re.MULTILINE)
 PARAMETER = re.compile(r"^\s*\*{0,2}\w+(?:, \*{0,2}\w+)* :(?= )", re.MULTILINE)
 NAME = re.compile(r"[rbfu]*(['\"]+)[\w.:@/{}$%<>=#|*+-]*\1", re.IGNORECASE)  # one word: a column, a key, a class of CSS
@@ -89,17 +90,19 @@ def prose(source):
             yield line, token.string, False
 
 
+def without_code(text, *, is_docstring, allowed):
+    """Blank what is code rather than prose, and what a module may use."""
+    parts = (PARAMETER, DOCTEST, CODE) if is_docstring else (IN_BRACES, CODE)
+    for part in (*parts, *(re.compile(re.escape(words)) for words in allowed)):
+        text = part.sub("", text)
+    return text
+
+
 def found_in(source, allowed=()):
     """Return a line for each word that is not to be used."""
     problems = []
-    for line, text, is_docstring in prose(source):
-        if is_docstring:
-            text = PARAMETER.sub("", DOCTEST.sub("", text))
-        else:
-            text = re.sub(r"\{[^{}]*\}", "", text)  # code in an f-string
-        text = CODE.sub("", text)
-        for part in allowed:
-            text = text.replace(part, "")
+    for line, written, is_docstring in prose(source):
+        text = without_code(written, is_docstring=is_docstring, allowed=allowed)
         for better, pattern in (PATTERNS | IN_DOCSTRINGS if is_docstring else PATTERNS).items():
             for match in pattern.finditer(text):
                 at = line + text.count("\n", 0, match.start())
@@ -133,7 +136,7 @@ def test_words_of_the_house_are_found(source):
     [
         "verdict = remarks.door  # a comment",
         'columns = ["verdict", "earned", "room"]',
-        'def f(verdicts):\n    """Test.\n\n    Parameters\n    ----------\n    verdicts : dict\n        Preferences.\n    """',
+        'def f(verdicts):\n    """Test.\n\n    Parameters\n    ----------\n    verdicts : dict\n    """',
         'def f():\n    """Return the column ``verdict``; ``--verdicts`` reads it.\n\n    >>> f(verdicts={})\n    """',
         'raise ValueError("give at least one run")',
         'x = "due to rounding, besides"',

@@ -1,4 +1,4 @@
-"""The errors and warnings a user can meet. Each message says where, what was expected and what to do."""
+"""Errors and warnings. Each message states where, what was expected and what to do."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -7,13 +7,40 @@ from unicodedata import category
 
 
 class RankdevError(Exception):
-    """Anything rankdev refuses to do; ``exit_status`` is what the command line returns for it."""
+    """Base class of all errors that rankdev raises on purpose.
+
+    ``exit_status`` is what the command line returns for it.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> try:
+    ...     rd.parse("RDQ(alpha=-1)@5")
+    ... except rd.RankdevError as error:
+    ...     print(error)
+    RDQ: alpha is -1.0; expected a number above 0
+    """
 
     exit_status = 1
 
 
 class DataError(RankdevError, ValueError):
-    """The data are wrong: a query, an item or a row (from 0) that cannot be used."""
+    """The data are wrong: a query, an item or a row that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        Where the data are wrong, what was expected and what to do.
+    row : int, optional
+        Row of the table, from 0, where the error is about one.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rd.Reference.from_ranks({"d1": 2})
+    Traceback (most recent call last):
+    rankdev.errors.DataError: rank 1 is missing; ranks must be consecutive from 1
+    """
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -21,7 +48,17 @@ class DataError(RankdevError, ValueError):
 
 
 class FileFormatError(DataError):
-    """A file that cannot be read as what it should be; knows the file and the line (from 1)."""
+    """A file that cannot be read as what it should be.
+
+    Parameters
+    ----------
+    path : object
+        Name of the file.
+    message : str
+        What is wrong.
+    line : int, optional
+        Line of the file, from 1, where the error is about one.
+    """
 
     def __init__(self, path: object, message: str, line: int | None = None) -> None:
         self.path = str(path)
@@ -31,17 +68,43 @@ class FileFormatError(DataError):
 
 
 class UsageError(RankdevError, ValueError):
-    """The call is wrong: a parameter, a measure or a name that does not exist or is impossible."""
+    """The call is wrong: a parameter, a measure or a name that does not exist or is impossible.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rd.evaluate({"q": ["d1"]}, {}, "AP")
+    Traceback (most recent call last):
+    rankdev.errors.UsageError: no run was given; give at least one
+    """
 
     exit_status = 2
 
 
 class MeasureError(UsageError):
-    """A measure text or parameter that makes no sense."""
+    """A measure that cannot be parsed, or whose parameters are impossible.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rd.parse("RPB@10")
+    Traceback (most recent call last):
+    rankdev.errors.MeasureError: unknown measure 'RPB'; did you mean RBP?
+    """
 
 
 class MissingExtraError(RankdevError, ImportError):
-    """An optional part is not installed."""
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that is missing.
+    extra : str
+        The extra of rankdev that installs it.
+    purpose : str
+        What needs it.
+    """
 
     exit_status = 2
 
@@ -50,11 +113,22 @@ class MissingExtraError(RankdevError, ImportError):
 
 
 class RankdevWarning(UserWarning):
-    """Something was repaired, skipped or is ambiguous; the result is valid, with this caveat."""
+    """Something was repaired, skipped or is ambiguous; the result is valid, with this caveat.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import rankdev as rd
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", rd.RankdevWarning)
+    ...     run = rd.Run.from_lists({"q": ["d1", "d1"]})
+    >>> print(caught[0].message)
+    1 item is returned twice for the same query, such as 'd1' for 'q'; only the first occurrence counts
+    """
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Give ``; did you mean X?`` for the known word nearest to ``word``, or nothing where none is near.
+    """Return ``; did you mean X?`` for the known word nearest to ``word``, or an empty text where none is near.
 
     >>> suggestion("RPB", ["RBP", "RDQ"]), suggestion("BPM", ["RBP", "RDQ"]), suggestion("Prec", ["P", "Precision"])
     ('; did you mean RBP?', '', '; did you mean Precision?')
@@ -88,7 +162,7 @@ def _slips(a: str, b: str) -> int:
 
 
 def shown(value: object) -> str:
-    """Write a value as a message can hold it: on one line, and cut in the middle where it is long.
+    """Format a value for a message: on one line, and cut in the middle where it is long.
 
     >>> shown("d1"), len(shown("x" * 1000))
     ("'d1'", 60)
@@ -100,7 +174,7 @@ def shown(value: object) -> str:
 
 
 def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) -> str:
-    """Count things in words, with a verb where one follows; of a whole, the noun goes with the whole.
+    """Return a count as text, with a verb where one follows; with ``of``, the noun agrees with the whole.
 
     >>> counted(1, "pair"), counted(1200, "query", "has"), counted(1, "query", "has", of=5)
     ('1 pair', '1,200 queries have', '1 of 5 queries has')
@@ -114,9 +188,9 @@ def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) ->
 
 
 def printable(text: str) -> str:
-    r"""Write whatever a terminal would not show as itself as an escape; the one way of names from outside to a screen.
+    r"""Escape whatever a terminal would not show as itself; every name from outside is shown through this function.
 
-    Control characters, line ends, marks of direction, characters without width, and bytes that are no text.
+    That is control characters, line ends, marks of direction, characters without width, and bytes that are no text.
 
     >>> printable("d\x1b[31m1"), printable("a\u202eb\u200b"), printable("caf\udce9"), printable("naïve 東京")
     ('d\\x1b[31m1', 'a\\u202eb\\u200b', 'caf\\xe9', 'naïve 東京')

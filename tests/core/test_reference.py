@@ -90,9 +90,7 @@ def test_not_a_reference(value: object) -> None:
 
 
 def test_numbers_by_item_could_be_grades_or_ranks() -> None:
-    with pytest.raises(
-        DataError, match=r"grades or ranks; say which with Reference.from_grades or Reference.from_ranks"
-    ):
+    with pytest.raises(DataError, match=r"grades or ranks; use Reference.from_grades or Reference.from_ranks"):
         Reference.of({"d1": 1, "d2": 2})
 
 

@@ -273,9 +273,9 @@ def test_ties_and_order_are_refused_where_a_run_does_not_know_them_any_more(tmp_
     by_rank, by_score = (rd.read_run(tmp_path / "a.run", order=order) for order in ("rank", "score"))
     for run, options, message in [
         (cut, {"ties": "ascending"}, "system 'a': this Run was cut at 1; read it again with ties='ascending'"),
-        (by_score, {"ties": "given"}, "system 'a': this Run has forgotten the order of its source"),
-        (by_score, {"order": "rank"}, "system 'a': this Run was ordered by score and knows no ranks"),
-        (by_rank, {"order": "score"}, "system 'a': this Run was ordered by rank and knows no scores"),
+        (by_score, {"ties": "given"}, "system 'a': this Run has lost the order of its source"),
+        (by_score, {"order": "rank"}, "system 'a': this Run was ordered by score and has no ranks"),
+        (by_rank, {"order": "score"}, "system 'a': this Run was ordered by rank and has no scores"),
     ]:
         with pytest.raises(UsageError, match=message):
             rd.evaluate({"q": ["d1"]}, {"a": run}, "RR@1", **options)

@@ -1,4 +1,4 @@
-"""One way to refuse a wrong argument: a line that names it, says what was expected and what was given."""
+"""Argument checks. Each error names the argument, what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = TypeVar("Kind")
 
 
 def check_number(name: str, value: float, low: float, high: float = math.inf, *, ends: bool = False) -> float:
-    """Give a parameter as a float; refuse what is not between ``low`` and ``high``, or one of these ``ends``."""
+    """Return a parameter as a float; refuse what is not between ``low`` and ``high``, which ``ends`` includes."""
     if not (is_number(value) and (low < value < high or (ends and value in (low, high) and math.isfinite(value)))):
         if math.isfinite(high):
             expected = f"from {low:g} to {high:g}" if ends else f"between {low:g} and {high:g}"
@@ -28,7 +28,7 @@ def check_number(name: str, value: float, low: float, high: float = math.inf, *,
 
 
 def check_whole(name: str, value: float, low: int, high: int = MOST) -> int:
-    """Give a parameter as an int; refuse what is not a whole number from ``low`` to ``high``."""
+    """Return a parameter as an int; refuse what is not a whole number from ``low`` to ``high``."""
     whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
     if not whole or value < low:
         raise UsageError(f"{name} must be a whole number of at least {low}; got {shown(value)}")
@@ -38,12 +38,12 @@ def check_whole(name: str, value: float, low: int, high: int = MOST) -> int:
 
 
 def check_seed(seed: int) -> int:
-    """Give a seed as an int."""
+    """Return a seed as an int."""
     return check_whole("seed", seed, 0, 2**128 - 1)
 
 
 def check_choice(name: str, value: str, known: Collection[str]) -> None:
-    """Refuse a word that is not among the known ones, with a suggestion."""
+    """Refuse a value that is not among the known ones, with a suggestion."""
     if not (isinstance(value, str) and value in known):
         hint = suggestion(str(value), known)
         lead = f"{hint} Expected" if hint else "; expected"
@@ -58,14 +58,14 @@ def check_flag(name: str, value: object) -> bool:
 
 
 def check_kind(name: str, value: object, kind: type[Kind], remedy: str) -> Kind:
-    """Refuse what is not an instance of a class, and say how to get one."""
+    """Refuse what is not an instance of a class; ``remedy`` explains how to get one."""
     if not isinstance(value, kind):
         raise UsageError(f"{name} must be {kind.__name__}; got {type(value).__name__}; {remedy}")
     return value
 
 
 def check_path(path: object) -> str:
-    """Give the name of a file as text; refuse what cannot be one."""
+    """Return the name of a file as text; refuse what cannot be one."""
     try:
         name = os.fspath(path)  # type: ignore[call-overload]
         if isinstance(name, str) and b"\0" not in os.fsencode(name):
@@ -76,14 +76,14 @@ def check_path(path: object) -> str:
 
 
 def check_names(name: str, value: Iterable[str]) -> list[str]:
-    """Give a parameter as a list of names; refuse a single text, which would be read letter by letter."""
+    """Return a parameter as a list of names; refuse a single text, which would be read letter by letter."""
     if not is_list(value):
         raise UsageError(f"{name} must be a list of names; got {shown(value)}")
     return list(value)
 
 
 def is_list(value: object) -> bool:
-    """Tell what can be gone through one by one: not a text, a mapping, or an array without dimensions.
+    """Return whether a value is a collection of entries: not a text, a mapping, or an array without dimensions.
 
     >>> is_list(["a"]), is_list("a"), is_list({"a": 1})
     (True, False, False)
@@ -93,5 +93,5 @@ def is_list(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Tell numbers, NumPy's included, from other things; True and False are no numbers."""
+    """Return whether a value is a number, NumPy's included; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""What one command reads and writes, so that no output takes the place of an input or of another output."""
+"""The files that one command reads and writes, so that no output replaces an input or another output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _commands: list[_InUse] = []
 
 @contextmanager
 def one_command() -> Iterator[None]:
-    """Hold everything read and written inside against each other; outside, a file may be read and then replaced."""
+    """Check all files read and written inside against each other; outside, a file may be read and then replaced."""
     _commands.append(_InUse())
     try:
         yield
@@ -54,7 +54,7 @@ def one_command() -> Iterator[None]:
 
 
 def announce_output(path: PathLike) -> None:
-    """Say before the work that this will be written: refused at once where it cannot be."""
+    """Register an output before the work begins: refused at once where it cannot be written."""
     if not _commands:
         return
     now = _commands[-1]
@@ -74,7 +74,7 @@ def announce_output(path: PathLike) -> None:
 
 
 def note_reading(path: PathLike, descriptor: int) -> None:
-    """Remember an input; refused where it is announced as an output."""
+    """Register an input; refused where it is announced as an output."""
     if not _commands or is_special(descriptor):
         return
     now, there = _commands[-1], os.fstat(descriptor)
@@ -85,7 +85,7 @@ def note_reading(path: PathLike, descriptor: int) -> None:
 
 
 def note_writing(path: PathLike) -> None:
-    """Remember an output; refused where it is an input, or was written before."""
+    """Register an output; refused where it is an input, or was written before."""
     if not _commands or is_special(path):
         return
     now, target = _commands[-1], _File.at(path)
@@ -101,7 +101,7 @@ def _refuse_an_input(target: _File, now: _InUse) -> None:
 
 
 def is_special(path: PathLike | int) -> bool:
-    """Tell pipes, terminals and devices, which hold nothing that could be lost."""
+    """Return whether this is a pipe, a terminal or a device, which hold nothing that could be lost."""
     try:
         there = os.stat(path).st_mode
     except (OSError, ValueError):

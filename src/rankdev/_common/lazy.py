@@ -1,4 +1,4 @@
-"""What is loaded on first use: the public names of a package, and polars."""
+"""Lazy loading: the public names of a package, and polars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every result can do: be a table, be printed, show itself in a notebook, be drawn."""
+"""The base class of results: tables, text, notebooks, figures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 
 
 class Result(Tabular):
-    """The answer to a question: facts as a table, and how they were obtained.
+    """Base class of results: a table, its parameters, and how to show it.
 
-    A result is a frozen dataclass. It names in ``made_with`` the fields that say how it was made, and records in
-    ``remarks`` whatever a reader should know before believing it. How it looks is decided by the module
-    named in ``display``, which registers a report and a figure of the class.
+    A result is a frozen dataclass. It names in ``made_with`` the fields that record how it was computed, and lists in
+    ``remarks`` whatever a reader should know before using it. How it looks is decided by the module named in
+    ``display``, which registers a report and a figure of the class.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> result = rd.explain(["d1", "d2"], ["d2", "d1"], k=2)
+    >>> isinstance(result, rd.Result), result.parameters
+    (True, {'measure': 'RDQ@2'})
     """
 
     made_with: ClassVar[tuple[str, ...]] = ()
@@ -24,20 +31,48 @@ class Result(Tabular):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was left out, repaired or is doubtful, in a sentence each."""
+        """What was left out, repaired or is uncertain, in a sentence each."""
         return ()
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How the result was made: each parameter by name, the seed included where there is one."""
+        """Parameters that the result was computed with, by name; the seed included where there is one."""
         return {name: getattr(self, name) for name in self.made_with}
 
     def summary(self) -> pl.DataFrame:
-        """Sum the result up as a short table."""
+        """Return a short table that sums up the result.
+
+        Returns
+        -------
+        polars.DataFrame
+            The table of :meth:`to_polars`, unless a class has a shorter one.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rd.explain(["d1", "d2"], ["d2", "d1"], measure="AP@2").summary()["score"].item()
+        1.0
+        """
         return self.to_polars()
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the result; the figure shows itself in a notebook, and ``figure.savefig`` writes it."""
+        """Draw the result; needs Matplotlib.
+
+        Parameters
+        ----------
+        **options : Any
+            Options of the figure of this class of results.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Shows itself in a notebook; ``figure.savefig`` writes it to a file.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> figure = rd.explain(["d1", "d2"], ["d2", "d1"], k=2).plot()
+        """
         from rankdev.display.dispatch import figure_of
 
         return figure_of(self, **options)

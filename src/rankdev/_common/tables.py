@@ -32,7 +32,7 @@ IDS = ("query", "item", "system", "measure")
 
 
 def as_id(value: object, where: str = "") -> str:
-    """Give an identifier as text; whole numbers are welcome, other types are not."""
+    """Return an identifier as text; whole numbers are accepted, other types are not."""
     if isinstance(value, str) and value:
         return value
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -43,9 +43,9 @@ def as_id(value: object, where: str = "") -> str:
 
 
 def is_table(value: object) -> bool:
-    """Tell whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
+    """Return whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
     return hasattr(type(value), "columns") or any(
-        hasattr(value, door) for door in ("__arrow_c_stream__", "__dataframe__")
+        hasattr(value, protocol) for protocol in ("__arrow_c_stream__", "__dataframe__")
     )
 
 
@@ -54,14 +54,14 @@ class HasColumns(Protocol):
 
     @property
     def columns(self) -> Any:
-        """Give the columns, or their names."""
+        """Return the columns, or their names."""
 
 
 class OfRanx(Protocol):
     """Qrels or Run of ranx."""
 
     def to_dict(self) -> Any:
-        """Give the values by query and item."""
+        """Return the values by query and item."""
 
 
 TableLike: TypeAlias = HasColumns | Iterable[Mapping[str, Any]] | Iterable[tuple[Any, ...]]
@@ -97,12 +97,12 @@ def check_no_records(lists: Mapping[Any, Any]) -> None:
 
 
 def from_ranx(value: Any, name: str) -> Any:
-    """Give ranx's ``Qrels`` (name ``qrels``) or ``Run`` (``run``) as a dict; leave everything else as it is."""
+    """Return ranx's ``Qrels`` (name ``qrels``) or ``Run`` (``run``) as a dict, and everything else as it is."""
     return value.to_dict() if hasattr(value, name) and hasattr(value, "to_dict") else value
 
 
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:
-    """Call columns as rankdev does where ir_measures, PyTerrier or BEIR have another name for them."""
+    """Rename columns to rankdev's names where ir_measures, PyTerrier or BEIR use others."""
     for name, aliases in KNOWN_NAMES.items():
         found = next((alias for alias in aliases if alias in frame.columns), name)
         if found != name:
@@ -144,7 +144,7 @@ def _from_pandas(table: Any) -> pl.DataFrame:
     levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
     columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
     columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
-    return pl.DataFrame({name: _plain(name, values) for name, values in columns.items()})
+    return pl.DataFrame({name: _from_numpy(name, values) for name, values in columns.items()})
 
 
 def _interchanged(table: Any) -> Any:
@@ -158,7 +158,7 @@ def _interchanged(table: Any) -> Any:
     return from_dataframe(table)
 
 
-def _plain(name: str, values: Any) -> Any:
+def _from_numpy(name: str, values: Any) -> Any:
     return _mixed(name, values.tolist()) if values.dtype == object else values
 
 
@@ -174,7 +174,7 @@ def _is_missing(value: object) -> bool:
 
 
 def first_line(error: object) -> str:
-    """Give what a library's error says, without the explanations below it."""
+    """Return the first line of a library's error, without the explanations below it."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
@@ -209,19 +209,19 @@ def _written(value: object) -> str | None:
 
 
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """Give column ``name``, or say which columns there are."""
+    """Return column ``name``, or raise an error that lists the columns there are."""
     if name not in frame.columns:
         raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}")
     return frame[name]
 
 
 def listed(names: list[str]) -> str:
-    """Name columns in a message."""
+    """Return the names of columns as text for a message."""
     return ", ".join(shown(name)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "") or "no columns"
 
 
 def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """Give column ``name`` as text; identifiers may be numbers in the source, never missing."""
+    """Return column ``name`` as text; identifiers may be numbers in the source, never missing."""
     values = column(frame, name, what)
     whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
     if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
@@ -235,7 +235,7 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
 
 
 def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series | None = None) -> pl.Series:
-    """Give column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
+    """Return column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
     values = column(frame, name, what)
     if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
         raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected numbers")
@@ -264,7 +264,7 @@ def check_one_system(frame: pl.DataFrame, known: set[str] | None = None) -> None
 
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """Give column ``name`` as true or false; a missing value is false."""
+    """Return column ``name`` as true or false; a missing value is false."""
     values = column(frame, name, what).cast(pl.String).str.to_lowercase().fill_null("false")
     known = values.is_in(["true", "false", "1", "0", ""])
     if not known.all():
@@ -274,21 +274,39 @@ def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
 
 
 def check_mapping(value: object, what: str, expected: str) -> Mapping[Any, Any]:
-    """Refuse anything but a mapping, with a message that says what was expected."""
+    """Refuse anything but a mapping, with a message that names what was expected."""
     if not isinstance(value, Mapping):
         raise DataError(f"{what} must be {expected}; got {type(value).__name__}")
     return value
 
 
 class Tabular(ABC):
-    """A result that is a table: :meth:`to_polars` makes it, and pandas can have it too."""
+    """An object that can be turned into a polars or pandas table."""
 
     @abstractmethod
     def to_polars(self) -> pl.DataFrame:
-        """Give the result as a table."""
+        """Return the object as a table.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per entry, with named columns.
+        """
 
     def to_pandas(self) -> pd.DataFrame:
-        """Give the table of :meth:`to_polars` as a pandas frame; needs pandas, not pyarrow."""
+        """Return the table of :meth:`to_polars` as a pandas frame; needs pandas, not pyarrow.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same columns and rows.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> list(rd.Run.from_scores({"q": {"d1": 0.5}}).to_pandas().columns)
+        ['query', 'item', 'rank', 'score']
+        """
         try:
             import pandas as pd
         except ImportError:

@@ -1,6 +1,6 @@
 """Thread counts, fork safety, progress callbacks.
 
-A process that was forked after polars began to work left its threads behind, and waiting for them never ends.
+A process that was forked after polars began to work has lost its threads, and waiting for them never ends.
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ if hasattr(os, "register_at_fork"):
 
 
 Progress = Callable[[float, float, str], None]
-"""Called as ``progress(done, total, note)`` while long work goes on: bytes of files, or steps of a simulation.
+"""Called as ``progress(done, total, note)`` during long work: bytes of files, or steps of a simulation.
 
 ``done`` never falls and never passes ``total``; where the end is not known, as of a pipe, ``total`` is what is done.
 """
 
 
 def part_of(progress: Progress | None, begin: float, end: float, whole: float = 1.0, name: str = "") -> Progress | None:
-    """Give a step its part of one bar, from ``begin`` to ``end`` of ``whole``; ``name`` goes before what it says.
+    """Return the callback of a step that is one part of a progress bar, from ``begin`` to ``end`` of ``whole``.
+
+    ``name`` is put before the step's own note.
 
     >>> step = part_of(lambda done, total, note: print(done, total, note), 2, 3, 4, "third")
     >>> step(5, 10, "half way")
@@ -73,14 +75,14 @@ def part_of(progress: Progress | None, begin: float, end: float, whole: float = 
         return None
 
     def tell(done: float, total: float, note: str) -> None:
-        share = done / total if total > 0 else 0.0
-        progress(begin + (end - begin) * share, whole, f"{name}, {note}" if name else note)
+        fraction = done / total if total > 0 else 0.0
+        progress(begin + (end - begin) * fraction, whole, f"{name}, {note}" if name else note)
 
     return tell
 
 
 class Together:
-    """Pieces of work that go on at once, in threads, told as one; ``sizes`` says how long each seems to be."""
+    """Progress of tasks that run in threads at once, reported as one; ``sizes`` are estimates of their lengths."""
 
     def __init__(self, progress: Progress, sizes: Mapping[str, float]) -> None:
         self._progress = progress
@@ -90,7 +92,7 @@ class Together:
         self._lock = Lock()
 
     def tell(self, name: str, done: float) -> None:
-        """Say how much of one piece is done."""
+        """Report how much of one task is done."""
         with self._lock:
             self._so_far += done - self._done[name]
             self._done[name] = done

@@ -27,11 +27,11 @@ class Items:
 
     @cached_property
     def column(self) -> pl.Series:
-        """The names, made of the lines when they are first looked at."""
+        """The names, made from the lines on first use."""
         return column_of_lines("item", self.given.text) if isinstance(self.given, PackedNames) else self.given
 
     def packed(self, offsets: Ints) -> PackedNames:
-        """Give the names as the compiled library takes them, those of query ``i`` from ``offsets[i]`` on."""
+        """Return the names as the compiled library takes them, those of query ``i`` from ``offsets[i]`` on."""
         return self.given if isinstance(self.given, PackedNames) else packed_names(self.given, offsets)
 
 
@@ -80,7 +80,24 @@ class ByQuery(Tabular, Mapping[str, Value]):
         return {name: place for place, name in enumerate(self.queries)}
 
     def rows(self, query: str) -> slice:
-        """Rows of one query."""
+        """Return the rows of one query.
+
+        Parameters
+        ----------
+        query : str
+            Name of the query.
+
+        Returns
+        -------
+        slice
+            Its first row, and the one after its last.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rd.Run.from_lists({"q1": ["d1"], "q2": ["d2", "d3"]}).rows("q2")
+        slice(1, 3, None)
+        """
         place = self.places[query]
         return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
 
@@ -147,7 +164,7 @@ class Nonrelevant:
 
 
 def last_of_each(offsets: Ints, values: Ints) -> Ints:
-    """Give the last value of each query's rows; 0 where there are none."""
+    """Return the last value of each query's rows; 0 where there are none."""
     result = np.zeros(len(offsets) - 1, np.int64)
     filled = np.diff(offsets) > 0
     result[filled] = values[offsets[1:][filled] - 1]
@@ -155,7 +172,7 @@ def last_of_each(offsets: Ints, values: Ints) -> Ints:
 
 
 def group(query: pl.Series) -> Groups:
-    """Number the queries in order of appearance; cheap where equal queries stand together."""
+    """Number the queries in order of appearance; cheap where the rows of a query are adjacent."""
     if not len(query):
         return Groups(query, np.zeros(0, np.int64))
     starts = np.flatnonzero(query.ne_missing(query.shift()).to_numpy())
@@ -184,7 +201,7 @@ def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
 
 
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
-    """Mark rows whose (query, item) stood in an earlier row."""
+    """Mark rows whose (query, item) was in an earlier row."""
     keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     suspects = _repeated_keys(codes, keys)
     repeated = np.zeros(len(item), bool)
@@ -196,7 +213,7 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Find keys that a query has twice, among others; far faster where queries are together and about as long."""
+    """Find keys that a query has twice, among others; far faster where queries are adjacent and about as long."""
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
     if len(sizes) * width <= 2 * len(keys) and (codes[1:] >= codes[:-1]).all():
@@ -244,7 +261,7 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
 
 
 def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> npt.NDArray[np.bool_]:
-    """Mark repeated rows that say the same; refuse an item to which two rows give different values."""
+    """Mark rows that repeat an earlier one; refuse an item to which two rows give different values."""
     repeated = repeated_rows(groups.codes, item)
     rows = np.flatnonzero(repeated)
     if len(rows):

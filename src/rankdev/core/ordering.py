@@ -1,4 +1,4 @@
-"""The one rule for the order of a run: what it goes by, and how equal scores are told apart."""
+"""The order of a run: by score or rank, and how ties are broken."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Ties = Literal["trec_eval", "descending", "ascending", "given", "expected"]
 
 @dataclass(frozen=True)
 class TieRule:
-    """How equal scores are told apart: compared in ``single`` precision or not, then by item id, or not at all.
+    """How ties are broken: scores compared in ``single`` precision or not, then by item id, or not at all.
 
-    Where the rule is ``open`` they are not: measures give their mean over all orders, and ids only order what is shown.
+    Where the rule is ``open`` ties are not broken: measures return their mean over all orders, and ids only order what
+    is shown.
     """
 
     summary: str
@@ -42,7 +43,7 @@ TIE_RULES: dict[Ties, TieRule] = {
 class Ordering:
     """How a run is put in order: by ``score`` (high first) or by the ``rank`` column.
 
-    Equal scores are told apart by ``ties``, one of :data:`TIE_RULES`.
+    Ties are broken by ``ties``, one of :data:`TIE_RULES`.
     """
 
     order: Order = "score"
@@ -53,7 +54,7 @@ class Ordering:
             check_choice(name, getattr(self, name), known)
 
     def keys(self, values: Floats) -> Floats:
-        """Sort keys of scores or ranks, the highest first."""
+        """Return sort keys of scores or ranks, the highest first."""
         if self.order == "rank":
             return -values
         if not TIE_RULES[self.ties].single:
@@ -65,7 +66,7 @@ class Ordering:
 
     @property
     def leaves_ties_open(self) -> bool:
-        """Whether no order of equal scores is chosen."""
+        """Whether ties are not broken."""
         return leaves_open(self.ties)
 
     @property
@@ -75,12 +76,12 @@ class Ordering:
 
 
 def leaves_open(ties: Ties | None) -> bool:
-    """Tell whether a rule chooses no order of equal scores; one that does not exist is refused where it is used."""
+    """Return whether a rule does not break ties; a rule that does not exist is refused where it is used."""
     return isinstance(ties, str) and ties in TIE_RULES and TIE_RULES[ties].open
 
 
 def check_one_order(ties: Ties | None, what: str) -> None:
-    """Refuse a rule that leaves ties open, for what takes a single order apart."""
+    """Refuse a rule that does not break ties, for what needs a single order."""
     if leaves_open(ties):
         raise UsageError(f"{what} is of one order, and ties={ties!r} has none; choose another rule for ties")
 

@@ -24,7 +24,7 @@ from rankdev._common.tables import (
     tabled,
     truth_column,
 )
-from rankdev.core._shapes import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
+from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.core.columns import (
     ByQuery,
     Groups,
@@ -45,12 +45,28 @@ ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mappin
 
 @dataclass(frozen=True, eq=False, repr=False)
 class References(ByQuery[Reference]):
-    """What is right for every query: items with consecutive ranks from 1, ties sharing a rank.
+    """The references of all queries: a mapping query → :class:`Reference`.
 
-    A mapping query → :class:`Reference`. Inside, query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of
-    ``item_ids`` and ``ranks``, sorted by rank. Items that were judged and found ``nonrelevant`` are kept apart; None
-    where it is not known which they are.
+    Relevant items have consecutive ranks from 1; tied items share a rank. Inside, query ``i`` owns the rows
+    ``offsets[i]:offsets[i + 1]`` of ``item_ids`` and ``ranks``, sorted by rank.
 
+    Attributes
+    ----------
+    queries : polars.Series
+        Names of the queries.
+    offsets : numpy.ndarray
+        Where the rows of each query begin, and where the last ones end.
+    item_names : Items
+        Names of the items of all queries.
+    ranks : numpy.ndarray
+        Rank of each item.
+    grades : numpy.ndarray or None
+        Grade of each item; None where the references were made from ranks.
+    nonrelevant : Nonrelevant or None
+        Items judged nonrelevant; None where it is not known which they are.
+
+    Examples
+    --------
     >>> references = References.from_lists({"q1": ["d1", "d2"], "q2": ["d9"]})
     >>> references["q1"].tiers
     [['d1'], ['d2']]
@@ -65,30 +81,93 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def from_lists(cls, lists: Any, *, nonrelevant: Any = None) -> References:
-        """Take strict orders, best item first: ``{query: [item, …]}`` or a table with query, item in that order.
+        """Make references from strict orders.
 
-        ``nonrelevant``, here and where tiers or ranks are taken, are items that were judged and are no good:
-        ``{query: [item, …]}``.
+        Parameters
+        ----------
+        lists : dict of str to list of str, or table
+            Relevant items of each query, best first: ``{query: [item, …]}``, or a table with the columns query and
+            item, in that order.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            Each item has a rank of its own.
+
+        Examples
+        --------
+        >>> References.from_lists({"q1": ["d1", "d2"]})["q1"]
+        Reference({'d1': 1, 'd2': 2})
         """
         return cls._from_ranked(rows_of_lists(lists, nonrelevant))
 
     @classmethod
     def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
-        """Take tiers of equally good items, best first: ``{query: [[item, …], …]}`` or a table with query, tiers."""
+        """Make references from tiers of equally relevant items.
+
+        Parameters
+        ----------
+        tiers : dict of str to list of lists of str, or table
+            Tiers of each query, best first: ``{query: [[item, …], …]}``, or a table with the columns query and tiers.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            The items of a tier share a rank.
+
+        Examples
+        --------
+        >>> References.from_tiers({"q1": [["d1", "d3"], ["d2"]]}, nonrelevant={"q1": ["d9"]})["q1"].tiers
+        [['d1', 'd3'], ['d2']]
+        """
         return cls._from_ranked(rows_of_tiers(tiers, nonrelevant))
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
-        """Take ranks, 1 the best: ``{query: {item: rank}}`` or a table with query, item, rank."""
+        """Make references from ranks.
+
+        Parameters
+        ----------
+        ranks : dict of str to dict of str to int, or table
+            Rank of each item, 1 the best: ``{query: {item: rank}}``, or a table with the columns query, item and rank.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            Items of equal rank form a tier.
+
+        Examples
+        --------
+        >>> References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}})["q1"].tiers
+        [['d1', 'd3'], ['d2']]
+        """
         return cls._from_ranked(rows_of_ranks(ranks, nonrelevant))
 
     @classmethod
     def from_grades(cls, grades: Any) -> References:
-        """Take relevance grades: ``{query: {item: grade}}`` or a table with query, item, grade.
+        """Make references from relevance grades.
 
         Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have none but
         such items: every run scores 0 there.
 
+        Parameters
+        ----------
+        grades : dict of str to dict of str to float, or table
+            Grade of each judged item: ``{query: {item: grade}}``, or a table with the columns query, item and grade.
+
+        Returns
+        -------
+        References
+            With grades, and with the nonrelevant items.
+
+        Examples
+        --------
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
@@ -96,9 +175,24 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def from_table(cls, table: Any) -> References:
-        """Take a table with query, item and rank or grade; where it has both, they must agree.
+        """Make references from a table of ranks or grades.
 
-        In a table of ranks, a column ``nonrelevant`` may mark the items that have no rank because they are no good.
+        Parameters
+        ----------
+        table : table
+            Columns query, item and rank or grade; where it has both, they must agree. In a table of ranks, a column
+            ``nonrelevant`` may mark items without a rank that were judged nonrelevant.
+
+        Returns
+        -------
+        References
+            With grades where the table has them.
+
+        Examples
+        --------
+        >>> rows = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [1, 2]})
+        >>> References.from_table(rows)["q1"]
+        Reference({'d1': 1, 'd2': 2})
         """
         frame = as_frame(table)
         if "grade" not in frame.columns:
@@ -110,11 +204,24 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
-        """Take pairwise judgments: items that they do not separate share a rank.
+        """Make references from pairwise judgments; items that they do not separate share a rank.
 
-        ``preferences`` are Preferences, a table or tuples (query, winner, loser); the options are those of
-        :func:`rankdev.preferences.tiers_from_preferences`.
+        Parameters
+        ----------
+        preferences : Preferences, table or list of tuples
+            Judgments; tuples are (query, winner, loser).
+        method : str, default "bradley-terry"
+            Model of the items' strengths.
+        **options : Any
+            Those of :func:`rankdev.preferences.tiers_from_preferences`.
 
+        Returns
+        -------
+        References
+            The tiers of each query.
+
+        Examples
+        --------
         >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
         Reference({'x': 1, 'y': 2})
         """
@@ -124,9 +231,23 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def of(cls, value: ReferencesLike) -> References:
-        """Take references, a table or records (rank or grade), ranx's Qrels, or ``{query: …}`` of lists or tiers.
+        """Make references from whatever the functions of rankdev accept as references, but for a path.
 
-        ``{query: {item: number}}`` is refused: it could mean grades or ranks.
+        Parameters
+        ----------
+        value : References, table, list of records, ranx.Qrels or dict
+            A table or records have ranks or grades; a dict maps each query to a list of items or tiers, best first.
+            ``{query: {item: number}}`` is refused: it could mean grades or ranks.
+
+        Returns
+        -------
+        References
+            The value itself where it is References.
+
+        Examples
+        --------
+        >>> References.of({"q1": ["d1", ["d2", "d3"]]})["q1"]
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
         if isinstance(value, References):
             return value
@@ -153,22 +274,23 @@ class References(ByQuery[Reference]):
     @classmethod
     def _from_ranked(cls, frame: pl.DataFrame) -> References:
         query, item = names_of(frame)
-        bad = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
-        rank = number_column(frame, "rank", "references", needed=None if bad is None else ~bad).to_numpy()
+        marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
+        rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()
         groups, rows = _grouped(query, item, rank, "rank")
         rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
-        if bad is None:
+        if marked is None:
             check_ranks(groups, item, rank, rows)
             return cls._of_rows(groups, item, rows, rank[rows], None)
-        both = np.flatnonzero(bad.to_numpy() & (rank != 0))
+        both = np.flatnonzero(marked.to_numpy() & (rank != 0))
         if len(both):
             row = int(both[0])
             raise DataError(
                 f"query {shown(query[row])}: item {shown(item[row])} has a rank and is nonrelevant too; keep one", row
             )
-        poor = bad.to_numpy()[rows]
-        check_ranks(groups, item, rank, rows[~poor])
-        return cls._of_rows(groups, item, rows[~poor], rank[rows[~poor]], None, rows[poor], np.zeros(poor.sum()))
+        nonrelevant = marked.to_numpy()[rows]
+        relevant, others = rows[~nonrelevant], rows[nonrelevant]
+        check_ranks(groups, item, rank, relevant)
+        return cls._of_rows(groups, item, relevant, rank[relevant], None, others, np.zeros(len(others)))
 
     @classmethod
     def _from_graded(cls, frame: pl.DataFrame) -> References:
@@ -176,26 +298,27 @@ class References(ByQuery[Reference]):
         grade = number_column(frame, "grade", "references").to_numpy()
         groups, rows = _grouped(query, item, grade, "grade")
         rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
-        good, poor = rows[grade[rows] > 0], rows[grade[rows] <= 0]
-        ranks = tier_ranks(groups.codes[good], grade[good])
-        return cls._of_rows(groups, item, good, ranks, grade[good], poor, grade[poor])
+        relevant, others = rows[grade[rows] > 0], rows[grade[rows] <= 0]
+        ranks = tier_ranks(groups.codes[relevant], grade[relevant])
+        return cls._of_rows(groups, item, relevant, ranks, grade[relevant], others, grade[others])
 
     @classmethod
     def _of_rows(
         cls,
         groups: Groups,
         item: pl.Series,
-        good: Ints,
+        relevant: Ints,
         ranks: Floats,
         grades: Floats | None,
-        poor: Ints | None = None,
-        poor_grades: Floats | None = None,
+        others: Ints | None = None,
+        other_grades: Floats | None = None,
     ) -> References:
         nonrelevant = None
-        if poor is not None and poor_grades is not None:
-            nonrelevant = Nonrelevant(groups.take(poor).offsets, Items(item.gather(poor).alias("item")), poor_grades)
-        names, items = groups.names.alias("query"), Items(item.gather(good).alias("item"))
-        return cls(names, groups.take(good).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
+        if others is not None and other_grades is not None:
+            names = Items(item.gather(others).alias("item"))
+            nonrelevant = Nonrelevant(groups.take(others).offsets, names, other_grades)
+        queries, items = groups.names.alias("query"), Items(item.gather(relevant).alias("item"))
+        return cls(queries, groups.take(relevant).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
 
     @property
     def item_ids(self) -> pl.Series:
@@ -213,11 +336,38 @@ class References(ByQuery[Reference]):
         return int((self.sizes == 0).sum())
 
     def without_empty(self) -> References:
-        """Leave out the queries without any reference item."""
+        """Return the references without the queries that have no relevant item.
+
+        Returns
+        -------
+        References
+            The other queries, in the same order.
+
+        Examples
+        --------
+        >>> len(References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}}).without_empty())
+        1
+        """
         return self.of_queries(np.flatnonzero(self.sizes))
 
     def of_queries(self, places: Ints) -> References:
-        """Keep some queries, by their places in ascending order."""
+        """Return the references of some queries.
+
+        Parameters
+        ----------
+        places : numpy.ndarray of int
+            Indices of the queries, from 0, in ascending order.
+
+        Returns
+        -------
+        References
+            Those queries, in the same order.
+
+        Examples
+        --------
+        >>> list(References.from_lists({"q1": ["d1"], "q2": ["d2"]}).of_queries(np.array([1])))
+        ['q2']
+        """
         rows = np.flatnonzero(np.isin(self.codes, places))
         return replace(
             self,
@@ -230,9 +380,22 @@ class References(ByQuery[Reference]):
         )
 
     def to_polars(self, *, nonrelevant: bool = False) -> pl.DataFrame:
-        """One row per reference item: query, item, rank, and grade where there are grades.
+        """Return one row per reference item.
 
-        With ``nonrelevant``, the items known to be so follow those of their query; they have no rank.
+        Parameters
+        ----------
+        nonrelevant : bool, default False
+            Whether to add the items known to be nonrelevant after those of their query; they have no rank.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and grade where there are grades.
+
+        Examples
+        --------
+        >>> References.from_lists({"q1": ["d1", "d2"]}).to_polars().rows()
+        [('q1', 'd1', 1), ('q1', 'd2', 2)]
         """
         columns = {
             "query": self.queries.gather(self.codes),
@@ -245,14 +408,14 @@ class References(ByQuery[Reference]):
         return frame if self.nonrelevant is None or not nonrelevant else self._with_nonrelevant(frame, self.nonrelevant)
 
     def _with_nonrelevant(self, frame: pl.DataFrame, nonrelevant: Nonrelevant) -> pl.DataFrame:
-        poor = pl.DataFrame({"query": self.queries.gather(nonrelevant.codes), "item": nonrelevant.item_ids})
-        poor = poor.with_columns(rank=pl.lit(None, pl.Int64))
+        others = pl.DataFrame({"query": self.queries.gather(nonrelevant.codes), "item": nonrelevant.item_ids})
+        others = others.with_columns(rank=pl.lit(None, pl.Int64))
         if self.grades is not None:
-            poor = poor.with_columns(grade=pl.Series(nonrelevant.grades))
+            others = others.with_columns(grade=pl.Series(nonrelevant.grades))
         else:
-            frame, poor = (part.with_columns(nonrelevant=pl.lit(part is poor)) for part in (frame, poor))
+            frame, others = (part.with_columns(nonrelevant=pl.lit(part is others)) for part in (frame, others))
         rows = np.argsort(np.concatenate([self.codes, nonrelevant.codes]), kind="stable")
-        return pl.concat([frame, poor])[rows]
+        return pl.concat([frame, others])[rows]
 
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
@@ -281,7 +444,7 @@ class References(ByQuery[Reference]):
 
 
 def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
-    """Group rows by query; give the groups and the rows that do not repeat another."""
+    """Group rows by query; return the groups and the rows that do not repeat another."""
     if not len(query):
         raise DataError("references need at least one row")
     groups = group(query)
@@ -299,8 +462,8 @@ def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tup
 
 
 def _check_agreement(references: References, frame: pl.DataFrame) -> None:
-    good = number_column(frame, "grade", "references") > 0
-    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=good))
+    relevant = number_column(frame, "grade", "references") > 0
+    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
     ranked = ranked.select(*names_of(frame), "rank")
     pairs = references.to_polars().join(ranked, on=["query", "item"], suffix="_given")
     wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))

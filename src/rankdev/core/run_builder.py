@@ -1,4 +1,4 @@
-"""Rows of a run, batch by batch, checked, put in order and cut."""
+"""Rows of a run, batch by batch: checked, sorted and cut."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because the
 
 
 class Columns(NamedTuple):
-    """What a run is made of, in the order of its fields."""
+    """The columns of a run, in the order of its fields."""
 
     queries: pl.Series
     offsets: Ints
@@ -29,7 +29,7 @@ class Columns(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of some queries; ``repeats`` marks those that say again what a row of the batch has said."""
+    """Rows of some queries; ``repeats`` marks those that repeat an earlier row of the batch."""
 
     groups: Groups
     item: pl.Series
@@ -50,8 +50,8 @@ class Rows(NamedTuple):
 class RunBuilder:
     """Collects a run batch by batch, keeping only the positions that can matter.
 
-    The last query of a batch may go on in the next one, so its rows wait, uncut, until another query comes: a
-    contradiction between rows of a query is noticed wherever its rows stand together, whatever is cut afterwards.
+    The last query of a batch may continue in the next one, so its rows wait, uncut, until another query comes: a
+    contradiction between rows of a query is noticed wherever its rows are adjacent, whatever is cut afterwards.
     """
 
     def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
@@ -81,7 +81,7 @@ class RunBuilder:
             self._bound_memory()
 
     def finish(self) -> Columns:
-        """Put everything together."""
+        """Return the columns of the whole run."""
         self._release()
         if not self._batches:
             return Columns(_NO_NAMES, np.zeros(1, np.int64), _NO_NAMES, np.zeros(0), None, self._ordering, self._depth)
@@ -126,7 +126,7 @@ class RunBuilder:
             self._rows += len(self._batches[-1].value)
 
     def _bound_memory(self) -> None:
-        """Put together and cut what lies apart in the source: it was cut in each batch alone."""
+        """Join and cut the rows of queries that are scattered in the source: they were cut in each batch alone."""
         if sum(len(rows.value) for rows in self._waiting) > self._compact_at:
             self._release()
         if self._rows > self._compact_at:
@@ -151,7 +151,7 @@ class RunBuilder:
         )
 
     def _joined(self, parts: list[Rows]) -> Rows:
-        """Check all rows together that were checked apart."""
+        """Check rows together that were checked in separate batches."""
         columns = ([getattr(rows, name) for rows in parts] for name in ("query", "item"))
         query, item = (pl.concat(pieces, rechunk=True) for pieces in columns)
         try:
@@ -236,7 +236,7 @@ _NO_NAMES = pl.Series("query", [], pl.String)
 
 
 def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str = "") -> None:
-    """Say that items are returned twice."""
+    """Warn that items are returned twice."""
     row = int(np.argmax(repeats))
     items = counted(int(repeats.sum()), "item", "is")
     warnings.warn(

@@ -1,4 +1,4 @@
-"""What a system returned, and the one rule for its order."""
+"""Runs: the ranked items that a system returned for each query."""
 
 from __future__ import annotations
 
@@ -40,11 +40,29 @@ RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterabl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(ByQuery[list[str]]):
-    """One system's ranked items for every query, a mapping query → items in order.
+    """One system's run: a mapping query → items, best first.
 
-    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``. ``repeats`` marks rows whose item appeared
-    higher up in the same query. ``depth`` is how many positions of a run were kept where it was cut.
+    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``.
 
+    Attributes
+    ----------
+    queries : polars.Series
+        Names of the queries.
+    offsets : numpy.ndarray
+        Where the rows of each query begin, and where the last ones end.
+    item_ids : polars.Series
+        The items of all queries, in order.
+    scores : numpy.ndarray or None
+        Score of each item; None where the run has no scores.
+    repeats : numpy.ndarray or None
+        Marks rows whose item appeared higher up in the same query; None where there are none.
+    ordering : Ordering
+        What the run is ordered by, and how ties are broken.
+    depth : int or None
+        How many positions were kept where the run was cut.
+
+    Examples
+    --------
     >>> run = Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})
     >>> run["q1"]
     ['d2', 'd1']
@@ -60,7 +78,23 @@ class Run(ByQuery[list[str]]):
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
-        """Take ``{query: [item, …]}``, already in order."""
+        """Make a run from lists that are already in order.
+
+        Parameters
+        ----------
+        lists : dict of str to list of str
+            Items of each query, best first.
+
+        Returns
+        -------
+        Run
+            Without scores.
+
+        Examples
+        --------
+        >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
+        ['d2', 'd1']
+        """
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
         check_no_records(lists)
         for query, items in lists.items():
@@ -82,7 +116,25 @@ class Run(ByQuery[list[str]]):
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
-        """Take ``{query: {item: score}}``, to be ordered by score."""
+        """Make a run from scores.
+
+        Parameters
+        ----------
+        scores : dict of str to dict of str to float
+            Score of each item, by query; higher is better.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
+            How ties are broken; see docs/files.md#ties.
+
+        Returns
+        -------
+        Run
+            Ordered by score.
+
+        Examples
+        --------
+        >>> Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})["q1"]
+        ['d2', 'd1']
+        """
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
         for query, values in scores.items():
             check_mapping(values, f"query {shown(query)}", "{item: score}")
@@ -97,7 +149,27 @@ class Run(ByQuery[list[str]]):
 
     @classmethod
     def from_table(cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval") -> Run:
-        """Take a table with the columns query, item and score (or rank)."""
+        """Make a run from a table.
+
+        Parameters
+        ----------
+        table : table
+            Columns query, item and score or rank.
+        order : {"score", "rank"}, default "score"
+            What orders the run. A table without scores is ordered by rank.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
+            How ties are broken; see docs/files.md#ties.
+
+        Returns
+        -------
+        Run
+            Ordered as asked.
+
+        Examples
+        --------
+        >>> Run.from_table(pl.DataFrame({"query": ["q", "q"], "item": ["d1", "d2"], "rank": [2, 1]}))["q"]
+        ['d2', 'd1']
+        """
         frame = as_frame(table)
         check_one_system(frame)
         if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
@@ -112,9 +184,26 @@ class Run(ByQuery[list[str]]):
 
     @classmethod
     def of(cls, value: RunLike, *, order: Order | None = None, ties: Ties | None = None) -> Run:
-        """Take a run, a table, a list of records, ranx's Run, ``{query: [item, …]}`` or ``{query: {item: score}}``.
+        """Make a run from whatever the functions of rankdev accept as a run, but for a path.
 
-        Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
+        Parameters
+        ----------
+        value : Run, table, list of records, ranx.Run or dict
+            A dict is ``{query: [item, …]}`` or ``{query: {item: score}}``.
+        order : {"score", "rank"}, optional
+            What orders the run. Default: a Run keeps its own order, all else is ordered by score.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
+            How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as trec_eval 9.
+
+        Returns
+        -------
+        Run
+            The value itself where it is a Run in the order asked for.
+
+        Examples
+        --------
+        >>> Run.of({"q1": {"d1": 1.0, "d2": 1.0}}, ties="ascending")["q1"]
+        ['d1', 'd2']
         """
         if isinstance(value, Run):
             return value.reordered(order, ties)
@@ -131,28 +220,58 @@ class Run(ByQuery[list[str]]):
         return cls.from_lists(value)
 
     def reordered(self, order: Order | None = None, ties: Ties | None = None) -> Run:
-        """Put the run in another order; refused where it does not know any more what that takes.
+        """Return the run in another order; refused where it no longer has what that takes.
 
+        Parameters
+        ----------
+        order : {"score", "rank"}, optional
+            What orders the run. Default: as it is.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
+            How ties are broken; see docs/files.md#ties. Default: as they are.
+
+        Returns
+        -------
+        Run
+            The run itself where it already has this order.
+
+        Examples
+        --------
         >>> Run.from_scores({"q": {"a": 1.0, "b": 1.0}}).reordered(ties="ascending")["q"]
         ['a', 'b']
         """
         wanted = Ordering(order or self.ordering.order, ties or self.ordering.ties)
         if self.scores is None:
             if (self.ordering.order, order) == ("rank", "score"):
-                raise UsageError("this Run was ordered by rank and knows no scores; read it again with order='score'")
+                raise UsageError("this Run was ordered by rank and has no scores; read it again with order='score'")
             return self
         if wanted == self.ordering:
             return self
         if wanted.order == "rank":
-            raise UsageError("this Run was ordered by score and knows no ranks; read it again with order='rank'")
+            raise UsageError("this Run was ordered by score and has no ranks; read it again with order='rank'")
         if self.depth is not None:
             raise UsageError(f"this Run was cut at {self.depth}; read it again with ties={wanted.ties!r}")
         if wanted.ties == "given":
-            raise UsageError("this Run has forgotten the order of its source; read it again with ties='given'")
+            raise UsageError("this Run has lost the order of its source; read it again with ties='given'")
         return Run.from_table(self.to_polars(), ties=wanted.ties)
 
     def top(self, depth: int | None) -> Top:
-        """Find the rows that can matter in the first ``depth`` positions."""
+        """Return the rows that can matter in the first positions.
+
+        Parameters
+        ----------
+        depth : int or None
+            Number of positions; None for all.
+
+        Returns
+        -------
+        Top
+            First occurrences of items within the depth, and the items tied with them.
+
+        Examples
+        --------
+        >>> Run.from_lists({"q1": ["d1", "d2", "d3"]}).top(2).rows.tolist()
+        [0, 1]
+        """
         positions = self.positions
         tie = np.arange(len(positions))  # of each row, the row where its tie begins
         if self.scores is not None:
@@ -174,7 +293,18 @@ class Run(ByQuery[list[str]]):
         return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per item, in order: query, item, rank, and score where there are scores."""
+        """Return one row per item, in order.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and score where there are scores.
+
+        Examples
+        --------
+        >>> Run.from_lists({"q1": ["d2", "d1"]}).to_polars().rows()
+        [('q1', 'd2', 1), ('q1', 'd1', 2)]
+        """
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,
@@ -203,7 +333,7 @@ class Run(ByQuery[list[str]]):
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first positions of a run: where it is cut is decided here, for all that comes after.
+    """The first positions of a run; this is the one place where a run is cut.
 
     ``rows`` do not repeat an item; those that are not ``within`` the cut are there because they share the score
     (``tie``) of one that is. ``lengths`` counts the positions of each query, repeated items included.

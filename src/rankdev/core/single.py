@@ -1,4 +1,4 @@
-"""One query's ordered reference list (ORL): which items are right, and in which order."""
+"""The ordered reference list (ORL) of one query: its relevant items and their order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,22 @@ if TYPE_CHECKING:
 
 
 class Reference(Mapping[str, int]):
-    """A mapping item → rank; ranks are consecutive from 1 and equal ranks form a tier.
+    """The reference of one query: a mapping item → rank.
 
-    It is empty only where nothing but ``nonrelevant`` items is known: every ranking scores 0 then.
+    Ranks are consecutive from 1, and items of equal rank form a tier. A reference is empty only where nothing but
+    ``nonrelevant`` items is known: every ranking scores 0 then.
 
+    Parameters
+    ----------
+    ranks : dict of str to int
+        Rank of each relevant item, 1 the best.
+    nonrelevant : iterable of str, optional
+        Items judged nonrelevant. Default: unknown.
+    query : str, optional
+        Name of the query, for messages.
+
+    Examples
+    --------
     >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
     >>> dict(reference)
     {'d1': 1, 'd3': 1, 'd2': 2}
@@ -48,12 +60,48 @@ class Reference(Mapping[str, int]):
 
     @classmethod
     def from_list(cls, items: Iterable[Any], *, query: str | None = None) -> Self:
-        """Take a strict order, best item first."""
+        """Make a reference from a strict order.
+
+        Parameters
+        ----------
+        items : iterable of str
+            The relevant items, best first.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Each item has a rank of its own.
+
+        Examples
+        --------
+        >>> Reference.from_list(["d1", "d2"])
+        Reference({'d1': 1, 'd2': 2})
+        """
         return cls.from_tiers(([item] for item in items), query=query)
 
     @classmethod
     def from_tiers(cls, tiers: Iterable[Iterable[Any]], *, query: str | None = None) -> Self:
-        """Take tiers of equally good items, best tier first."""
+        """Make a reference from tiers of equally relevant items.
+
+        Parameters
+        ----------
+        tiers : iterable of iterables of str
+            The items of each tier, best tier first.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            The items of a tier share a rank.
+
+        Examples
+        --------
+        >>> Reference.from_tiers([["d1", "d3"], ["d2"]])
+        Reference({'d1': 1, 'd3': 1, 'd2': 2})
+        """
         where = "" if query is None else f"query {shown(query)}: "
         ranks: dict[str, int] = {}
         for rank, tier in enumerate(tiers, start=1):
@@ -66,7 +114,25 @@ class Reference(Mapping[str, int]):
 
     @classmethod
     def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
-        """Take relevance grades: each distinct positive grade is a tier, the highest first; the rest is nonrelevant."""
+        """Make a reference from relevance grades.
+
+        Parameters
+        ----------
+        grades : dict of str to float
+            Grade of each judged item. Items of grade 0 or less are nonrelevant.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Each distinct positive grade is a tier, the highest first.
+
+        Examples
+        --------
+        >>> Reference.from_grades({"d1": 3, "d2": 1, "d3": 1, "d4": 0})
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
+        """
         where = "" if query is None else f"query {shown(query)}: "
         for item, grade in grades.items():
             if not isinstance(grade, Real) or not isfinite(grade):
@@ -84,13 +150,45 @@ class Reference(Mapping[str, int]):
 
     @classmethod
     def from_ranks(cls, ranks: Mapping[Any, int], *, query: str | None = None) -> Self:
-        """Take ranks, 1 the best."""
+        """Make a reference from ranks.
+
+        Parameters
+        ----------
+        ranks : dict of str to int
+            Rank of each relevant item, 1 the best; consecutive.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Items of equal rank form a tier.
+
+        Examples
+        --------
+        >>> Reference.from_ranks({"d1": 1, "d2": 2, "d3": 1}).tiers
+        [['d1', 'd3'], ['d2']]
+        """
         return cls(ranks, query=query)
 
     @classmethod
     def of(cls, value: Any, *, query: str | None = None) -> Reference:
-        """Take a reference, or a list of items or of tiers, best first.
+        """Make a reference from whatever the functions of rankdev accept as one.
 
+        Parameters
+        ----------
+        value : Reference, list of str or list of lists of str
+            A reference, or items or tiers, best first. A dict is refused: it could mean grades or ranks.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            The value itself where it is a Reference.
+
+        Examples
+        --------
         >>> Reference.of([["d1", "d3"], "d2"])
         Reference({'d1': 1, 'd3': 1, 'd2': 2})
         """
@@ -99,8 +197,7 @@ class Reference(Mapping[str, int]):
         where, family = ("", "Reference") if query is None else (f"query {shown(query)}: ", "References")
         if isinstance(value, Mapping):
             raise DataError(
-                f"{where}{{item: number}} could mean grades or ranks; say which with {family}.from_grades or"
-                f" {family}.from_ranks"
+                f"{where}{{item: number}} could mean grades or ranks; use {family}.from_grades or {family}.from_ranks"
             )
         if isinstance(value, Set) or not is_list(value):
             raise DataError(f"{where}a reference is a list of items or tiers, best first; got {shown(value)}")
@@ -125,11 +222,22 @@ class Reference(Mapping[str, int]):
 
     @property
     def nonrelevant(self) -> Mapping[str, float] | None:
-        """Items that were judged and found nonrelevant, with their grades (0 or less); None where nobody said."""
+        """Items judged nonrelevant, with their grades (0 or less); None where it is not known which they are."""
         return None if self._nonrelevant is None else MappingProxyType(self._nonrelevant)
 
     def without_nonrelevant(self) -> Reference:
-        """Forget which items are nonrelevant."""
+        """Return the reference without its nonrelevant items.
+
+        Returns
+        -------
+        Reference
+            The same ranks and grades; ``nonrelevant`` is None.
+
+        Examples
+        --------
+        >>> Reference.from_grades({"d1": 1, "d2": 0}).without_nonrelevant().nonrelevant is None
+        True
+        """
         reference = Reference(self._ranks)
         reference._grades = self._grades
         return reference

@@ -13,7 +13,7 @@ FLAGS = ["-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared"]
 
 
 def build(library: Path = LIBRARY) -> str | None:
-    """Compile with ``$CC`` and ``$CFLAGS``, or with what the system calls cc; give what went wrong, or None."""
+    """Compile with ``$CC`` and ``$CFLAGS``, or with the system's cc; return what went wrong, or None."""
     unfinished = library.with_suffix(f".{os.getpid()}")
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *FLAGS, *shlex.split(os.environ.get("CFLAGS", ""))]
     try:

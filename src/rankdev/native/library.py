@@ -1,4 +1,4 @@
-"""Load the library; join runs, read qrels."""
+"""Load the compiled reader; join runs, read qrels."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ class GradedColumns(ctypes.Structure):
 
 
 def library() -> ctypes.CDLL | None:
-    """Give the library; None where it was not built, or is switched off by ``RANKDEV_NATIVE=0``."""
+    """Return the library; None where it was not built, or is switched off by ``RANKDEV_NATIVE=0``."""
     return None if os.environ.get(SWITCH) == "0" else _loaded(FILE)
 
 
 @cache
 def _loaded(file: Path) -> ctypes.CDLL | None:
     try:
-        found = ctypes.CDLL(str(file))  # calls let other threads of Python go on
+        found = ctypes.CDLL(str(file))  # calls release the GIL
         if found.rankdev_interface() != INTERFACE:  # built from an older source
             return None
     except (OSError, AttributeError):
@@ -133,20 +133,20 @@ PADDING = 64  # bytes past the end of a text that may be read
 
 
 class OddError(Exception):
-    """Something is not plain: the general reader has to read the file, and to say what there is to say."""
+    """The compiled reader does not handle this input: the general reader has to read it, and owns every message."""
 
 
 class Piece:
-    """Room for a piece of a file and for what is found in it: taken once, used again and again."""
+    """Memory for a piece of a file and for what is found in it: allocated once, used again and again."""
 
     def __init__(self, size: int) -> None:
-        room = bytearray(size + PADDING)
-        self.text = memoryview(room)[:size]
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+        memory = bytearray(size + PADDING)
+        self.text = memoryview(memory)[:size]
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._columns: list[npt.NDArray[Any]] = []
 
     def columns(self, kinds: tuple[tuple[npt.DTypeLike, int], ...]) -> list[npt.NDArray[Any]]:
-        """Give room for columns, each of a type and with an entry for so many bytes of the text."""
+        """Return memory for columns, each of a type and with an entry for so many bytes of the text."""
         if not self._columns:
             self._columns = [np.empty(len(self.text) // size + 1, kind) for kind, size in kinds]
         return self._columns
@@ -166,7 +166,7 @@ class Columns:
             self._content.setdefault(name, bytearray()).extend(column.data)
 
     def take(self, name: str) -> npt.NDArray[Any]:
-        """Give a column away."""
+        """Return a column and forget it."""
         return np.frombuffer(self._content.pop(name), self._kinds[name])
 
 
@@ -181,7 +181,7 @@ def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
 class PackedNames:
     """Names in UTF-8, with a newline between them; one after the last is not read.
 
-    ``bounds`` says for each name where the next one begins; or, where they belong to queries, where the names of each
+    ``bounds`` holds for each name where the next one begins; or, where they belong to queries, where the names of each
     query begin and, at last, where another query's would.
     """
 
@@ -189,7 +189,7 @@ class PackedNames:
     bounds: Ints
 
     def pointers(self) -> Names:
-        """Give the names as the library takes them."""
+        """Return the names as the library takes them."""
         return Names(self.text.ctypes.data, self.bounds.ctypes.data)
 
 
@@ -236,7 +236,7 @@ class Joiner:
 
         They are those of a table, or of TREC.
 
-        Gives what is common to the run and the references: for each query of the run its index (-1 where they do not
+        Return what is common to the run and the references: for each query of the run its index (-1 where they do not
         know it), how many positions it fills and whether ties decide there; and for each hit query, position and place.
         """
         columns = piece.columns(JOINED_COLUMNS)
@@ -244,7 +244,7 @@ class Joiner:
         found = JoinedColumns(0, *address[:4], 0, *address[4:])
         limit = EVERY_POSITION if depth is None else depth
         if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
-            raise OddError("something is not plain")
+            raise OddError("the compiled reader does not handle this line")
         counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
         check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
         return {name: column[:count].copy() for name, column, count in zip(GROUPS | HITS, columns, counts, strict=True)}
@@ -269,8 +269,8 @@ GRADED_COLUMNS = {  # the type of each, and how many bytes of qrels make an entr
 def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | None) -> dict[str, npt.NDArray[Any]]:
     """Read the lines in the first ``size`` bytes: all lines of some queries, the last with its newline.
 
-    Gives for each query its name, how many of its items are relevant and nonrelevant, and how many bytes their names
-    take; for each good item, the best of a query first, grade, rank and name; for each nonrelevant one grade and name.
+    Return for each query its name, how many of its items are relevant and nonrelevant, and how many bytes their names
+    take; for each relevant item, best first, grade, rank and name; for each nonrelevant one grade and name.
     """
     if table is not None:
         raise OddError("a table, not qrels")
@@ -282,7 +282,7 @@ def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | No
         *(0, address[9], Written(address[10], 0)),
     )
     if library.rankdev_read_grades(piece.address, size, found) != 0:
-        raise OddError("something is not plain")
+        raise OddError("the compiled reader does not handle this line")
     counts = [found.groups] * 5 + [found.queries.size]
     counts += [found.good] * 2 + [found.good_items.size, found.nonrelevant, found.nonrelevant_items.size]
     check_gathered(columns[0][: found.groups])

@@ -6,9 +6,9 @@
  * out (query, position and place of each item that was found), and no line is remembered. Qrels, `query 0 item grade`,
  * are read in the same way; out come the columns of references.
  *
- * Whatever is not plain (a wrong line, an item twice in a query, text that is not UTF-8) is ODD: the caller reads the
- * file again in its own, slower way, which owns every message. Being wrong about what is odd therefore costs time and
- * never a number, and equal hashes may pass for equal names where that leads to ODD.
+ * Whatever is unusual (a wrong line, an item twice in a query, text that is not UTF-8) is ODD: the caller reads the
+ * file again in its own, slower way, which owns every message. Being wrong about what is unusual therefore costs time
+ * and never a number, and equal hashes may pass for equal names where that leads to ODD.
  *
  * Functions keep nothing between calls and share nothing that is written, so that threads may call them at once. Text ends
  * with a newline, at which every loop over its characters stops, and is followed by 64 bytes that may be read, so that as

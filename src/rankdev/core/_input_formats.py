@@ -1,4 +1,4 @@
-"""The shapes references are given in, each made into rows of query, item and rank or grade."""
+"""The formats in which references are given, each made into rows of query, item and rank or grade."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def rows_of_grades(grades: Any) -> pl.DataFrame:
 
 
 def names_of(frame: pl.DataFrame) -> list[pl.Series]:
-    """Give the columns query and item as text."""
+    """Return the columns query and item as text."""
     return [text_column(frame, name, "references") for name in ("query", "item")]
 
 
@@ -118,14 +118,14 @@ def _with_nonrelevant(frame: pl.DataFrame, nonrelevant: Any, queries: Iterable[A
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
             raise DataError(f"query {shown(query)}: nonrelevant must be a list of items; got {shown(items)}")
     query = text_series("query", [as_id(query) for query, items in lists.items() for _ in items])
-    poor = pl.DataFrame({"query": query, "item": item_series(lists)})
-    good = pl.DataFrame(names_of(frame))
-    both = poor.join(good, on=["query", "item"], how="semi")
+    unranked = pl.DataFrame({"query": query, "item": item_series(lists)})
+    ranked = pl.DataFrame(names_of(frame))
+    both = unranked.join(ranked, on=["query", "item"], how="semi")
     if len(both):
         query, item = both.row(0)
         raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is nonrelevant too; keep one")
-    good = good.with_columns(column(frame, "rank", "references"), nonrelevant=pl.lit(False))
-    rows = pl.concat([good, poor.with_columns(nonrelevant=pl.lit(True))], how="diagonal")
+    ranked = ranked.with_columns(column(frame, "rank", "references"), nonrelevant=pl.lit(False))
+    rows = pl.concat([ranked, unranked.with_columns(nonrelevant=pl.lit(True))], how="diagonal")
     order = pl.concat([text_series("query", [as_id(query) for query in queries]), rows["query"]]).unique(
         maintain_order=True
     )
