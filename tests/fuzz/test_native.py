@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.io.references import read_plain_qrels
+from rankdev.io.references import read_qrels_natively
 from tests.fuzz.files import FILES, IDS, NO_NUMBERS, NUMBERS, SLOW, seeds
 from tests.native.compiled import check, reading
 
@@ -189,7 +189,7 @@ def references_of(path: Path, native: bool, piece: int) -> tuple[Any, ...]:
             result: Any = ([(column.dtype, column.tobytes()) for column in columns], names)
         except rd.RankdevError as error:
             result = (type(error), str(error))
-        plain = native and read_plain_qrels(path, None) is not None
+        plain = native and read_qrels_natively(path, None) is not None
     return (result, sorted(str(entry.message) for entry in caught)), plain
 
 

@@ -88,7 +88,7 @@ def test_what_is_unfinished_hidden_or_no_data_is_no_part_of_a_run(tmp_path, name
     [
         ("more.csv", "more.csv: of a folder only .parquet files are read"),
         ("sub/bm25.run.gz", "bm25.run.gz: of a folder only .parquet files are read"),
-        ("_delta_log/0.json", "its log says which of these files count"),
+        ("_delta_log/0.json", "its log lists which files count"),
     ],
 )
 def test_what_would_be_left_out_of_a_folder_is_refused(tmp_path, name, message):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rankdev import RankdevError
 from rankdev.io.table_formats.base import joined
-from rankdev.io.table_formats.delimited import _careful, _plain, csv_parts
+from rankdev.io.table_formats.delimited import _careful, _regular, csv_parts
 
 pieces = st.sampled_from(
     [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]
@@ -15,7 +15,7 @@ fields = st.text(st.sampled_from('ab",\n\r é'), max_size=3).map(lambda text: '"
 
 def check(content: bytes) -> None:
     for separator in (",", "\t"):
-        frame = _plain(content, separator, None)
+        frame = _regular(content, separator, None)
         if frame is not None:
             assert joined("file", _careful("file", [content], separator, None, 1)).frame.equals(frame)
 
@@ -51,7 +51,7 @@ def test_rows_know_their_lines(text: str) -> None:
 
 def test_ordinary_files_are_read_fast() -> None:
     for text in ("a,b\nx,y\n", "a,b\r\nx,y\r\n", '"a","b"\n"x","y"', "a, b\n x,y "):
-        frame = _plain(text.encode(), ",", None)
+        frame = _regular(text.encode(), ",", None)
         assert frame is not None
         assert frame.rows() == [("x", "y")]
         assert frame.columns == ["a", "b"]

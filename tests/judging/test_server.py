@@ -82,7 +82,7 @@ def test_cannot_say_is_no_judgment_and_goes_to_others(server, tmp_path):
     bob.answer(bob.next())
     read = rd.read_preferences(tmp_path / "judgments.sqlite")
     assert len(read) == 1
-    assert "9 answers were left aside: the judges could not say" in read.remarks[-1]
+    assert "9 answers were left out: the judges could not decide" in read.remarks[-1]
 
 
 def test_undo_takes_back_one_answer_of_that_judge(server):

@@ -1,4 +1,4 @@
-"""Files ↔ references and runs (preferences have their own module): TREC, JSONL, JSON, CSV, Parquet, plain or packed."""
+"""Files of references, runs and preferences: TREC, JSONL, JSON, CSV, TSV, Parquet; also compressed."""
 
 from rankdev.io.references import read_grades, read_lists, read_references, write_references
 from rankdev.io.runs import read_run, write_run

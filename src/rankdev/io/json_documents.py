@@ -1,4 +1,4 @@
-"""Strict JSON documents."""
+"""JSON documents, read strictly."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def read_json(source: Source) -> dict[str, Any]:
 
 
 def not_json(name: str, error: ValueError | RecursionError) -> FileFormatError:
-    """Say where a document ceases to be JSON."""
+    """Return the error for a document that is not JSON, with the line."""
     line = error.lineno if isinstance(error, json.JSONDecodeError) else None
     return FileFormatError(name, f"this is not JSON ({first_line(error)})", line)
 
 
 def json_entries(source: Source) -> Iterator[tuple[str, Any]]:
-    """Give the members of one JSON object, one after the other, without ever holding the whole document."""
+    """Yield the members of one JSON object without ever holding the whole document."""
     document = _Document(source)
     names: set[str] = set()
     try:
@@ -67,7 +67,7 @@ class _Document:
         self._lines = 0  # before the window
 
     def complete(self, read: Callable[[], Found]) -> Found:
-        """Read something, with a larger window where it goes on behind this one."""
+        """Read something, with a larger window where it continues past this one."""
         while True:
             begin = self._at
             try:
@@ -87,24 +87,24 @@ class _Document:
             raise json.JSONDecodeError("Expecting ':' delimiter", self._window, self._at)
         self._at += 1
         value, self._at = self._parse(self._window, self._skip())
-        if self._window[self._skip() : self._at + 1] not in (",", "}"):  # a number might go on
+        if self._window[self._skip() : self._at + 1] not in (",", "}"):  # a number might continue
             raise json.JSONDecodeError("Expecting ',' delimiter", self._window, self._at)
         return name, value
 
     def look(self) -> str:
-        """Give the next character that is no white space; nothing at the end."""
+        """Return the next character that is no white space; an empty text at the end."""
         while self._skip() == len(self._window) and self._enlarge():
             pass
         return self._window[self._at : self._at + 1]
 
     def mark(self) -> str:
-        """Take the next character that is no white space; nothing at the end."""
+        """Consume the next character that is no white space; an empty text at the end."""
         found = self.look()
         self._at += len(found)
         return found
 
     def wrong(self, error: ValueError | RecursionError) -> FileFormatError:
-        """Say what is wrong, and on which line where that is known."""
+        """Return the error, with the line where that is known."""
         if isinstance(error, DataError):
             return FileFormatError(self._name, str(error))
         if isinstance(error, json.JSONDecodeError):

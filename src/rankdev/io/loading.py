@@ -1,4 +1,4 @@
-"""The one way from anything a user passes to references and runs in memory."""
+"""Load references and runs from whatever a user passes; the only such place."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def where(system: str, run: RunLike) -> str:
 
 @contextmanager
 def error_context(where: str) -> Iterator[None]:
-    """Say which run an error is about."""
+    """Prefix errors with the run that they are about."""
     try:
         yield
     except MeasureError:

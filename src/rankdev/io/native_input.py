@@ -1,4 +1,4 @@
-"""Whole-query pieces for the C reader."""
+"""Pieces of files for the compiled reader, each with all lines of some queries."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _RECORD = re.compile(
 )
 
 
-def plain_table(source: Source) -> Table | None:
-    """Tell from the first line how all lines are written, leaving out a header; None where they are TREC's."""
+def line_format(source: Source) -> Table | None:
+    """Infer from the first line how all lines are written, and skip a header; None where they are TREC's."""
     if source.kind == "trec":
         return None
     line = source.first_line()
@@ -49,7 +49,7 @@ def plain_table(source: Source) -> Table | None:
 def _delimited(header: bytes, separator: bytes) -> Table:
     found = _HEADER.fullmatch(header)
     if found is None or len(separator) > 1:
-        raise OddError("no plain header")
+        raise OddError("no simple header")
     return _table(found[1].split(separator), [b"", separator, separator, found[2]], separator)
 
 
@@ -84,17 +84,17 @@ CORES = cores()
 def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progress: Progress | None) -> Columns:
     """Read a file piece by piece; ``work`` makes columns of a piece's first bytes: all lines of some queries.
 
-    They are lines of TREC, or of a table, which says how they are written.
+    They are lines of TREC, or of a table, whose format is then passed too.
 
-    Raises OddError for whatever the general reader has to look at, errors included: it then says what is wrong.
+    Raises OddError for whatever the general reader has to look at, errors included: it then reports what is wrong.
     """
     if str(path) == "-" or not os.path.isfile(check_path(path)):  # a pipe cannot be read again
         raise OddError("not a file that can be read again")
     columns = Columns()
     try:
         with Source(path, progress) as source:
-            table = plain_table(source)
-            small = source.plain_size is not None and source.plain_size < PIECE_BYTES
+            table = line_format(source)
+            small = source.known_size is not None and source.known_size < PIECE_BYTES
             for part in (_at_once if small else _side_by_side)(library, source, work, table):
                 columns.add(part)
     except RankdevError as error:
@@ -104,7 +104,7 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
 
 def _at_once(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
     """Read a small file without threads, which would cost more than they save."""
-    for piece, size in _filled(library, source, table, [Piece((source.plain_size or 0) + 1)]):
+    for piece, size in _filled(library, source, table, [Piece((source.known_size or 0) + 1)]):
         yield work(piece, size, table)
 
 
@@ -125,7 +125,7 @@ def _side_by_side(library: ctypes.CDLL, source: Source, work: Work, table: Table
 def _filled(
     library: ctypes.CDLL, source: Source, table: Table | None, pieces: list[Piece]
 ) -> Iterator[tuple[Piece, int]]:
-    """Fill pieces with all lines of some queries; the last ones, which may go on, come again in the next piece."""
+    """Fill pieces with all lines of some queries; the last lines, whose query may continue, go to the next piece."""
     rest = b""
     while True:
         piece = pieces.pop()

@@ -45,7 +45,7 @@ COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment",
 
 
 def is_database(path: PathLike) -> bool:
-    """Tell a SQLite file from others by its first bytes; a pipe is left alone, since it can be read only once."""
+    """Return whether this is a SQLite file, by its first bytes; a pipe is left alone: it can be read only once."""
     file = Path(str(path))
     try:
         if str(path) == "-" or not file.is_file():
@@ -60,7 +60,7 @@ def is_database(path: PathLike) -> bool:
 
 
 def read_answers(path: PathLike) -> pl.DataFrame:
-    """Read the answers that were not taken back, those who could not say included, in the order given."""
+    """Read the answers that were not taken back, skipped pairs included, in the order given."""
     try:
         connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -76,10 +76,10 @@ def read_answers(path: PathLike) -> pl.DataFrame:
 
 
 def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
-    """Give answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered."""
-    said = answers.filter(pl.col("outcome") != "skip")
+    """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered."""
+    judged = answers.filter(pl.col("outcome") != "skip")
     lost = pl.col("outcome") == "second"
-    table = said.select(
+    table = judged.select(
         "query",
         winner=pl.when(lost).then("second").otherwise("first"),
         loser=pl.when(lost).then("first").otherwise("second"),
@@ -92,7 +92,7 @@ def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 WORDS = ("", ".txt")
-SHAPES = "'topic a b winner' or 'query preferred other'"
+LINE_FORMATS = "'topic a b winner' or 'query preferred other'"
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
 
@@ -103,13 +103,37 @@ def read_preferences(
     columns: Mapping[str, str | None] | None = None,
     values: str | Mapping[str, str | float] | None = None,
 ) -> Preferences:
-    """Read judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines ``topic a b winner``; plain, gzip or zstd.
+    """Read pairwise judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines of words.
 
-    Or from the database that ``rankdev judge`` writes, even while it is in use.
+    Files may be compressed with gzip or zstd. In a file that is not a table, four words per line are
+    ``topic a b winner`` and three ``query preferred other``. The database that ``rankdev judge`` writes is read too,
+    even while it is in use.
 
-    In a file that is not a table, four words per line are ``topic a b winner`` and three ``query preferred other``.
-    ``-`` is standard input. ``items`` lists what may be compared, by query. ``columns`` and ``values`` say what
-    the columns and the outcomes mean where that is not obvious: see :meth:`Preferences.from_table`.
+    Parameters
+    ----------
+    path : str or path
+        Name of the file; ``-`` is standard input.
+    items : dict of str to iterable of str, optional
+        Items that may be compared, by query. Default: those that were.
+    columns : dict of str to str, optional
+        What the columns mean where that is not obvious; see :meth:`Preferences.from_table`.
+    values : str or dict, optional
+        What the outcomes mean where that is not obvious; see :meth:`Preferences.from_table`.
+
+    Returns
+    -------
+    Preferences
+        The judgments.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "judgments.csv"
+    ...     _ = path.write_text("query,winner,loser\\nq1,d1,d2\\nq1,d1,d3\\n")
+    ...     len(read_preferences(path))
+    2
     """
     if is_database(path):
         if columns is not None or values is not None:
@@ -127,6 +151,22 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
     """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
 
     Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        What to write.
+    path : str or path
+        Name of the file. One that ends in .gz or .zst is compressed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> preferences = Preferences.from_rows([("q1", "d1", "d2")])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_preferences(preferences, f"{folder}/judgments.jsonl")
+    ...     len(read_preferences(f"{folder}/judgments.jsonl"))
+    1
     """
     check_kind("preferences", preferences, Preferences, "make them with Preferences.from_rows or read_preferences")
     content = encode_preferences(preferences, path)
@@ -135,19 +175,17 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
 
 
 def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
-    """Give judgments as the bytes of the kind of file that the name asks for."""
+    """Return judgments as the bytes of a file in the format that the name asks for."""
     table = preferences.to_polars()
     if plain_suffix(path) in ENDINGS:
         return encode_table(table, path)
     if plain_suffix(path) not in WORDS:
         raise UsageError(f"{path}: expected a name that ends in {', '.join([*ENDINGS, *WORDS[1:]])}")
     names = {*preferences.queries, *preferences.items}
-    if odd := next((name for name in sorted(names) if name.split() != [name]), None):
-        raise DataError(f"{shown(odd)} is not one word, which lines of words need; write .jsonl or .csv instead")
+    if spaced := next((name for name in sorted(names) if name.split() != [name]), None):
+        raise DataError(f"{shown(spaced)} is not one word, which lines of words need; write .jsonl or .csv instead")
     if preferences.tie.any() and "tie" in preferences.items:
-        raise DataError(
-            "an item is called 'tie', which stands for a tie in lines of words; write .jsonl or .csv instead"
-        )
+        raise DataError("an item is called 'tie', which denotes a tie in lines of words; write .jsonl or .csv instead")
     if preferences.weight is not None or preferences.share is not None:
         raise DataError("lines of words cannot hold weights; write .jsonl or .csv instead")
     first = pl.col("first") if "first" in table.columns else pl.col("winner")
@@ -164,7 +202,7 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
         raise FileFormatError(path, "nothing was judged yet")
     skipped = len(answers) - len(judged)
     aside = counted(skipped, "answer", "was")
-    remarks = (f"{aside} left aside: the judges could not say.",) if skipped else ()
+    remarks = (f"{aside} left out: the judges could not decide.",) if skipped else ()
     found = Preferences.from_table(judged, items=items)
     return replace(found, remarks=(*found.remarks, *remarks))
 
@@ -180,7 +218,7 @@ def _read(source: Source, values: Any) -> tuple[Table, Any]:
 
 
 def _kind_of_header(content: bytes) -> str:
-    """Tell a table, by two names in its header that judgments have, from lines of words."""
+    """Distinguish a table, by two names in its header that judgments have, from lines of words."""
     header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
     for kind, mark in {"csv": ",", "tsv": "\t"}.items():
         if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
@@ -214,7 +252,7 @@ def _word_lines(name: str, content: bytes) -> Table:
         if not words:
             continue
         if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
-            expected = f"{len(rows[0])} words like the lines before" if rows else SHAPES
+            expected = f"{len(rows[0])} words like the lines before" if rows else LINE_FORMATS
             raise FileFormatError(name, f"expected {expected}; found {counted(len(words), 'word')}", number)
         rows.append(words)
         lines.append(number)

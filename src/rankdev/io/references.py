@@ -31,8 +31,8 @@ from rankdev.io.writing import writing
 from rankdev.native.library import OddError, PackedNames, check_gathered, library, read_graded
 
 
-def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | None:
-    """Read references from qrels; None where the general reader has to do it."""
+def read_qrels_natively(path: PathLike, progress: Progress | None) -> References | None:
+    """Read references from qrels by compiled code; None where the general reader has to do it."""
     compiled = library()
     if compiled is None:
         return None
@@ -56,12 +56,33 @@ def read_plain_qrels(path: PathLike, progress: Progress | None) -> References | 
 
 
 def read_references(path: PathLike, *, progress: Progress | None = None) -> References:
-    """Read references: JSONL or JSON with tiers, tables with rank or grade, TREC qrels; plain, gzip or zstd.
+    """Read references: JSONL or JSON with tiers, tables with rank or grade, or TREC qrels.
 
-    In a table, ``rank`` falls with quality and ``grade`` grows with it. ``-`` is standard input.
-    ``progress(done, total, name)`` is called as the file is read, in bytes.
+    Files may be compressed with gzip or zstd. In a table, ``rank`` falls with relevance and ``grade`` grows with it.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file; ``-`` is standard input.
+    progress : callable, optional
+        ``progress(done, total, name)``, called as the file is read, in bytes.
+
+    Returns
+    -------
+    References
+        With grades where the file has them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("q1 0 d1 2\\nq1 0 d2 1\\nq1 0 d3 0\\n")
+    ...     read_references(path)
+    References(1 query, 2 items, graded)
     """
-    references = read_plain_qrels(path, progress)
+    references = read_qrels_natively(path, progress)
     if references is not None:
         return references
     with Source(path, progress) as source:
@@ -99,7 +120,24 @@ def read_lists(path: PathLike) -> References:
 def write_references(references: References, path: PathLike) -> None:
     """Write references in the format that the file's name asks for.
 
-    .jsonl and .json hold tiers; .csv, .tsv and .parquet hold ranks (and grades); anything else is TREC qrels.
+    .jsonl and .json hold tiers; .csv, .tsv and .parquet hold ranks (and grades); anything else is TREC qrels. A name
+    that ends in .gz or .zst is compressed.
+
+    Parameters
+    ----------
+    references : References
+        What to write.
+    path : str or path
+        Name of the file; ``-`` is standard output, as .jsonl.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> references = References.from_tiers({"q1": [["d1", "d3"], ["d2"]]})
+    >>> with TemporaryDirectory() as folder:
+    ...     write_references(references, f"{folder}/references.jsonl")
+    ...     read_references(f"{folder}/references.jsonl") == references
+    True
     """
     content = encode_references(references, path)
     with writing(path) as stream:
@@ -107,7 +145,7 @@ def write_references(references: References, path: PathLike) -> None:
 
 
 def encode_references(references: References, path: PathLike) -> bytes:
-    """Give the bytes that :func:`write_references` writes under this name."""
+    """Return the bytes that :func:`write_references` writes under this name."""
     check_kind("references", references, References, "make them with References.from_lists and its like")
     suffix = plain_suffix(path)
     if suffix == ".json":
@@ -198,7 +236,7 @@ def _tier_rows(table: Table) -> Table:
 
 
 def _without_tiers(table: Table) -> pl.Series:
-    """Tell which records hold nonrelevant items and no tiers."""
+    """Mark records that hold nonrelevant items and no tiers."""
     frame = table.frame
     nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
     if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "nonrelevant")):
@@ -236,12 +274,12 @@ def _tiers(table: Table) -> pl.Series:
     """The tiers of each record; items that are listed without them are a tier each."""
     if not table.frame.height:
         return pl.Series(dtype=pl.List(pl.List(pl.String)))
-    name, shape, depth = ("items", "[item, …]", 1)
+    name, expected, depth = ("items", "[item, …]", 1)
     if "tiers" in table.frame.columns:
-        name, shape, depth = ("tiers", "[[item, …], …]", 2)
+        name, expected, depth = ("tiers", "[[item, …], …]", 2)
     values = table.frame[name]
     if _list_depth(values.dtype) != depth:
-        raise FileFormatError(table.name, f"{name} must be {shape} on every line")
+        raise FileFormatError(table.name, f"{name} must be {expected} on every line")
     tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
     sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
     empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null

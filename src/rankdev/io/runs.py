@@ -44,7 +44,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
-    """Give the tables of a folder's files, in the order of their names; some may be empty, not all.
+    """Yield the tables of a folder's files, in the order of their names; some may be empty, not all.
 
     Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
     the names of folders, as in ``query=q1/part-0.parquet``.
@@ -63,9 +63,9 @@ def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Find the files that are one table; refuse what would be left out or counted twice without a word."""
+    """Find the files that are one table; refuse what would silently be left out or counted twice."""
     if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError(f"{folder}: its log says which of these files count; read it by its own library, as a frame")
+        raise UsageError(f"{folder}: its log lists which files count; read it by its own library, as a frame")
     entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
     files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
@@ -77,7 +77,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Tell by the ending, or by the first bytes where there is none: Hive writes files called 000000_0."""
+    """Return whether a file is Parquet, by its ending, or by its first bytes: Hive writes files called 000000_0."""
     if path.suffix:
         return plain_suffix(path) in _PARQUET
     try:
@@ -109,12 +109,38 @@ def read_run(
     depth: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, plain, gzip or zstd; ``-`` is standard input.
+    """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, also compressed with gzip or zstd.
 
     A folder of Parquet files, as Spark and DuckDB write them, is one run; columns may be in the names of its folders.
 
-    ``depth`` says how many positions of each query will be used: no more are kept, so that memory stays small
-    whatever the size of the file. ``progress(done, total, name)`` is called as it is read, in bytes.
+    Parameters
+    ----------
+    path : str or path
+        Name of the file or folder; ``-`` is standard input.
+    order : {"score", "rank"}, default "score"
+        What orders the run.
+    ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
+        How ties are broken; see docs/files.md#ties.
+    depth : int, optional
+        How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
+        of the file. Default: all.
+    progress : callable, optional
+        ``progress(done, total, name)``, called as the file is read, in bytes.
+
+    Returns
+    -------
+    Run
+        Ordered as asked.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bm25.run"
+    ...     _ = path.write_text("q1 Q0 d1 1 9.5 bm25\\nq1 Q0 d2 2 11 bm25\\n")
+    ...     read_run(path)["q1"]
+    ['d2', 'd1']
     """
     ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
@@ -142,7 +168,7 @@ def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
 def _run_of(
     name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None, *, checked: bool = False
 ) -> Run:
-    """Put the batches of a run together; ``checked`` says that columns are known to hold ids and finite numbers."""
+    """Make a run of its batches; where ``checked``, columns are known to hold ids and finite numbers."""
     builder: RunBuilder | None = None
     systems: set[str] = set()
     for table in tables:
@@ -171,7 +197,26 @@ def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
 
 
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
-    """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC."""
+    """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC.
+
+    Parameters
+    ----------
+    run : Run
+        What to write.
+    path : str or path
+        Name of the file; ``-`` is standard output. One that ends in .gz or .zst is compressed.
+    tag : str, default "rankdev"
+        The last column of a TREC file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> run = Run.from_scores({"q1": {"d1": 9.5, "d2": 11.0}})
+    >>> with TemporaryDirectory() as folder:
+    ...     write_run(run, f"{folder}/bm25.run.gz")
+    ...     read_run(f"{folder}/bm25.run.gz") == run
+    True
+    """
     check_kind("run", run, Run, "make one with Run.from_lists, Run.from_scores or read_run")
     suffix = plain_suffix(path)
     if run.repeats is not None and (suffix == ".json") != (run.scores is None):

@@ -39,7 +39,7 @@ def opened(path: str, waiting: Callable[[], None]) -> Any:
 
 
 def size_of(source: object) -> int:
-    """Give the bytes of a file as it lies there, packed or not; 0 for a pipe and for what is no file."""
+    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for what is no file."""
     try:
         return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
     except (OSError, ValueError):
@@ -47,7 +47,7 @@ def size_of(source: object) -> int:
 
 
 def unpacked(begin: bytes, packed: IO[bytes]) -> IO[bytes] | None:
-    """Give the unpacked stream of a file that begins with these bytes; None where it is not packed."""
+    """Return the decompressed stream of a file that begins with these bytes; None where it is not compressed."""
     if begin.startswith(_GZIP):
         new_member = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
         pieces = _pieces(begin, packed, new_member, zlib.error, _GZIP_BYTES, _UNPACKED_BYTES)
@@ -64,7 +64,7 @@ def unpacked(begin: bytes, packed: IO[bytes]) -> IO[bytes] | None:
 def _pieces(
     begin: bytes, packed: IO[bytes], new_frame: Callable[[], Any], broken: type[Exception], size: int, *most: int
 ) -> Iterator[bytes]:
-    """Unpack gzip members or zstd frames, one after the other; notice where the last is cut short."""
+    """Decompress gzip members or zstd frames, one after the other; raise where the last is cut short."""
     frame, rest = None, begin
     while rest or (rest := packed.read(size)):
         if frame is None:
@@ -171,7 +171,7 @@ _COMPRESSED = {".gz", ".zst"}
 
 
 class Source:
-    """A file or standard input (``-``), opened and unpacked; knows what kind of file it seems to be."""
+    """A file or standard input (``-``), opened and decompressed; knows what kind of file it seems to be."""
 
     def __init__(self, path: PathLike, progress: Progress | None = None) -> None:
         self._path = check_path(path)
@@ -193,12 +193,12 @@ class Source:
             raise
 
     @property
-    def plain_size(self) -> int | None:
-        """How many bytes there are to read; None where that is not known before they are."""
+    def known_size(self) -> int | None:
+        """How many bytes there are to read; None where that is not known in advance."""
         return self._size if self._stream is self._raw and self._size else None
 
     def first_line(self) -> bytes:
-        """Give the first line, with its end, where it is not too long; it remains to be read."""
+        """Return the first line, with its end, where it is not too long; it remains to be read."""
         line, end, _ = self._head.partition(b"\n")
         return line + end
 
@@ -220,27 +220,27 @@ class Source:
             self._raw.close()
 
     def read(self) -> bytes:
-        """Give everything."""
+        """Return everything."""
         return b"".join(self.pieces())
 
     def pieces(self) -> Iterator[bytes]:
-        """Give pieces of about ``BATCH_BYTES`` that end anywhere."""
+        """Yield pieces of about ``BATCH_BYTES`` that end anywhere."""
         head, self._head = self._head, b""
         while piece := head + self._guarded(lambda: self._stream.read(BATCH_BYTES)):
             head = b""
             self._report(len(piece))
             yield piece
 
-    def read_into(self, room: memoryview) -> int:
-        """Fill ``room`` with what comes next; give how many bytes that were: fewer only at the end."""
-        count = min(len(self._head), len(room))
-        room[:count], self._head = self._head[:count], self._head[count:]
-        count += self._guarded(lambda: self._stream.readinto(room[count:]))  # type: ignore[attr-defined]
+    def read_into(self, buffer: memoryview) -> int:
+        """Fill ``buffer`` with what comes next; return how many bytes that were: fewer only at the end."""
+        count = min(len(self._head), len(buffer))
+        buffer[:count], self._head = self._head[:count], self._head[count:]
+        count += self._guarded(lambda: self._stream.readinto(buffer[count:]))  # type: ignore[attr-defined]
         self._report(count)
         return count
 
     def batches(self) -> Iterator[bytes]:
-        """Give pieces of about ``BATCH_BYTES`` that end where a line ends."""
+        """Yield pieces of about ``BATCH_BYTES`` that end where a line ends."""
         for piece in self.pieces():
             if piece.endswith(b"\n"):
                 yield piece
@@ -252,7 +252,7 @@ class Source:
             yield piece + rest
 
     def _report(self, size: int) -> None:
-        """Say how far the file is read: by its own size where that is known, not by what is unpacked."""
+        """Report how far the file is read: by its own size where that is known, not by what is decompressed."""
         if self._progress is not None:
             at = self._raw.tell() if self._raw.seekable() else self._reported + size
             self._reported = max(at, self._reported)
@@ -283,7 +283,7 @@ class Source:
 
 
 def kind_of(head: bytes, suffix: str = "") -> str:
-    """Tell from the first bytes, and the ending of the name, what kind of file it seems to be.
+    """Infer the kind of file from its first bytes and the ending of its name.
 
     That is one of the formats of tables, ``"json"`` for a document, or ``"trec"`` for columns without names.
     """
@@ -294,7 +294,7 @@ def kind_of(head: bytes, suffix: str = "") -> str:
 
 
 def plain_suffix(path: PathLike) -> str:
-    """Give the ending of a file's name, looking through .gz and .zst."""
+    """Return the ending of a file's name without .gz and .zst."""
     suffixes = [suffix.lower() for suffix in Path(str(path)).suffixes]
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
@@ -302,6 +302,6 @@ def plain_suffix(path: PathLike) -> str:
 
 
 def _remember(path: str, raw: Any) -> None:
-    """Note a file that is read, standard input too, so that no command writes over it."""
+    """Register a file that is read, standard input too, so that no command writes over it."""
     with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
         files_in_use.note_reading("/dev/stdin" if path == "-" else path, raw.fileno())

@@ -19,13 +19,13 @@ ENDINGS = (*(known.ending for known in TABLE_FORMATS.values()), ".json")
 
 
 def read_table(source: Source, kind: str) -> Table:
-    """Read a table, its columns called as rankdev does; in text files, identifiers stay as they are written."""
+    """Read a table, its columns renamed to rankdev's names; in text files, identifiers stay as they are written."""
     table = parse_table(source.name, source.read(), kind)
     return Table(table.name, known_names(table.frame), table.line_of)
 
 
 def parse_table(name: str, content: bytes, kind: str) -> Table:
-    """Make a table of a file's content, its columns called as they are there."""
+    """Make a table of a file's content; columns keep their names."""
     table = joined(name, TABLE_FORMATS[kind].parts(name, [content]))
     if table.frame.is_empty():
         raise FileFormatError(name, "the table has no rows")
@@ -35,7 +35,7 @@ def parse_table(name: str, content: bytes, kind: str) -> Table:
 def table_batches(
     source: Source, kind: str, columns: Collection[str], *, may_be_empty: bool = False
 ) -> Iterator[Table]:
-    """Give a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
+    """Yield a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
     known = TABLE_FORMATS[kind]
     empty = True
     for frame, line_of in known.parts(source.name, source.pieces() if known.binary else source.batches(), columns):
@@ -47,14 +47,14 @@ def table_batches(
 
 
 def encode_records(frame: pl.DataFrame) -> bytes:
-    """Give a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
+    """Return a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     finite = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats)
     return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
 
 
 def check_table_name(path: PathLike) -> str:
-    """Give the ending of a table's file; refuse one that no kind of table has."""
+    """Return the ending of a table's file; refuse one that no format has."""
     suffix = plain_suffix(path)
     if suffix not in ENDINGS:
         raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; give such an ending")
@@ -68,7 +68,7 @@ def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
-    """Give a table as the bytes of the kind of file that the name asks for."""
+    """Return a table as the bytes of a file in the format that the name asks for."""
     suffix = check_table_name(path)
     return encode_records(frame) if suffix == ".json" else TABLE_FORMATS[suffix[1:]].encode(frame)
 
@@ -139,7 +139,7 @@ def system_name(path: str) -> str:
 
 
 def runs_in(folder: str | Path) -> dict[str, str]:
-    """Give the files of a folder by the name of their system, in order of name; hidden files are not runs."""
+    """Return the files of a folder by the name of their system, in order of name; hidden files are not runs."""
     if not Path(folder).is_dir():
         raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file per system")
     runs: dict[str, str] = {}
@@ -159,7 +159,7 @@ _OTHERS |= {".pkl", ".npz", ".feather", ".arrow", ".avro", ".orc", ".zip", ".bz2
 
 
 def check_trec_name(path: str | os.PathLike[str]) -> None:
-    """Refuse endings that promise what is not written; any other may stand for TREC."""
+    """Refuse endings of formats that are not written; any other may be TREC."""
     suffix = Path(str(path)).suffix.lower()
     if suffix in _OTHERS - {*ENDINGS}:
         raise UsageError(

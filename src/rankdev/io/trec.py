@@ -47,7 +47,7 @@ _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names
 
 
 def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Part]:
-    """Give batches of (query, item, number) and, for each, the line of a row."""
+    """Yield batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for piece in source.batches():
         text = piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece
@@ -62,15 +62,15 @@ def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Part]:
 
 
 def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Part:
-    """Read what is not plain single spaces throughout: bring the white space in order, or find the wrong line."""
+    """Read lines that are not single-spaced throughout: normalise the white space, or find the malformed line."""
     frame = _columns(_single_spaced(text), layout, number)
     if frame is None:
-        _complain(name, text, first_line, layout, number)
+        _fail_at_malformed_line(name, text, first_line, layout, number)
     return frame, lambda row: _line_of(text, first_line, row)
 
 
 def _is_single_spaced(text: bytes) -> bool:
-    """Tell whether one blank stands between columns and none elsewhere, so that a plain split finds the columns."""
+    """Return whether one blank is between columns and none elsewhere, so that a simple split finds the columns."""
     if b"\t" in text or b"\r" in text or text[:1] <= b" " or text[-1:] == b" ":
         return False
     characters = np.frombuffer(text, np.uint8)
@@ -93,7 +93,7 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     """Read single-spaced lines, each a row; None where a line is anything else."""
     extra = len(layout.columns)
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
-    needed = ("query", "item", number, layout.columns[layout.least - 1])  # the last says that the line is whole
+    needed = ("query", "item", number, layout.columns[layout.least - 1])  # without the last, the line is cut short
     wanted = sorted({layout.columns.index(column) for column in needed})
     # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
     shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
@@ -113,8 +113,8 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
     return frame.select("query", "item", number).rechunk() if whole and frame[number].is_finite().all() else None
 
 
-def _complain(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:
-    """Find the first wrong line and say what is wrong with it."""
+def _fail_at_malformed_line(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:
+    """Find the first malformed line and raise an error about it."""
     for at, raw in enumerate(text.split(b"\n"), start=first_line):
         try:
             line = raw.decode("utf-8").strip(_SPACE)
@@ -149,10 +149,10 @@ def write_trec(columns: list[pl.Series], what: str) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
     for column in columns:
         if column.dtype == pl.String:
-            odd = column.filter(column.str.contains(r"[\s\x00]|^$"))
-            if len(odd):
+            spaced = column.filter(column.str.contains(r"[\s\x00]|^$"))
+            if len(spaced):
                 raise DataError(
-                    f"{shown(odd[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
+                    f"{shown(spaced[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
                 )
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
     content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()

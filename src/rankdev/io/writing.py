@@ -30,7 +30,7 @@ _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextmanager
 def writing(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open for writing, packed as the name says; the file appears only when everything is written.
+    """Open for writing, compressed as the name asks for; the file appears only when everything is written.
 
     A file that was there keeps its mode. Pipes, devices and open descriptors (``/dev/stdout``) are written as they are.
     """
@@ -80,7 +80,7 @@ def _opened(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 def is_stream(path: PathLike) -> bool:
-    """Tell standard output, open descriptors, pipes and devices from files: their names say nothing of a format."""
+    """Return whether this is standard output, an open descriptor, a pipe or a device, whose name has no format."""
     return str(path) == "-" or _descriptor(str(path)) is not None or is_special(path)
 
 
@@ -92,7 +92,7 @@ def _standard_output() -> IO[bytes]:
 
 
 def _descriptor(path: str) -> int | None:
-    """Give the number behind names such as /dev/stdout and /dev/fd/63, and links to them."""
+    """Return the descriptor of names such as /dev/stdout and /dev/fd/63, and links to them."""
     for _ in range(20):
         path = os.path.abspath(path)
         if path in _STREAMS:
@@ -107,7 +107,7 @@ def _descriptor(path: str) -> int | None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Write to a file without a name, or with a hidden one where that cannot be, and give it the name at the end."""
+    """Write to a file without a name, or with a hidden one where that cannot be, and name it at the end."""
     before = _replaceable(target)
     _sweep(target.parent)
     hidden = target.parent / f".rankdev.{secrets.token_hex(8)}"
@@ -126,7 +126,7 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
 
 
 def _replaceable(target: Path) -> os.stat_result | None:
-    """Give what is there, if anything; refuse folders, and files that are protected against writing."""
+    """Return what is there, if anything; refuse folders, and files that are protected against writing."""
     try:
         before = target.stat()
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def _unseen(hidden: Path) -> int:
 
 
 def _name(raw: IO[bytes], hidden: Path) -> None:
-    """Give a file without a name one, or copy it where the system does not allow that."""
+    """Name a file that has no name, or copy it where the system does not allow that."""
     folder = os.open(hidden.parent, os.O_RDONLY)
     try:
         # with a folder's descriptor Python calls linkat, which follows the link in /proc to the open file

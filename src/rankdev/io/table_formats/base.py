@@ -1,4 +1,4 @@
-"""TableFormat interface, frames with line numbers."""
+"""The interface of table formats, and frames with line numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Table:
     line_of: Callable[[int], int | None]
 
     def fail(self, error: DataError) -> NoReturn:
-        """Raise again an error about a row, saying which file and line it is."""
+        """Raise an error about a row again, with its file and line."""
         line = None if error.row is None else self.line_of(error.row)
         message = str(error) if line is None else str(error).replace(f"row {error.row} ", "this row ", 1)
         raise FileFormatError(self.name, message, line) from None
@@ -49,7 +49,7 @@ _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 
 
 class TableFormat(ABC):
-    """A kind of file that holds a table; a class that derives from it is one under its ``name``, its ending.
+    """A file format for tables; a subclass is registered under its ``name``, which is its ending.
 
     What is ``binary`` comes in pieces that end anywhere, anything else in batches of whole lines. Where the
     ``ending_decides``, a file so called is of this kind whatever it holds.
@@ -71,18 +71,18 @@ class TableFormat(ABC):
 
     @abstractmethod
     def recognises(self, head: bytes, ending: str) -> bool:
-        """Tell from the first bytes of a file, and the ending of its name, whether it seems to be of this kind."""
+        """Return whether a file seems to have this format, from its first bytes and the ending of its name."""
 
     @abstractmethod
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
-        """Give the rows of the file ``name`` in parts; those who ask for some ``columns`` need no others."""
+        """Yield the rows of the file ``name`` in parts; where ``columns`` are given, no others are needed."""
 
     @abstractmethod
     def encode(self, frame: pl.DataFrame) -> bytes:
-        """Give a table as the bytes of such a file."""
+        """Return a table as the bytes of such a file."""
 
 
 def begins_json(head: bytes, ending: str) -> bool:
-    """Tell whether a file begins as JSON does, unless its ending decides that it is something else."""
+    """Return whether a file begins as JSON does, unless its ending decides that it is something else."""
     decided = any(ending == known.ending for known in TABLE_FORMATS.values() if known.ending_decides)
     return not decided and _JSON_BEGINS.match(head) is not None

@@ -1,4 +1,4 @@
-"""CSV and TSV, batch by batch: fast where nothing is odd, with Python's csv module from the first oddity on."""
+"""CSV and TSV, batch by batch: fast for regular batches, with Python's csv module from the first irregular one on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rankdev.io.table_formats.base import Part, TableFormat, begins_json
 
 _SPACE = " \t"
 _ROWS = 200_000  # read with care at once
-_BESIDE_QUERY = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
+_OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 
 
 class Delimited(TableFormat, abstract=True):
@@ -35,19 +35,19 @@ class Delimited(TableFormat, abstract=True):
         line = head.lstrip().partition(b"\n")[0]
         names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(self.separator.encode())}
         known = {ALIASES.get(name, name) for name in names}
-        return "query" in known and bool(known & _BESIDE_QUERY) and not begins_json(head, ending)
+        return "query" in known and bool(known & _OTHER_COLUMNS) and not begins_json(head, ending)
 
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
-        """Give the rows of each batch; identifiers stay as they are written."""
+        """Yield the rows of each batch; identifiers stay as they are written."""
         return csv_parts(name, pieces, self.separator)
 
     def encode(self, frame: pl.DataFrame) -> bytes:
-        """Give the lines; refuse texts that would be read back without their white space."""
+        """Return the lines; refuse texts that would be read back without their white space."""
         for column in frame.select(pl.col(pl.String)):
-            odd = column.filter(column.str.contains(r"^\s|\s$|\x00"))
-            if len(odd):
+            padded = column.filter(column.str.contains(r"^\s|\s$|\x00"))
+            if len(padded):
                 raise DataError(
-                    f"{shown(odd[0])} has white space at an end, which {self.ending} loses; write .jsonl instead"
+                    f"{shown(padded[0])} has white space at an end, which {self.ending} loses; write .jsonl instead"
                 )
         return frame.write_csv(separator=self.separator).encode()
 
@@ -67,13 +67,13 @@ class Tsv(Delimited):
 
 
 def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[Part]:
-    """Give the rows of a table in parts; identifiers stay as they are written."""
+    """Yield the rows of a table in parts; identifiers stay as they are written."""
     header: list[str] | None = None
     line = 1
     batches = iter(batches)
     for text in batches:
         # a batch may end inside quotes; what follows is then read with care
-        frame = None if text.count(b'"') % 2 else _plain(text, separator, header)
+        frame = None if text.count(b'"') % 2 else _regular(text, separator, header)
         if frame is None:
             yield from _careful(name, chain([text], batches), separator, header, line)
             return
@@ -82,8 +82,8 @@ def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[P
         line += text.count(b"\n")
 
 
-def _plain(text: bytes, separator: str, header: list[str] | None) -> pl.DataFrame | None:
-    """Read a table without anything odd, fast; None where it takes more care."""
+def _regular(text: bytes, separator: str, header: list[str] | None) -> pl.DataFrame | None:
+    """Read a regular table, fast; None where it takes more care."""
     mark = re.escape(separator).encode()
     quoted = rb'(?:(?<=[\n%b])|^)"[^"]*(?:""[^"]*)*"(?=[\r\n%b]|$)' % (mark, mark)
     bare = re.sub(quoted, b"", text) if b'"' in text else text

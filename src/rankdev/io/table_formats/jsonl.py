@@ -54,7 +54,7 @@ class Jsonl(TableFormat):
         return begins_json(head, ending) and (ending == self.ending or _is_record(line))
 
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
-        """Give the records in parts, one for each batch of lines."""
+        """Yield the records in parts, one for each batch of lines."""
         line = 1
         for text in pieces:
             frame = _alike(text)
@@ -65,12 +65,12 @@ class Jsonl(TableFormat):
             line += text.count(b"\n")
 
     def encode(self, frame: pl.DataFrame) -> bytes:
-        """Give the lines."""
+        """Return the lines."""
         return frame.write_ndjson().encode()
 
 
 def _is_record(line: bytes) -> bool:
-    """Tell a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
+    """Distinguish a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -89,9 +89,9 @@ def _alike(text: bytes) -> pl.DataFrame | None:
         return None
     if not isinstance(first, dict) or not first or not all(_KEY.fullmatch(key) for key in first):
         return None
-    shapes = {key: _shape(key, value) for key, value in first.items()}
-    fields = [_BLANK.join([b'"%b"' % key.encode(), b":", shape]) for key, (shape, _) in shapes.items() if shape]
-    if len(fields) < len(shapes):
+    values = {key: _pattern(key, value) for key, value in first.items()}
+    fields = [_BLANK.join([b'"%b"' % key.encode(), b":", value]) for key, (value, _) in values.items() if value]
+    if len(fields) < len(values):
         return None
     record = _BLANK.join([rb"\{", (_BLANK + b"," + _BLANK).join(fields), rb"\}"])
     text = text.rstrip() + b"\n"
@@ -99,15 +99,15 @@ def _alike(text: bytes) -> pl.DataFrame | None:
         return None
     try:
         text.decode()
-        frame = pl.read_ndjson(text, schema={key: dtype for key, (_, dtype) in shapes.items()})
+        frame = pl.read_ndjson(text, schema={key: dtype for key, (_, dtype) in values.items()})
     except (pl.exceptions.PolarsError, ValueError):
         return None
     whole = frame.height == text.count(b"\n") and not any(column.null_count() for column in frame)
     return frame if whole else None
 
 
-def _shape(key: str, value: Any) -> tuple[bytes, Any]:
-    """How a value like this one is written in all records; empty for what takes more care."""
+def _pattern(key: str, value: Any) -> tuple[bytes, Any]:
+    """Return how a value like this one is written in all records, and its type; empty for what takes more care."""
     if isinstance(value, str):
         return _TEXT, pl.String
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -127,7 +127,7 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
             record = loads(line)
             if not isinstance(record, dict):
                 raise DataError("this line is not a JSON object; expected one object on each line")
-            records.append({key: _plain(key, value) for key, value in record.items()})
+            records.append({key: _normalised(key, value) for key, value in record.items()})
             lines.append(at)
         except DataError as error:
             raise FileFormatError(name, str(error), at) from None
@@ -141,7 +141,7 @@ def _careful(name: str, text: bytes, first_line: int) -> Part:
     return frame, lines.__getitem__
 
 
-def _plain(key: str, value: Any) -> Any:
+def _normalised(key: str, value: Any) -> Any:
     """Make identifiers text, and true a number as it is elsewhere, so that a column has one type in every batch."""
     if ALIASES.get(key, key) in ("tiers", "items", "nonrelevant") and isinstance(value, list):
         return [[as_id(item) for item in tier] if isinstance(tier, list) else as_id(tier) for tier in value]

@@ -25,7 +25,7 @@ class Parquet(TableFormat):
         return head.startswith(b"PAR1") and b"\0" in head
 
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
-        """Give the rows in slices: a small file may unpack to much."""
+        """Yield the rows in slices: a small file may decompress to much."""
         try:
             scan = pl.scan_parquet(io.BytesIO(b"".join(pieces)))
             names = [
@@ -41,7 +41,7 @@ class Parquet(TableFormat):
             ) from None
 
     def encode(self, frame: pl.DataFrame) -> bytes:
-        """Give the bytes of a file."""
+        """Return the bytes of a file."""
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         return buffer.getvalue()
