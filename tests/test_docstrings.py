@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ class Docstring:
         """Return the names that a section describes, and what its entries lack."""
         lines = (self.section(title) or "").strip("\n").splitlines()
         names, problems = [], []
-        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        for line, following in pairwise([*lines, ""]):
             if not line.strip() or line.startswith(" "):
                 continue
             entry = ENTRY.match(line)

@@ -52,10 +52,10 @@ def check(references, lists, measure, complete):
     found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, measure)
     for s, (name, items) in enumerate(lists.items()):
         values = tried([measure], {name: items}, complete([items[: reach(measure)]]))[:, 0, 0]
-        np.testing.assert_allclose(found.ends[:, s, 0, 0], [values.min(), values.max()], atol=1e-12)
+        np.testing.assert_allclose(found.limits[:, s, 0, 0], [values.min(), values.max()], atol=1e-12)
     both = tried([measure], lists, complete([items[: reach(measure)] for items in lists.values()]))[:, :, 0]
     apart = both[:, 0] - both[:, 1]
-    np.testing.assert_allclose(found.apart[:, 0, 0, 0], [apart.min(), apart.max()], atol=1e-12)
+    np.testing.assert_allclose(found.difference_limits[:, 0, 0, 0], [apart.min(), apart.max()], atol=1e-12)
     assert found.exact.all()
 
 
@@ -144,8 +144,8 @@ def test_where_two_lists_have_too_many_completions_their_own_ends_hold_the_diffe
     assert exact.exact_pairs.all()
     assert not found.exact_pairs.any()
     assert found.exact.all()
-    assert -1 < found.apart[0].item() <= exact.apart[0].item()
-    assert exact.apart[1].item() <= found.apart[1].item() < 1
+    assert -1 < found.difference_limits[0].item() <= exact.difference_limits[0].item()
+    assert exact.difference_limits[1].item() <= found.difference_limits[1].item() < 1
 
 
 @pytest.mark.parametrize(
@@ -165,5 +165,5 @@ def test_measures_without_exact_bounds_are_refused(measure, message):
 
 
 def test_what_was_judged_must_be_known():
-    with pytest.raises(rd.DataError, match="do not say which items were judged nonrelevant"):
+    with pytest.raises(rd.DataError, match="do not state which items were judged nonrelevant"):
         rd.bounds({"q": ["a"]}, {"s": {"q": ["a"]}}, "RDQ@5")

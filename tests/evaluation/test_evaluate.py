@@ -253,7 +253,7 @@ def test_measures_see_which_returned_items_are_nonrelevant(query):
 
 
 def test_nonrelevant_items_must_be_known_to_be_asked_for():
-    with pytest.raises(rd.MeasureError, match="do not say which items were judged nonrelevant"):
+    with pytest.raises(rd.MeasureError, match="do not state which items were judged nonrelevant"):
         match_one(rd.Reference.from_list(["d1"]), ["d1"]).nonrelevant(5)
 
 

@@ -37,5 +37,5 @@ def test_queries_that_are_missing_or_have_no_reference_item():
 
 
 def test_only_rdq():
-    with pytest.raises(rd.UsageError, match="only RDQ's losses can be told apart; got AP@5"):
+    with pytest.raises(rd.UsageError, match="only losses of RDQ can be split; got AP@5"):
         rd.losses({"q": ["d1"]}, {"a": {"q": ["d1"]}}, "AP@5")

@@ -46,7 +46,7 @@ def test_a_reference_of_thousands_of_ranks_has_an_ndcg():
 def test_the_grades_of_err_may_be_high():
     reference = rd.Reference.from_grades({"d1": 2000, "d2": 1999})
     assert rd.score(reference, ["d2", "d1"], "ERR(max_grade=2000)") == pytest.approx(1 / 2 + 1 / 2 / 2)
-    with pytest.raises(MeasureError, match=r"grade 2000 is above max_grade=4; say ERR\(max_grade=2000\)"):
+    with pytest.raises(MeasureError, match=r"grade 2000 is above max_grade=4; use ERR\(max_grade=2000\)"):
         rd.score(reference, ["d2", "d1"], "ERR@5")
 
 

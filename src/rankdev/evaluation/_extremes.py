@@ -1,4 +1,4 @@
-"""Minimum and maximum over completions."""
+"""Lowest and highest score over all completions of the judgments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Completion:
         return len(self.ranks)
 
     def ideal_ranks(self, position: Ints) -> Ints:
-        """Ideal rank at positions, from 0; past the reference it goes on by one a position."""
+        """Return the ideal rank at positions, from 0; past the reference it grows by one a position."""
         last = int(self.ranks[-1]) if self.size else 0
         inside = self.ranks[np.minimum(position, self.size - 1)] if self.size else position
         return np.asarray(np.where(position < self.size, inside, last + position + 1 - self.size))
@@ -90,7 +90,7 @@ def _by_rank(reference: Reference, unjudged: int) -> Iterator[Completion]:
 
 
 def _placements(count: int, places: int, last: Place | None) -> Iterator[tuple[Place, ...]]:
-    """Give every way to put alike items at tiers and into gaps, best place first; gaps hold new tiers."""
+    """Yield every way to put alike items at tiers and into gaps, best place first; gaps hold new tiers."""
     if not count:
         yield ()
         return
@@ -104,7 +104,7 @@ def _placements(count: int, places: int, last: Place | None) -> Iterator[tuple[P
 
 
 NONRELEVANT = 0  # the rank of an item that has none
-Ends = tuple[float, float, bool]  # lowest, highest, and whether they are exact
+Limits = tuple[float, float, bool]  # lowest, highest, and whether they are exact
 
 
 class SeenByCompat:
@@ -116,10 +116,10 @@ class SeenByCompat:
         self.old, self.unjudged, self.old_ranks, self.sign = old, unjudged, old_ranks, sign
 
     def value(self, way: Completion, given: Ints) -> float:
-        """Give ± Compat where the unjudged items are given these ranks."""
-        good = given != NONRELEVANT
-        rank = np.concatenate([way.rank_of[self.old_ranks], given[good]])
-        position = np.concatenate([self.old, self.unjudged[good]])
+        """Return ± Compat where the unjudged items are given these ranks."""
+        relevant = given != NONRELEVANT
+        rank = np.concatenate([way.rank_of[self.old_ranks], given[relevant]])
+        position = np.concatenate([self.old, self.unjudged[relevant]])
         ideal = np.empty(len(rank), np.int64)
         ideal[np.lexsort((position, rank))] = np.arange(len(rank))
         most = self.weights[: min(way.size, len(self.weights) - 1)].sum()
@@ -129,18 +129,19 @@ class SeenByCompat:
 
 @cache
 def _compat_weights(measure: Compat) -> Floats:
-    """Give what an item adds that both lists hold from each depth on; the last is 0."""
+    """Return what an item adds that both lists hold from each depth on; the last is 0."""
     depth = measure.cutoff or measure.depth or 1
     each = measure.p ** np.arange(depth) / np.arange(1, depth + 1)
     return np.append(np.cumsum(each[::-1])[::-1], 0.0)
 
 
-def compat_extremes(ways: Sequence[Completion] | None, lists: Sequence[SeenByCompat], unjudged: int) -> Ends:
-    """Give the ends of Σ ± Compat over all completions.
+def compat_extremes(ways: Sequence[Completion] | None, lists: Sequence[SeenByCompat], unjudged: int) -> Limits:
+    """Return the limits of Σ ± Compat over all completions.
 
     What both lists hold from depth max(i, s) on weighs less the larger that is, so that of two unjudged items the
     earlier one in the list does best with the better rank, and worst with the worse. For one list two ways to give the
-    places out are therefore enough; for two lists all are tried, or each list's own ends are taken where they are many.
+    places out are therefore enough; for two lists all are tried, or each list's own limits are taken where that is
+    too many.
     """
     if ways is None:
         least, most = (sum(entry.sign for entry in lists if entry.sign == sign) for sign in (-1, 1))
@@ -150,8 +151,8 @@ def compat_extremes(ways: Sequence[Completion] | None, lists: Sequence[SeenByCom
         return low, high, True
     tried = list(islice(_assignments(ways, unjudged), MOST + 1))
     if len(tried) > MOST:
-        ends = [_of_one(ways, entry, unjudged) for entry in lists]
-        return sum(low for low, _ in ends), sum(high for _, high in ends), False
+        limits = [_of_one(ways, entry, unjudged) for entry in lists]
+        return sum(low for low, _ in limits), sum(high for _, high in limits), False
     values = [sum(entry.value(way, given) for entry in lists) for way, given in tried]
     return min(values), max(values), True
 
@@ -169,7 +170,7 @@ def _of_one(ways: Sequence[Completion], entry: SeenByCompat, unjudged: int) -> t
 
 
 def _assignments(ways: Sequence[Completion], unjudged: int) -> Iterator[tuple[Completion, Ints]]:
-    """Give every way to hand the places of each completion to the unjudged items."""
+    """Yield every way to assign the places of each completion to the unjudged items."""
     for way in ways:
         left = Counter([*way.slots.tolist(), *[NONRELEVANT] * (unjudged - len(way.slots))])
         for given in _orders(left, unjudged):
@@ -177,7 +178,7 @@ def _assignments(ways: Sequence[Completion], unjudged: int) -> Iterator[tuple[Co
 
 
 def _orders(left: Counter[int], count: int) -> Iterator[tuple[int, ...]]:
-    """Give all different orders of some values, each once."""
+    """Yield all different orders of some values, each once."""
     if not count:
         yield ()
         return
@@ -204,7 +205,7 @@ def check_bounded(measure: Measure) -> None:
 
 @dataclass(frozen=True)
 class Listed:
-    """A list as a measure sees it: where reference items and unjudged items stand, from 0, and what it counts for."""
+    """A list as a measure sees it: positions of reference items and unjudged items, from 0, and the score's sign."""
 
     places: dict[str, int]
     sign: int = 1
@@ -212,8 +213,8 @@ class Listed:
 
 def extremes(
     measure: Measure, reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str], levels: Any
-) -> Ends:
-    """Give the ends of Σ sign × score over every completion by the unjudged items."""
+) -> Limits:
+    """Return the limits of Σ sign × score over every completion by the unjudged items."""
     if isinstance(measure, AP):
         return _of_ap(reference, lists, unjudged)
     ways = _ways(measure, reference, len(unjudged), levels)
@@ -225,8 +226,8 @@ def extremes(
         return float(least), float(most), False
     grades = reference.grades or {}
     seen = [_Seen.of(entry, reference, grades, unjudged) for entry in lists]
-    ends = np.array([_assigned(measure, way, seen, len(unjudged)) for way in ways])
-    return float(ends[:, 0].min()), float(ends[:, 1].max()), True
+    limits = np.array([_assigned(measure, way, seen, len(unjudged)) for way in ways])
+    return float(limits[:, 0].min()), float(limits[:, 1].max()), True
 
 
 def _ways(measure: Measure, reference: Reference, unjudged: int, levels: Any) -> list[Completion] | None:
@@ -271,7 +272,7 @@ class _Seen:
 
 
 def _assigned(measure: Measure, way: Completion, lists: Sequence[_Seen], unjudged: int) -> tuple[float, float]:
-    """Give the ends for one completion: who takes which place is an assignment, because positions add up."""
+    """Return the limits for one completion: which item takes which place is an assignment, because positions add up."""
     from scipy.optimize import linear_sum_assignment
 
     base, gains = 0.0, np.zeros((unjudged, len(way.slots)))
@@ -285,7 +286,7 @@ def _assigned(measure: Measure, way: Completion, lists: Sequence[_Seen], unjudge
 
 
 def _values(measure: Measure, way: Completion, position: Ints, rank: Ints, grade: Floats) -> Floats:
-    """Give what items of a rank and grade earn at positions."""
+    """Return the gain of items of a rank and grade at positions."""
     if not way.size:
         return np.zeros(np.broadcast_shapes(position.shape, rank.shape))
     if isinstance(measure, RDQ):
@@ -328,22 +329,22 @@ def _seen_by_compat(measure: Compat, reference: Reference, entry: Listed, unjudg
     return SeenByCompat(measure, old, new, ranks, entry.sign)
 
 
-def _of_ap(reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str]) -> Ends:
-    """Give AP's ends: precisions depend on each other, so that subsets are tried, or the first and last of one list."""
+def _of_ap(reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str]) -> Limits:
+    """Return AP's limits: precisions depend on each other, so subsets are tried, or the first and last of one list."""
     if len(lists) == 1:
         by_place = sorted(unjudged, key=lists[0].places.__getitem__)
         counts = range(len(unjudged) + 1)
         sets = [part for j in counts for part in (by_place[:j], by_place[len(by_place) - j :])]
     elif 2 ** len(unjudged) <= MOST:
         chosen = product((False, True), repeat=len(unjudged))
-        sets = [[item for item, good in zip(unjudged, row, strict=True) if good] for row in chosen]
+        sets = [[item for item, relevant in zip(unjudged, row, strict=True) if relevant] for row in chosen]
     else:
         return -1.0, 1.0, False
     values = [sum(entry.sign * _ap(reference, entry, part) for entry in lists) for part in sets]
     return min(values), max(values), True
 
 
-def _ap(reference: Reference, entry: Listed, good: Sequence[str]) -> float:
-    relevant = len(reference) + len(good)
-    hits = sorted(entry.places[item] for item in (*reference, *good) if item in entry.places)
+def _ap(reference: Reference, entry: Listed, added: Sequence[str]) -> float:
+    relevant = len(reference) + len(added)
+    hits = sorted(entry.places[item] for item in (*reference, *added) if item in entry.places)
     return sum((i + 1) / (place + 1) for i, place in enumerate(hits)) / relevant if relevant else 0.0

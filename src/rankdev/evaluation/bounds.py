@@ -1,4 +1,4 @@
-"""Incomplete judgments: the lowest and highest score that complete ones could give, and verdicts that are safe."""
+"""Bounds of scores under incomplete judgments, and which comparisons they cannot change."""
 
 from __future__ import annotations
 
@@ -32,18 +32,39 @@ ROUNDING = 1e-9
 class Bounds(Result):
     """How low and how high scores could be if every returned item had been judged.
 
-    ``ends[end, system, query, measure]`` are the lowest and the highest score over the places that the list's own
-    unjudged items could take, and ``apart[end, pair, query, measure]`` those of the difference of two systems over the
-    unjudged items of both. Where ``exact`` is false, there were too many completions to try, and the ends are bounds
-    that no score can exceed. ``items`` are the unjudged ones, (query, item, lists that hold it), and ``moves`` is what
-    each alone could move.
+    Attributes
+    ----------
+    scores : Scores
+        The scores with unjudged items taken as nonrelevant.
+    limits : numpy.ndarray
+        ``[limit, system, query, measure]``: the lowest and the highest score over the places that the list's own
+        unjudged items could take.
+    difference_limits : numpy.ndarray
+        ``[limit, pair, query, measure]``: those of the difference of two systems over the unjudged items of both.
+    exact : numpy.ndarray
+        ``[system, query, measure]``: false where there were too many completions to try, and the limits are bounds
+        that no score can exceed.
+    exact_pairs : numpy.ndarray
+        ``[pair, query, measure]``: the same for differences.
+    judged : numpy.ndarray
+        ``[system, measure]``: fraction of the items looked at that were judged.
+    items : tuple of (str, str, int)
+        The unjudged items: query, item, number of lists that hold it.
+    moves : numpy.ndarray
+        What each of them alone could move.
+    remarks : tuple of str
+        Notes on the result.
+
+    See Also
+    --------
+    rankdev.bounds : Returns it.
     """
 
     display: ClassVar = "rankdev.display.scores"
 
     scores: Scores = field(repr=False)
-    ends: Floats = field(repr=False)
-    apart: Floats = field(repr=False)
+    limits: Floats = field(repr=False)
+    difference_limits: Floats = field(repr=False)
     exact: Bools = field(repr=False)
     exact_pairs: Bools = field(repr=False)
     judged: Floats = field(repr=False)
@@ -52,24 +73,48 @@ class Bounds(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per system and measure: system, measure, score, low, high, judged (share of items), exact."""
+        """Return one row per system and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns system, measure, score, low, high, judged (fraction of items) and exact.
+
+        Examples
+        --------
+        >>> known = References.from_grades({"q": {"d1": 1, "d2": 0}})
+        >>> bounds(known, {"mine": {"q": ["d1", "x"]}}, "P@2").to_polars().row(0)
+        ('mine', 'P@2', 0.5, 0.5, 1.0, 0.5, True)
+        """
         systems, measures = self.scores.systems, self.scores.measures
-        low, high = self.ends.mean(axis=2)
+        low, high = self.limits.mean(axis=2)
         names = {"system": np.repeat(systems, len(measures)), "measure": measures * len(systems)}
         values = {"score": self.scores.means.ravel(), "low": low.ravel(), "high": high.ravel()}
         more = {"judged": self.judged.ravel(), "exact": self.exact.all(axis=1).ravel()}
         return pl.DataFrame({**names, **values, **more})
 
     def pairs(self) -> pl.DataFrame:
-        """One row per measure and pair of systems: measure, a, b, difference, low, high, safe, exact.
+        """Return one row per measure and pair of systems.
 
-        A verdict is safe where every completion of the judgments gives the mean difference the same sign.
+        A comparison is safe where every completion of the judgments gives the mean difference the same sign.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, difference, low, high, safe and exact.
+
+        Examples
+        --------
+        >>> known = References.from_grades({"q": {"d1": 1, "d2": 0}})
+        >>> found = bounds(known, {"mine": {"q": ["d1", "x"]}, "other": {"q": ["d2", "x"]}}, "P@2")
+        >>> found.pairs()["safe"].to_list()
+        [True]
         """
         rows = []
         for m, measure in enumerate(self.scores.measures):
             for pair, (a, b) in enumerate(combinations(range(len(self.scores.systems)), 2)):
                 difference = self.scores.means[a, m] - self.scores.means[b, m]
-                low, high = self.apart[:, pair, :, m].mean(axis=1)
+                low, high = self.difference_limits[:, pair, :, m].mean(axis=1)
                 safe = bool(low > ROUNDING or high < -ROUNDING)
                 names = (measure, self.scores.systems[a], self.scores.systems[b])
                 rows.append((*names, difference, low, high, safe, bool(self.exact_pairs[pair, :, m].all())))
@@ -77,13 +122,32 @@ class Bounds(Result):
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def next_items(self, count: int = 10) -> pl.DataFrame:
-        """Which items to judge next, first what could move verdicts most: query, item, lists, moves.
+        """Return the items to judge next, those that could change comparisons most first.
 
         ``moves`` is the width that the item alone, the others taken as nonrelevant, gives to the mean differences
-        between systems, summed over the pairs and measures whose verdict is not safe. An order to judge in, no promise.
+        between systems, summed over the pairs and measures whose comparison is not safe. It is a heuristic order to
+        judge in.
+
+        Parameters
+        ----------
+        count : int, default 10
+            The largest number of items.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, lists and moves.
+
+        Examples
+        --------
+        >>> known = References.from_grades({"q": {"d1": 1, "d2": 0}})
+        >>> found = bounds(known, {"mine": {"q": ["d1", "d2"]}, "other": {"q": ["x", "d2"]}}, "P@2")
+        >>> found.next_items().rows()
+        [('q', 'x', 1, 0.5)]
         """
         chosen = np.argsort(-self.moves, kind="stable")[: check_whole("count", count, 1)]
-        rows = [(*self.items[i], float(self.moves[i])) for i in chosen if self.moves[i] > 0 or len(self.apart[0]) == 0]
+        alone = len(self.difference_limits[0]) == 0
+        rows = [(*self.items[i], float(self.moves[i])) for i in chosen if self.moves[i] > 0 or alone]
         schema = {"query": pl.String, "item": pl.String, "lists": pl.Int64, "moves": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -96,13 +160,32 @@ def bounds(
     order: Order | None = None,
     ties: Ties | None = None,
 ) -> Bounds:
-    """Give the lowest and highest score over all ranks that returned unjudged items could have.
+    """Return the lowest and highest score over all ranks that returned unjudged items could have.
 
-    The arguments are those of :func:`evaluate`. The references must say which items were judged nonrelevant. With
-    grades, an unjudged item could have any grade of the collection; without, it could share any rank or come between
-    two. Counting it as nonrelevant does not give a lower bound: a good item far from its place costs more.
+    With grades, an unjudged item could have any grade of the collection; without, it could share any rank or come
+    between two. Counting it as nonrelevant does not give a lower bound: a relevant item far from its place costs more.
     Unjudged items that no list returned are taken as nonrelevant.
 
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query. They must state which items were judged nonrelevant.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking.
+    measures : str, Measure or list of them, default "RDQ@10"
+        RDQ, nDCG, RBP, AP, Compat, P or R.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : str, optional
+        How ties are broken; see docs/files.md#ties.
+
+    Returns
+    -------
+    Bounds
+        Limits of each score and of the difference of each pair of systems.
+
+    Examples
+    --------
     >>> known = References.from_lists({"q": ["d1"]}, nonrelevant={"q": ["d9"]})
     >>> found = bounds(known, {"mine": {"q": ["d1", "x"]}, "other": {"q": ["d9", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[2:5]]
@@ -114,7 +197,7 @@ def bounds(
     known, loaded = load_inputs(references, runs, order, ties)
     if known.nonrelevant is None:
         raise DataError(
-            "the references do not say which items were judged nonrelevant; give grades (0 for such items), or"
+            "the references do not state which items were judged nonrelevant; give grades (0 for such items), or"
             " nonrelevant={query: [item, …]} with lists, tiers or ranks"
         )
     for run in loaded.values():
@@ -131,8 +214,9 @@ class _Work:
         self.levels = None if known.grades is None else np.unique(known.grades).tolist()
         self.pairs = list(combinations(range(len(runs)), 2))
         shape = (len(scores.queries), len(measures))
-        self.ends, self.exact = np.zeros((2, len(runs), *shape)), np.ones((len(runs), *shape), bool)
-        self.apart, self.exact_pairs = np.zeros((2, len(self.pairs), *shape)), np.ones((len(self.pairs), *shape), bool)
+        self.limits, self.exact = np.zeros((2, len(runs), *shape)), np.ones((len(runs), *shape), bool)
+        self.difference_limits = np.zeros((2, len(self.pairs), *shape))
+        self.exact_pairs = np.ones((len(self.pairs), *shape), bool)
         self.counts: Ints = np.zeros((2, len(runs), len(measures)), np.int64)  # judged items, and all
         self.alone: dict[tuple[str, str], tuple[set[int], Floats]] = {}
 
@@ -142,7 +226,7 @@ class _Work:
             returned = [run.get(query, []) for run in self.runs]
             for m, measure in enumerate(self.measures):
                 self._query(q, m, measure, reference, [first_places(items, measure.reach) for items in returned])
-        means = self.apart.mean(axis=2)
+        means = self.difference_limits.mean(axis=2)
         undecided = ~((means[0] > ROUNDING) | (means[1] < -ROUNDING))
         moves = [float((widths * undecided).sum()) / len(self.scores.queries) for _, widths in self.alone.values()]
         items = tuple((*key, len(holders)) for key, (holders, _) in self.alone.items())
@@ -152,8 +236,8 @@ class _Work:
         remarks = (*self.scores.remarks, *([note] if inexact else []))
         return Bounds(
             scores=self.scores,
-            ends=self.ends,
-            apart=self.apart,
+            limits=self.limits,
+            difference_limits=self.difference_limits,
             exact=self.exact,
             exact_pairs=self.exact_pairs,
             judged=judged,
@@ -163,11 +247,11 @@ class _Work:
         )
 
     def _query(self, q: int, m: int, measure: Measure, reference: Reference, places: list[dict[str, int]]) -> None:
-        poor = reference.nonrelevant or {}
-        unjudged = [[item for item in held if item not in reference and item not in poor] for held in places]
+        nonrelevant = reference.nonrelevant or {}
+        unjudged = [[item for item in held if item not in reference and item not in nonrelevant] for held in places]
         for s, (held, unknown) in enumerate(zip(places, unjudged, strict=True)):
             low, high, exact = extremes(measure, reference, [Listed(held)], unknown, self.levels)
-            self.ends[:, s, q, m], self.exact[s, q, m] = (low, high), exact
+            self.limits[:, s, q, m], self.exact[s, q, m] = (low, high), exact
             self.counts[:, s, m] += len(held) - len(unknown), len(held)
             for item in unknown:
                 self.alone.setdefault((self.scores.queries[q], item), self._nothing())[0].add(s)
@@ -175,7 +259,7 @@ class _Work:
             lists = [Listed(places[a]), Listed(places[b], -1)]
             unknown = list(dict.fromkeys([*unjudged[a], *unjudged[b]]))
             low, high, exact = extremes(measure, reference, lists, unknown, self.levels)
-            self.apart[:, pair, q, m], self.exact_pairs[pair, q, m] = (low, high), exact
+            self.difference_limits[:, pair, q, m], self.exact_pairs[pair, q, m] = (low, high), exact
             for item in unknown:
                 least, most, _ = extremes(measure, reference, lists, [item], self.levels)
                 self.alone[self.scores.queries[q], item][1][pair, m] += most - least
@@ -185,7 +269,7 @@ class _Work:
 
 
 def first_places(items: list[str], depth: int | None) -> dict[str, int]:
-    """Give the position, from 0, at which each item first appears within the depth.
+    """Return the position, from 0, at which each item first appears within the depth.
 
     >>> first_places(["a", "b", "a", "c"], 4)
     {'a': 0, 'b': 1, 'c': 3}

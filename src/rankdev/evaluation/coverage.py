@@ -1,4 +1,4 @@
-"""How runs and references met: what is missing on either side, and where ties decide."""
+"""How runs and references match: what is missing on either side, and where ties decide."""
 
 from __future__ import annotations
 
@@ -12,18 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-NAMED = 5  # systems that a remark names; more are counted
+NAMED = 5  # systems that a note names; more are counted
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How one system's run and the references match up.
+    """How one system's run and the references match.
 
-    ``missing`` reference queries are not in the run (they score 0), ``unreferenced`` queries of the run have
-    no reference (they are skipped), ``empty`` queries of the references have no reference item (all that was judged
-    there is nonrelevant), and in ``tied`` queries equal scores decide between items of different
-    rank, so that another rule than the run's ``ties`` could give another number (or, with ``ties="expected"``, their
-    values are means over all orders).
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    queries : int
+        Number of queries of the references.
+    missing : int
+        Queries of the references that are not in the run; they score 0.
+    unreferenced : int
+        Queries of the run that have no reference; they are skipped.
+    tied : int
+        Queries in which equal scores decide between items of different rank, so that another rule than the run's
+        ``ties`` could give another number (or, with ``ties="expected"``, whose values are means over all orders).
+    ties : str
+        The run's rule for ties.
+    empty : int
+        Queries of the references without a relevant item: all that was judged there is nonrelevant.
+
+    See Also
+    --------
+    rankdev.evaluate : Its Scores have the coverage of each system.
     """
 
     system: str
@@ -36,17 +52,17 @@ class Coverage:
 
     @property
     def decided(self) -> int:
-        """Queries that the rule for ties decides."""
+        """Number of queries that the rule for ties decides."""
         return self.tied - self.averaged
 
     @property
     def averaged(self) -> int:
-        """Queries whose values are means over all orders of ties."""
+        """Number of queries whose values are means over all orders of ties."""
         return self.tied if self.ties == "expected" else 0
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
-    """Say what the runs lack, what they have too much, and where ties decide; one line for all systems."""
+    """Yield notes on what the runs lack, what they have too much, and where ties decide; one line for all systems."""
     for kind, verb, one, several, many in (
         ("missing", "is", "not in the run; it scores 0", "not in the run; they score 0", "lack queries, which score 0"),
         (
@@ -87,6 +103,6 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
 
 
 def named_counts(counts: Mapping[str, int]) -> str:
-    """Name a few systems with their counts, and say how many more there are."""
+    """Name a few systems with their counts, and count the rest."""
     named = ", ".join(f"{name} {count}" for name, count in islice(counts.items(), NAMED))
     return named + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")

@@ -21,10 +21,24 @@ from rankdev.measures.rdq import RDQ
 
 
 def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:
-    """Score one ranking; NaN where the measure is not available.
+    """Score one ranking.
 
-    ``reference`` is a list of items, best first, a mapping item → rank or a Reference.
+    Parameters
+    ----------
+    reference : Reference, list of str or list of lists of str
+        Relevant items or tiers, best first.
+    ranking : iterable of str, or dict of str to float
+        Items, best first, or the score of each item.
+    measure : str or Measure, default "RDQ@10"
+        Such as ``"nDCG(gains=binary)@5"``.
 
+    Returns
+    -------
+    float
+        NaN where the measure is not available.
+
+    Examples
+    --------
     >>> score(["d1", "d2"], ["d2", "d1"], "AP@5"), round(score(["d1", "d2"], ["d2", "d1"]), 4)
     (1.0, 0.5255)
     """
@@ -37,7 +51,7 @@ def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
     first = {item: position for position, item in reversed(list(enumerate(ranking)))}
     hits = sorted((position, place[item]) for item, position in first.items() if item in place)
     nonrelevant = reference.nonrelevant or {}
-    poor = sorted((position, nonrelevant[item]) for item, position in first.items() if item in nonrelevant)
+    judged = sorted((position, nonrelevant[item]) for item, position in first.items() if item in nonrelevant)
     known = reference.nonrelevant is not None
     ideals = Ideals(
         np.array([0, len(reference)]),
@@ -52,14 +66,14 @@ def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
         np.array([position for position, _ in hits], np.int64),
         np.array([index for _, index in hits], np.int64),
         np.array([len(ranking)]),
-        np.zeros(len(poor), np.int64),
-        np.array([position for position, _ in poor], np.int64),
-        np.array([grade for _, grade in poor], np.float64),
+        np.zeros(len(judged), np.int64),
+        np.array([position for position, _ in judged], np.int64),
+        np.array([grade for _, grade in judged], np.float64),
     )
 
 
 def items_of(ranking: Iterable[Any]) -> list[str]:
-    """Give the ids of a ranking, best first."""
+    """Return the ids of a ranking, best first."""
     if isinstance(ranking, Mapping):  # item → score, as in a run
         from rankdev.core.runs import Run
 
@@ -88,7 +102,7 @@ ROUNDING = 1e-12  # a loss below this is none
 
 @dataclass(frozen=True)
 class Position:
-    """What is at a position, what it earns and what is lost there, and why."""
+    """One position of a ranking: the item there, its gain, and what is lost and why."""
 
     position: int
     item: str | None
@@ -103,12 +117,34 @@ class Position:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation(Result):
-    """A score taken apart: ``lost`` over the positions adds up to ``ideal_score`` − ``score``.
+    """A score decomposed by position: ``lost`` over the positions adds up to ``ideal_score`` − ``score``.
 
-    ``ideal_score`` is what an ideal ranking gets: 1, but for measures such as RBP that are not normalised. The loss
-    splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in another
-    order (repeats count as items outside the reference), ``ordering_loss`` is what that order would gain. An item that
-    earns something where an ideal ranking earns less regains what was lost above: its ``lost`` is negative.
+    The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
+    another order (repeats count as items outside the reference), ``ordering_loss`` is what that order would gain. An
+    item that gains more than an ideal ranking gains there regains what was lost above: its ``lost`` is negative.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    score : float
+        Score of the ranking.
+    best_score : float
+        The best score that the returned items could get in another order.
+    best_order : tuple of str
+        That order.
+    not_returned : tuple of (str, int)
+        Reference items that the ranking lacks, with their ranks.
+    positions : tuple of Position
+        One entry per position, with the columns of :meth:`to_polars`.
+    ideal_score : float
+        Score of an ideal ranking: 1, but for measures such as RBP that are not normalised.
+    remarks : tuple of str
+        Notes on the result.
+
+    See Also
+    --------
+    rankdev.explain : Returns it.
     """
 
     display: ClassVar = "rankdev.display.scores"
@@ -126,21 +162,43 @@ class Explanation(Result):
 
     @property
     def retrieval_loss(self) -> float:
-        """Lost because of which items were returned."""
+        """Loss due to reference items that were not returned."""
         return self.ideal_score - self.best_score
 
     @property
     def ordering_loss(self) -> float:
-        """Lost because of the order of the returned items."""
+        """Loss due to the order of the returned items."""
         return self.best_score - self.score
 
     def summary(self) -> pl.DataFrame:
-        """One row: measure, score, lost_by_retrieval, lost_by_order; they add up to the ideal score."""
+        """Return the score and its losses; they add up to the ideal score.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row: measure, score, lost_by_retrieval, lost_by_order.
+
+        Examples
+        --------
+        >>> explain(["d1", "d2"], ["d1"], measure="AP@2").summary().row(0)
+        ('AP@2', 0.5, 0.5, 0.0)
+        """
         losses = {"lost_by_retrieval": [self.retrieval_loss], "lost_by_order": [self.ordering_loss]}
         return pl.DataFrame({"measure": [self.measure], "score": [self.score], **losses})
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per position: position, item, rank, ideal_rank, weight, credit, earned, lost, why."""
+        """Return one row per position.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns position, item, rank, ideal_rank, weight, credit, ``earned``, lost and why.
+
+        Examples
+        --------
+        >>> explain(["d1", "d2"], ["d1"], measure="AP@2").to_polars()["lost"].to_list()
+        [0.0, 0.5]
+        """
         return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
 
 
@@ -152,12 +210,33 @@ def explain(
     measure: str | Measure | None = None,
     **parameters: Any,
 ) -> Explanation:
-    """Say position by position what a score is made of: RDQ@k, or any ``measure`` that grows along a ranking.
+    """Decompose the score of one ranking by position.
 
-    A position earns what it adds to the score of the positions above it. For RDQ, ``weight`` is the position's weight
-    and ``credit`` the item's; for other measures ``weight`` is what an ideal ranking earns there, and ``credit`` the
-    share of it that was earned.
+    The gain of a position is what it adds to the score of the positions above it. For RDQ, ``weight`` is the
+    position's weight and ``credit`` the item's; for other measures ``weight`` is the gain of an ideal ranking there,
+    and ``credit`` the fraction of it that was gained.
 
+    Parameters
+    ----------
+    reference : Reference, list of str or list of lists of str
+        Relevant items or tiers, best first.
+    ranking : iterable of str, or dict of str to float
+        Items, best first, or the score of each item.
+    k : int, optional
+        Cutoff of RDQ. Default: none.
+    measure : str or Measure, optional
+        A measure that is built up along the ranking, such as nDCG, AP, RBP, P or RR. Default: RDQ with ``k`` and
+        ``parameters``.
+    **parameters : Any
+        Parameters of RDQ, such as ``alpha``.
+
+    Returns
+    -------
+    Explanation
+        One entry per position, and the loss by retrieval and by order.
+
+    Examples
+    --------
     >>> explanation = explain(["d1", "d2"], ["x", "d1"], k=2)
     >>> [(entry.item, entry.why) for entry in explanation.positions]
     [('x', 'not in the reference'), ('d1', 'displaced')]
@@ -185,15 +264,15 @@ def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Exp
     tiers = np.arange(1, int(match.ideals.tiers[0]) + 1)
     credits = measure.credit(ideal[:, None], tiers, match.ideals.sizes[:, None])
     relative = measure.position_weights.relative(depth)
-    shares = relative / np.cumsum(relative)[counted - 1]
+    normalised = relative / np.cumsum(relative)[counted - 1]
     credit = np.zeros(depth)
     for i, item in _first_hits(reference, returned):
         credit[i] = credits[i, reference[item] - 1]
-    could = np.where(np.arange(depth) < counted, shares, 0.0)
+    could = np.where(np.arange(depth) < counted, normalised, 0.0)
     score = float(measure.score(match)[0])
-    best_score, best_order = _best_order(reference, returned, shares[:, None] * credits)
+    best_score, best_order = _best_order(reference, returned, normalised[:, None] * credits)
     best_score = max(score, best_score)  # the same sum in another order can be a rounding error less
-    positions = _positions(reference, returned, ideal, weights, credit, shares * credit, could)
+    positions = _positions(reference, returned, ideal, weights, credit, normalised * credit, could)
     return Explanation(
         measure=str(measure),
         score=score,
@@ -205,7 +284,7 @@ def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Exp
 
 
 def _explain_sum(reference: Reference, returned: list[str], measure: Measure) -> Explanation:
-    """Take a score apart that is built up along the ranking; its best order is by rank."""
+    """Decompose a score that is built up along the ranking; its best order is by rank."""
     ideal_list = list(reference)[: measure.reach]
     best = sorted(dict.fromkeys(returned), key=lambda item: reference.get(item, len(reference) + 1))
     earned, could = _added(reference, returned, measure), _added(reference, ideal_list, measure)
@@ -229,7 +308,7 @@ def _explain_sum(reference: Reference, returned: list[str], measure: Measure) ->
 
 
 def _added(reference: Reference, ranking: Sequence[str], measure: Measure) -> Floats:
-    """What each position adds to the score of those above it."""
+    """Return what each position adds to the score of those above it."""
     totals = np.array(
         [float(measure.score(match_one(reference, ranking[:length]))[0]) for length in range(len(ranking) + 1)]
     )
@@ -252,15 +331,16 @@ def _positions(
     for i in range(len(ideal)):
         item = returned[i] if i < len(returned) else None
         rank = None if item is None else reference.get(item)
-        weight, share, gain = float(weights[i]), float(credit[i]), float(earned[i])
+        gain = float(earned[i])
         lost = float(could[i]) - gain
         why = _why(item, rank, i in fresh) if abs(lost) > ROUNDING else ""
-        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, share, gain, lost, why))
+        weight, part = float(weights[i]), float(credit[i])
+        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, part, gain, lost, why))
     return tuple(positions)
 
 
 def _first_hits(reference: Reference, returned: list[str]) -> list[tuple[int, str]]:
-    """Positions of reference items, each at its first occurrence."""
+    """Return the positions of reference items, each at its first occurrence."""
     first = {item: position for position, item in reversed(list(enumerate(returned)))}
     return sorted((position, item) for item, position in first.items() if item in reference)
 
@@ -279,21 +359,21 @@ def _why(item: str | None, rank: int | None, fresh: bool) -> str:
 
 
 def _best_order(reference: Reference, returned: list[str], earned: Floats) -> tuple[float, tuple[str, ...]]:
-    """Find the order of the returned items that earns most: an assignment of items to positions, not a sort."""
+    """Find the order of the returned items that gains most: an assignment of items to positions, not a sort."""
     from scipy.optimize import linear_sum_assignment
 
-    good = [item for item in dict.fromkeys(returned) if item in reference]
-    gains = earned[: len(returned), [reference[item] - 1 for item in good]]
+    relevant = [item for item in dict.fromkeys(returned) if item in reference]
+    gains = earned[: len(returned), [reference[item] - 1 for item in relevant]]
     positions, columns = linear_sum_assignment(gains, maximize=True)
-    placed = dict(zip(positions.tolist(), (good[column] for column in columns), strict=True))
-    rest = iter(_without(returned, good))
+    placed = dict(zip(positions.tolist(), (relevant[column] for column in columns), strict=True))
+    rest = iter(_without(returned, relevant))
     order = tuple(placed[i] if i in placed else next(rest) for i in range(len(returned)))
     return min(1.0, float(gains[positions, columns].sum())), order
 
 
-def _without(returned: list[str], good: list[str]) -> list[str]:
-    """Take the first occurrence of each good item out."""
+def _without(returned: list[str], relevant: list[str]) -> list[str]:
+    """Return the list without the first occurrence of each relevant item."""
     left = list(returned)
-    for item in good:
+    for item in relevant:
         left.remove(item)
     return left

@@ -1,4 +1,4 @@
-"""What whole systems lost, and to what: the items they did not return, or the order of those they did."""
+"""What systems lose: by items that they do not return, or by the order of those they do."""
 
 from __future__ import annotations
 
@@ -30,9 +30,21 @@ if TYPE_CHECKING:
 class Losses(Result):
     """Mean scores of systems, and what keeps them from 1: retrieval or order.
 
-    ``scores`` holds for every query the score and the best score that the returned items could get in another order.
     What the best order lacks was lost by retrieval, what it would gain was lost by order. A query without any
     reference item counts as lost by retrieval.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    scores : Scores
+        For every query, the score and the best score that the returned items could get in another order.
+    remarks : tuple of str
+        Notes on the result.
+
+    See Also
+    --------
+    rankdev.losses : Returns it.
     """
 
     display: ClassVar = "rankdev.display.scores"
@@ -44,7 +56,18 @@ class Losses(Result):
     made_with = ("measure",)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per system: system, score, lost_by_retrieval, lost_by_order; the three numbers add up to 1."""
+        """Return one row per system.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns system, score, lost_by_retrieval and lost_by_order; the three numbers add up to 1.
+
+        Examples
+        --------
+        >>> losses({"q": ["d1", "d2"]}, {"mine": {"q": ["d1", "d2"]}}, "RDQ@2").to_polars().row(0)
+        ('mine', 1.0, 0.0, 0.0)
+        """
         score, best = self.scores.means.T
         columns = {"score": score, "lost_by_retrieval": 1.0 - best, "lost_by_order": best - score}
         return pl.DataFrame({"system": list(self.scores.systems), **columns})
@@ -60,8 +83,32 @@ def losses(
     empty: Empty = "zero",
     progress: Progress | None = None,
 ) -> Losses:
-    """Say for each system whether it loses by what it returns or by its order; the arguments are those of evaluate.
+    """Split what each system loses into retrieval and order.
 
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking. A query missing from a run scores 0.
+    measure : str or Measure, default "RDQ@10"
+        RDQ with any parameters but ``judged_only``.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : str, optional
+        How ties are broken; see docs/files.md#ties.
+    empty : {"zero", "skip"}, default "zero"
+        Score of queries without relevant items.
+    progress : callable, optional
+        ``progress(done, total, system)``, in bytes.
+
+    Returns
+    -------
+    Losses
+        Mean score of each system, and what it lost by retrieval and by order.
+
+    Examples
+    --------
     >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]
     [0.2336, 0.4737, 0.2928]
@@ -69,7 +116,7 @@ def losses(
     check_one_order(ties, "what was lost by order")
     chosen = parse(measure)
     if not isinstance(chosen, RDQ):
-        raise UsageError(f"only RDQ's losses can be told apart; got {chosen}")
+        raise UsageError(f"only losses of RDQ can be split; got {chosen}")
     if chosen.judged_only:
         raise UsageError(f"the losses of {chosen} are not those of the lists as returned; leave judged_only out")
     both = (chosen, BestOrder(chosen))
@@ -79,7 +126,7 @@ def losses(
 
 @dataclass(frozen=True)
 class BestOrder:
-    """Scores what was returned in the best order it could have: an assignment of items to positions, not a sort."""
+    """Score of the returned items in their best order: an assignment of items to positions, not a sort."""
 
     measure: RDQ
 
@@ -107,13 +154,13 @@ class BestOrder:
             length = min(int(match.lengths[q]), depth)
             found = ranks[bounds[q] : bounds[q + 1]]
             credit = self.measure.credit(ideal[q, :length, None], found, sizes[q])
-            earned = best_assignment(weights[:length, None] * credit) / filled[counted[q] - 1]
-            best[q] = max(best[q], min(1.0, earned))  # the same sum in another order can be a rounding error less
+            gained = best_assignment(weights[:length, None] * credit) / filled[counted[q] - 1]
+            best[q] = max(best[q], min(1.0, gained))  # the same sum in another order can be a rounding error less
         return best
 
 
 def best_assignment(gains: Floats) -> float:
-    """Give the most that can be earned by giving each column (an item) a row (a position) of its own."""
+    """Return the largest total gain of an assignment of columns (items) to rows (positions)."""
     from scipy.optimize import linear_sum_assignment
 
     if gains.shape[1] == 1:

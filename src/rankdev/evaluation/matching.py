@@ -20,7 +20,7 @@ from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
 from rankdev.measures.match import Ideals, Match
-from rankdev.measures.ties import Shared, TiedMatch
+from rankdev.measures.ties import TiedMatch, TieGroups
 
 BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 
@@ -32,14 +32,14 @@ class Hits:
     query: Ints
     position: Ints
     place: Ints
-    tied: Shared | None = None  # where ties are left open
+    tied: TieGroups | None = None  # where ties are not broken
 
     def take(self, rows: Ints | Bools) -> Hits:
-        """Keep some, by index or mask, of hits whose ties are not open."""
+        """Keep some, by index or mask, of hits whose ties are broken."""
         return Hits(self.query[rows], self.position[rows], self.place[rows])
 
     def between(self, begin: int, end: int) -> Hits:
-        """Those of some queries, counted from the first."""
+        """Return those of some queries, counted from the first."""
         rows = slice(*np.searchsorted(self.query, [begin, end]))
         tied = None if self.tied is None else self.tied.between(rows, begin)
         return Hits(self.query[rows] - begin, self.position[rows], self.place[rows], tied)
@@ -67,7 +67,7 @@ class MatchedRuns:
 
     @classmethod
     def together(cls, runs: Sequence[MatchedRuns]) -> MatchedRuns:
-        """Put runs whose ties are not open one after the other: small ones are scored much faster so."""
+        """Concatenate runs whose ties are broken: small ones are scored much faster so."""
         first = runs[0]
         if len(runs) == 1:
             return first
@@ -90,22 +90,23 @@ class MatchedRuns:
         return list(_blocks(self.width))
 
     def block(self, rows: slice) -> Match:
-        """Give what measures see of some queries."""
+        """Return what measures see of some queries."""
         begin, end = rows.start, rows.stop
-        hits, poor = (entries.between(begin, end) for entries in (self.hits, self.nonrelevant))
+        hits, nonrelevant = (entries.between(begin, end) for entries in (self.hits, self.nonrelevant))
+        grades = self.ideals.nonrelevant_grades
         columns = (
             self.ideals.between(begin, end),
             hits.query,
             hits.position,
             hits.place - self.ideals.offsets[begin],
             self.lengths[rows],
-            poor.query,
-            poor.position,
-            np.zeros(0) if self.ideals.nonrelevant_grades is None else self.ideals.nonrelevant_grades[poor.place],
+            nonrelevant.query,
+            nonrelevant.position,
+            np.zeros(0) if grades is None else grades[nonrelevant.place],
         )
-        if hits.tied is None or poor.tied is None:
+        if hits.tied is None or nonrelevant.tied is None:
             return Match(*columns)
-        return TiedMatch(*columns, tied=hits.tied, nonrelevant_tied=poor.tied)
+        return TiedMatch(*columns, tied=hits.tied, nonrelevant_tied=nonrelevant.tied)
 
 
 def _after_each_other(runs: Sequence[Hits], queries: int, places: int) -> Hits:
@@ -156,7 +157,7 @@ class Matcher:
 
     @cached_property
     def ideals(self) -> Ideals:
-        """What the references say, without names."""
+        """Ranks and grades of the references, without names."""
         known, nonrelevant = self.references, self.references.nonrelevant
         return Ideals(
             known.offsets,
@@ -168,7 +169,7 @@ class Matcher:
         )
 
     def coverage(self, ties: Ties, *, missing: int, unreferenced: int, tied: int) -> Coverage:
-        """Say how a run, whose name comes later, and the references met."""
+        """Return how a run, whose name comes later, and the references match."""
         empty = len(self.skipped) or self.references.empty
         return Coverage("", len(self.references), missing, unreferenced, tied, ties, empty)
 
@@ -183,18 +184,18 @@ class Matcher:
         rows, query, position, tie = (column[mine] for column in (top.rows, query, top.position, top.tie))
         place = self._join(query, run.item_ids if len(rows) == len(run.item_ids) else run.item_ids.gather(rows))
         if len(place) and (place < 0).all():
-            self._warn_of_strangers(run)
+            self._warn_of_disjoint_items(run)
         ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
         found = np.flatnonzero((place >= 0) & (top.within[mine] | (ties is not None)))
         found = found[np.argsort(query[found], kind="stable")]
         items = len(self.references.ranks)
 
         def hits(rows: Ints, first: int) -> Hits:
-            tied = None if ties is None else Shared(query[rows], *(column[rows] for column in ties))
+            tied = None if ties is None else TieGroups(query[rows], *(column[rows] for column in ties))
             return Hits(query[rows], position[rows], place[rows] - first, tied)
 
-        good = place[found] < items
-        matched = MatchedRuns.of(self.ideals, hits(found[good], 0), hits(found[~good], items), lengths, depth)
+        relevant = place[found] < items
+        matched = MatchedRuns.of(self.ideals, hits(found[relevant], 0), hits(found[~relevant], items), lengths, depth)
         return matched, self.coverage(
             run.ordering.ties,
             missing=len(self.references) - int((known >= 0).sum()),
@@ -209,8 +210,8 @@ class Matcher:
             return len(unknown)
         return len(unknown) - int(run.queries.gather(unknown).is_in(self.skipped.implode()).sum())
 
-    def _warn_of_strangers(self, run: Run) -> None:
-        """Say so where a run and the references have no item in common: one of them may have ids of another kind."""
+    def _warn_of_disjoint_items(self, run: Run) -> None:
+        """Warn where a run and the references have no item in common: one of them may have ids of another kind."""
         items = self._columns[1]
         if not run.item_ids.is_in(items.implode()).any():
             where = "of the run" if run.depth is None else f"in the first {run.depth} positions of the run"
@@ -222,7 +223,7 @@ class Matcher:
             )
 
     def _known_queries(self, run: Run) -> Ints:
-        """Index of each of the run's queries among the references; -1 where there is none."""
+        """Return the index of each of the run's queries among the references; -1 where there is none."""
         places = map(self.references.places.get, run.queries.to_list(), repeat(-1))
         known = np.fromiter(places, np.int64, len(run))
         if not len(run):
@@ -251,7 +252,7 @@ class Matcher:
 
     @cached_property
     def _sieve(self) -> Bools:
-        """Tell, by the low bits of a key, whether any reference item has them: most items of a run end here."""
+        """Mark the low bits of the keys of all reference items: most items of a run are excluded by them."""
         keys, _ = self._sorted_keys
         sieve = np.zeros(1 << (8 * len(keys)).bit_length(), bool)
         sieve[keys & np.uint64(len(sieve) - 1)] = True
@@ -263,7 +264,7 @@ class Matcher:
         return bool((keys[1:] != keys[:-1]).all())
 
     def _join(self, query: Ints, item: pl.Series) -> Ints:
-        """Index of each (query, item) among the references' columns; -1 where there is none.
+        """Return the index of each (query, item) among the references' columns; -1 where there is none.
 
         By hashes, prepared once for all runs: whole evaluations of four runs of 500,000 rows took .55 to .66 s so, and
         1.3 to 1.5 s with a polars join for each run, which is faster alone and with short ids only.
@@ -284,7 +285,7 @@ class Matcher:
         return place if same_item and same_query and self._keys_differ else self._join_on_names(query, item)
 
     def _join_on_names(self, query: Ints, item: pl.Series) -> Ints:
-        """The same without hashes, for the day when two of them collide."""
+        """Do the same without hashes, for the case that two of them collide."""
         codes, items = self._columns
         columns = {"query": codes, "item": items, "place": np.arange(len(items))}
         rows = pl.DataFrame({"query": query, "item": item})
@@ -299,7 +300,7 @@ class Matcher:
         if not len(tied):
             return 0
         query, place, ties = query[tied], place[tied], ties[tied]
-        ranks = np.append(self.references.ranks, 0)  # the last stands for what has no rank
+        ranks = np.append(self.references.ranks, 0)  # the last is for items without a rank
         rank = ranks[np.where((place >= 0) & (place < len(ranks)), place, -1)]
         begins = np.flatnonzero(np.diff(ties, prepend=-1))
         mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
@@ -308,7 +309,7 @@ class Matcher:
 
 
 def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
-    """Begin and size of each row's tie."""
+    """Return the first position and the size of each row's tie."""
     if run.repeats is not None and run.scores is not None:
         row = int(np.argmax(run.repeats))
         raise DataError(

@@ -1,6 +1,6 @@
 """Measures, one file per family. A new file with a :class:`Measure` in it is all that a new measure takes.
 
-What is imported by name is so for type checkers; all other files are found.
+Names are imported for type checkers; files that are not named here are found.
 """
 
 from importlib import import_module

@@ -19,7 +19,7 @@ MINUTE = 2.0**-60
 
 
 class GainMap(Mapping[float, float]):
-    """A gain for each grade that does not gain just itself, as in ``{1:1,2:10}``.
+    """Gains by grade, as in ``{1:1,2:10}``; a grade that is not in the map gains itself.
 
     >>> str(GainMap({2: 10, 0: 0, 1: 1})), GainMap({2: 10}) == GainMap({1: 1, 2: 10.0})
     ('{2:10}', True)
@@ -51,10 +51,10 @@ class GainMap(Mapping[float, float]):
         return hash(self._pairs)
 
     def __repr__(self) -> str:
-        return f"{{{','.join(f'{_plain(grade)}:{_plain(gain)}' for grade, gain in self._pairs)}}}"
+        return f"{{{','.join(f'{_shortest(grade)}:{_shortest(gain)}' for grade, gain in self._pairs)}}}"
 
     def of(self, grades: Floats) -> Floats:
-        """Give the gain of each grade; one that is not in the map gains itself."""
+        """Return the gain of each grade; one that is not in the map gains itself."""
         gains = grades.copy()
         for grade, gain in self._pairs:
             gains[grades == grade] = gain
@@ -62,18 +62,18 @@ class GainMap(Mapping[float, float]):
 
 
 def exponential(grades: Floats, unit: Floats | float) -> Floats:
-    """(2^g − 1) ÷ 2^unit: of high grades without overflow, of low ones without loss."""
+    """Return (2^g − 1) ÷ 2^unit: of high grades without overflow, of low ones without loss."""
     low = np.expm1(np.minimum(grades, 1) * np.log(2)) * np.exp2(np.negative(unit))
     return np.where(grades < 1, low, np.exp2(np.maximum(grades, 1) - unit) - np.exp2(np.negative(unit)))
 
 
-def exponential_shares(grades: Floats, highest: Floats) -> Floats:
-    """2^g − 1 but for a factor that a query's gains have in common, which brings that of the highest grade near 1."""
+def exponential_gains(grades: Floats, highest: Floats) -> Floats:
+    """Return 2^g − 1 up to a factor that is common to a query's gains and brings that of the highest grade near 1."""
     # the gain of a minute grade is g · ln 2, to the last bit
     return np.where(highest < MINUTE, scaled(grades, highest), exponential(grades, np.floor(highest)))
 
 
-def _plain(number: float) -> str:
+def _shortest(number: float) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
@@ -88,14 +88,14 @@ class Relevance(Measure, abstract=True):
     rel: float | None = parameter(None, REL, number=POSITIVE)
 
     def hits(self, match: Match) -> Bools:
-        """Tell, for [query, position up to the cutoff], whether a relevant item is there."""
+        """Return, for [query, position up to the cutoff], whether a relevant item is there."""
         return match.hits(self.cutoff, self.rel)
 
     def presence(self, match: Match) -> Bools | Floats:
-        """Tell the same, or the chance of it where ties are left open."""
+        """Return the same, or its probability where ties are not broken."""
         return match.presence(self.cutoff, self.rel)
 
-    def share_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
+    def fraction_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
         """Divide by the number of relevant items; 0 for a query that has none, as in trec_eval."""
         return ratio(part, match.relevant(self.rel))
 
@@ -107,7 +107,7 @@ class Relevance(Measure, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedRelevance(Relevance, abstract=True):
-    """One that can leave out what nobody judged."""
+    """A measure of relevance that can leave out unjudged items."""
 
     judged_only: bool = parameter(False, JUDGED_ONLY)
 
@@ -122,7 +122,7 @@ class JudgedRelevance(Relevance, abstract=True):
 
     @abstractmethod
     def score_considered(self, match: Match) -> Floats:
-        """Score every query of a match in which only what counts is left."""
+        """Score every query of a match that holds only the items that count."""
 
 
 def considered(match: Match, judged_only: bool) -> Match:

@@ -30,7 +30,7 @@ class Tau(Measure):
         pairs = _Pairs(match, _comparable(match, self.cutoff))
         size = match.ideals.sizes[pairs.available]
         every = size * (size - 1) / 2
-        # a tie group of n items holds n(n − 1)/2 tied pairs; each of its items stands for (n − 1)/2 of them
+        # a tie group of n items holds n(n − 1)/2 tied pairs; each of its items accounts for (n − 1)/2 of them
         tied = pairs.total((match.tier_sizes[pairs.place] - 1) / 2)
         agree = pairs.total(pairs.better_above)
         return pairs.scores((2 * agree - (every - tied)) / np.sqrt(every * (every - tied)))
@@ -58,10 +58,10 @@ class TauAP(Measure):
         if self.ties == "none":
             available &= match.ideals.tiers == match.ideals.sizes
         pairs = _Pairs(match, available)
-        by_run = pairs.mean_share(pairs.position)
+        by_run = pairs.mean_fraction(pairs.position)
         if self.ties == "none":
             return pairs.scores(by_run)
-        return pairs.scores((by_run + pairs.mean_share(match.tier_starts[pairs.place])) / 2)
+        return pairs.scores((by_run + pairs.mean_fraction(match.tier_starts[pairs.place])) / 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,14 +102,14 @@ class _Pairs:
         """Sum over the items of each available query."""
         return np.bincount(self.query, values, len(self.available))[self.available].astype(np.float64)
 
-    def mean_share(self, above: Ints) -> Floats:
-        """Mean share, from −1 to 1, of the ``above`` items of each item that are rightly above it."""
+    def mean_fraction(self, above: Ints) -> Floats:
+        """Return the mean fraction, from −1 to 1, of the ``above`` items of each item that are rightly above it."""
         counted = above > 0
-        shares = np.where(counted, self.better_above / np.maximum(above, 1), 0.0)
-        return 2 * self.total(shares) / self.total(counted.astype(np.float64)) - 1
+        fractions = np.where(counted, self.better_above / np.maximum(above, 1), 0.0)
+        return 2 * self.total(fractions) / self.total(counted.astype(np.float64)) - 1
 
     def scores(self, values: Floats) -> Floats:
-        """Give the values of the available queries their places; NaN elsewhere."""
+        """Return one value per query: NaN where the measure is not available."""
         scores = np.full(len(self.available), np.nan)
         scores[self.available] = np.clip(values, -1.0, 1.0)
         return scores
@@ -142,7 +142,7 @@ def count_better_above(query: Ints, position: Ints, rank: Ints) -> Ints:
 
 
 def _comparable(match: Match, cutoff: int | None) -> Bools:
-    """Tell where the first ``cutoff`` positions hold exactly the reference items and the ranks are not constant."""
+    """Mark queries whose first ``cutoff`` positions hold exactly the reference items, with ranks that differ."""
     reach = match.depth(cutoff)
     found = np.bincount(match.query[match.position < reach], minlength=match.queries)
     returned = np.minimum(match.lengths, reach)

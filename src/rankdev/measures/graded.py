@@ -1,4 +1,4 @@
-"""NDCG, ERR, RBP."""
+"""nDCG, ERR, nERR and RBP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankdev.measures._relevance import (
     JudgedRelevance,
     considered,
     exponential,
-    exponential_shares,
+    exponential_gains,
     ratio,
 )
 from rankdev.measures.base import POSITIVE, SHARE, Measure, parameter
@@ -56,7 +56,7 @@ class NDCG(Measure):
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
         ideal_list = match.ideals.spread(self._best_first(grades, match), depth)
         best = np.where(np.arange(depth) < sizes[:, None], ideal_list, 0.0)
-        gain = exponential_shares if self.dcg == "exp-log2" else scaled
+        gain = exponential_gains if self.dcg == "exp-log2" else scaled
         got = match.mean(gain(grades[match.place], best[match.query, 0]), self.cutoff)
         best = gain(best, best[:, :1])
         ideal = total(best / _discount(depth))
@@ -126,7 +126,7 @@ class NERR(Measure):
         # what satisfies hardly anybody satisfies in proportion: no factor below 2^−61 makes a difference, or vanishes
         factor = np.where(highest < MINUTE, 0.0, np.exp2(np.floor(highest) - self.max_grade))
         got, best = (
-            _expected(exponential_shares(grades, highest) * np.maximum(factor, MINUTE / 2))
+            _expected(exponential_gains(grades, highest) * np.maximum(factor, MINUTE / 2))
             for grades in (match.grades(self.cutoff), best)
         )
         return ratio(got, best)
@@ -137,7 +137,7 @@ def _check_grades(match: Match, measure: ERR | NERR) -> None:
     if highest > measure.max_grade:
         name = measure.name
         raise MeasureError(
-            f"{name}: grade {highest:g} is above max_grade={measure.max_grade:g}; say {name}(max_grade={highest:g})"
+            f"{name}: grade {highest:g} is above max_grade={measure.max_grade:g}; use {name}(max_grade={highest:g})"
         )
 
 
@@ -170,13 +170,13 @@ class RBP(JudgedRelevance):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        gains = self._shares(match) if self.gains == "graded" else self.presence(match)
+        gains = self._graded_gains(match) if self.gains == "graded" else self.presence(match)
         return (1 - self.p) * total(self.p ** np.arange(gains.shape[1]) * gains)
 
-    def _shares(self, match: Match) -> Floats:
+    def _graded_gains(self, match: Match) -> Floats:
         highest = match.highest_grade
         if self.max_grade is not None and highest > self.max_grade:
             raise MeasureError(f"RBP: grade {highest:g} is above max_grade={self.max_grade:g}")
         grades = match.native_grades[match.place]
-        shares = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or highest or 1.0)
-        return match.mean(shares, self.cutoff)
+        gains = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or highest or 1.0)
+        return match.mean(gains, self.cutoff)

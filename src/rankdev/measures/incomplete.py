@@ -1,4 +1,4 @@
-"""Measures of incomplete judgments, which know the items that were judged nonrelevant: Judged, Bpref and infAP."""
+"""Measures for incomplete judgments, which use the items judged nonrelevant: Judged, Bpref and infAP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankdev.measures._relevance import Relevance, ratio
 from rankdev.measures.base import Measure
 from rankdev.measures.match import Match, total
 
-EPSILON = 1e-5  # trec_eval's, for a share of relevant items of which nothing is known
+EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class Judged(Measure):
 
     name: ClassVar[str] = "Judged"
     higher_is_better: ClassVar[bool | None] = None
-    summary: ClassVar[str] = "share of the first k that somebody judged"
+    summary: ClassVar[str] = "fraction of the first k that was judged"
     averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
@@ -49,7 +49,7 @@ class Bpref(Relevance):
         above = np.cumsum(_rejected(match, self.rel), axis=1)
         relevant, nonrelevant = match.relevant(self.rel), _rejections(match, self.rel)
         lost = ratio(np.minimum(above, relevant[:, None]), np.minimum(relevant, nonrelevant)[:, None])
-        return self.share_of_relevant(total(np.where(hits, 1 - lost, 0.0)), match)
+        return self.fraction_of_relevant(total(np.where(hits, 1 - lost, 0.0)), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,15 +69,15 @@ class InfAP(Relevance):
         """Score every query."""
         hits = self.hits(match)
         above = np.arange(hits.shape[1])
-        good: Ints = np.cumsum(hits, axis=1) - hits
-        judged = good + np.cumsum(_rejected(match, self.rel), axis=1)
+        relevant: Ints = np.cumsum(hits, axis=1) - hits
+        judged = relevant + np.cumsum(_rejected(match, self.rel), axis=1)
         pooled = judged + np.cumsum(_unjudged_pool(match), axis=1)
-        expected = pooled * (good + EPSILON) / (judged + 2 * EPSILON)  # relevant items among those above
-        return self.share_of_relevant(total(np.where(hits, (1 + expected) / (above + 1), 0.0)), match)
+        expected = pooled * (relevant + EPSILON) / (judged + 2 * EPSILON)  # relevant items among those above
+        return self.fraction_of_relevant(total(np.where(hits, (1 + expected) / (above + 1), 0.0)), match)
 
 
 def _rejected(match: Match, rel: float | None) -> Bools:
-    """Tell, for [query, position], whether an item is there that was judged and is not relevant."""
+    """Return, for [query, position], whether an item is there that was judged and is not relevant."""
     match.ideals.check_judged()
     below = match.hits(None) & ~match.hits(None, rel)
     return np.asarray(below | _nonrelevant(match, match.nonrelevant_grade >= 0))
@@ -93,7 +93,7 @@ def _rejections(match: Match, rel: float | None) -> Ints:
 
 
 def _unjudged_pool(match: Match) -> Bools:
-    """Tell, for [query, position], whether an item is there that was pooled and not judged."""
+    """Return, for [query, position], whether an item is there that was pooled and not judged."""
     return _nonrelevant(match, match.nonrelevant_grade < 0)
 
 

@@ -1,4 +1,4 @@
-"""What measures see: for each query and position, the rank of the item that is there. No item ids."""
+"""The input of measures: for each query and position, the rank of the item that is there. No item ids."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Ideals:
         return 0 if self.nonrelevant_grades is None else len(self.nonrelevant_grades)
 
     def between(self, begin: int, end: int) -> Ideals:
-        """Those of some queries."""
+        """Return those of some queries."""
         offsets, rows = _part(self.offsets, begin, end)
         grades = None if self.grades is None else self.grades[rows]
         if self.nonrelevant_offsets is None or self.nonrelevant_grades is None:
             return Ideals(offsets, self.ranks[rows], grades, highest_grade=self.highest_grade)
-        poor_offsets, poor = _part(self.nonrelevant_offsets, begin, end)
-        poor_grades = self.nonrelevant_grades[poor]
-        return Ideals(offsets, self.ranks[rows], grades, poor_offsets, poor_grades, self.highest_grade)
+        nonrelevant_offsets, nonrelevant = _part(self.nonrelevant_offsets, begin, end)
+        nonrelevant_grades = self.nonrelevant_grades[nonrelevant]
+        return Ideals(offsets, self.ranks[rows], grades, nonrelevant_offsets, nonrelevant_grades, self.highest_grade)
 
     def repeated(self, times: int) -> Ideals:
-        """All of them, again and again."""
+        """Return all of them, repeated so many times."""
         return Ideals(
             _repeated(self.offsets, times),
             np.tile(self.ranks, times),
@@ -76,10 +76,10 @@ class Ideals:
         )
 
     def check_judged(self) -> None:
-        """Refuse references that do not say which items were judged nonrelevant."""
+        """Refuse references that do not state which items were judged nonrelevant."""
         if self.nonrelevant_offsets is None:
             raise MeasureError(
-                "the references do not say which items were judged nonrelevant; give grades (0 for such items), or"
+                "the references do not state which items were judged nonrelevant; give grades (0 for such items), or"
                 " nonrelevant={query: [item, …]} with lists, tiers or ranks"
             )
 
@@ -91,19 +91,19 @@ class Ideals:
         return values[np.maximum(rows, 0)]
 
     def ideal_ranks(self, depth: int) -> Ints:
-        """Ideal rank γ* at each position; past the reference the ranks go on by one per position."""
+        """Return the ideal rank γ* at each position; past the reference it grows by one per position."""
         position = np.arange(depth)
         beyond = self.tiers[:, None] + (position + 1 - self.sizes[:, None])
         return np.where(position < self.sizes[:, None], self.spread(self.ranks, depth), beyond)
 
 
 def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
-    """Offsets of some queries, from 0, and the rows they own."""
+    """Return the offsets of some queries, from 0, and the rows they own."""
     return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
 
 
 def _repeated(offsets: Ints, times: int) -> Ints:
-    """Offsets of queries that appear again and again."""
+    """Return the offsets of queries that are repeated so many times."""
     begins = offsets[-1] * np.arange(times)[:, None] + offsets[:-1]
     return np.append(begins, offsets[-1] * times)
 
@@ -132,31 +132,31 @@ class Match:
         return len(self.lengths)
 
     def depth(self, cutoff: int | None) -> int:
-        """Positions that a measure with this cutoff looks at."""
+        """Return the number of positions that a measure with this cutoff looks at."""
         longest = int(self.lengths.max(initial=0))
         return max(1, longest if cutoff is None else min(cutoff, longest))
 
     def hits(self, cutoff: int | None, at_least: float | None = None) -> Bools:
-        """Tell, for [query, position], whether a reference item (of a grade of at least …) is there."""
+        """Return, for [query, position], whether a reference item (of a grade of at least …) is there."""
         hits = self.ranks(cutoff) > 0
         if at_least is None:
             return hits
         return np.asarray(hits & (self.grades(cutoff) >= at_least))
 
     def presence(self, cutoff: int | None, at_least: float | None = None) -> Bools | Floats:
-        """Tell as :meth:`hits` does; where ties are left open, the chance of it."""
+        """Return what :meth:`hits` does; where ties are not broken, its probability."""
         return self.hits(cutoff, at_least)
 
     def mean(self, values: Floats, cutoff: int | None) -> Floats:
-        """Lay values of the hits out as [query, position]; where ties are left open, means over what is tied there."""
+        """Lay values of the hits out as [query, position]; where ties are not broken, means over what is tied there."""
         return self.dense(values, cutoff, 0.0)
 
     def judged(self, cutoff: int | None) -> Bools | Floats:
-        """Tell, for [query, position], whether a judged item stands there; where ties are left open, the chance."""
+        """Return, for [query, position], whether a judged item is there; where ties are not broken, the probability."""
         return np.asarray(self.hits(cutoff) | self.nonrelevant(cutoff))
 
     def nonrelevant(self, cutoff: int | None) -> Bools:
-        """Tell, for [query, position], whether an item is there that was judged nonrelevant (whatever its grade)."""
+        """Return, for [query, position], whether an item judged nonrelevant (whatever its grade) is there."""
         table = np.zeros((self.queries, self.depth(cutoff)), bool)
         if self.ideals.nonrelevant_sizes.any():
             within = self.nonrelevant_position < table.shape[1]
@@ -165,7 +165,7 @@ class Match:
 
     @cached_property
     def judged_only(self) -> Match:
-        """The same without the items that nobody judged, pooled or not: those below move up."""
+        """The same without unjudged items, pooled or not: those below move up."""
         return self._without_unjudged()
 
     def _without_unjudged(self) -> Self:
@@ -187,7 +187,7 @@ class Match:
         )
 
     def ranks(self, cutoff: int | None) -> Ints:
-        """Ranks γ at [query, position]; 0 where nothing earns credit."""
+        """Return the ranks γ at [query, position]; 0 where nothing gains credit."""
         depth = self.depth(cutoff)
         if depth not in self._rank_tables:
             self._rank_tables[depth] = self.dense(self.ideals.ranks[self.place], cutoff, 0)
@@ -199,7 +199,7 @@ class Match:
         return {}
 
     def grades(self, cutoff: int | None) -> Floats:
-        """Native grades at [query, position]; 0 where there is none."""
+        """Return the native grades at [query, position]; 0 where there is none."""
         return self.dense(self.native_grades[self.place], cutoff, 0.0)
 
     @property
@@ -209,7 +209,7 @@ class Match:
 
     @property
     def native_grades(self) -> Floats:
-        """Grades of the reference items, or an error that names the way out."""
+        """Grades of the reference items; raises an error with a remedy where there are none."""
         if self.ideals.grades is None:
             raise MeasureError(
                 "the references have ranks and no grades; give graded references, or ask for a measure that needs none,"

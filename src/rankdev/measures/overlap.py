@@ -1,4 +1,4 @@
-"""RBO, RBA, Compat."""
+"""RBO, RBA and Compat."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RBO(Measure):
         return np.where(shorter > 0, np.clip((1 - self.p) * head + tail, 0.0, 1.0), 0.0)
 
     def _agreement(self, match: Match, depth: Ints, returned: Ints) -> tuple[Floats, Floats, Floats]:
-        """Overlap at [query, depth], its largest value, and how much of itself an item that the run lacks is there."""
+        """Return overlap at [query, depth], its maximum, and how much of an item that the run lacks counts there."""
         ideals = match.ideals
         begin, size = (ideals.spread(values, len(depth)) for values in (match.tier_starts, match.tier_sizes))
         known = depth <= ideals.sizes[:, None]

@@ -20,7 +20,7 @@ class P(JudgedRelevance):
     """P@k = relevant items in the first k ÷ k."""
 
     name: ClassVar[str] = "P"
-    summary: ClassVar[str] = "precision: share of the first k that is relevant"
+    summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
     averages_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -37,12 +37,12 @@ class R(JudgedRelevance):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "R"
-    summary: ClassVar[str] = "recall: share of the relevant items in the first k"
+    summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
     averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return self.share_of_relevant(self.presence(match).sum(axis=1), match)
+        return self.fraction_of_relevant(self.presence(match).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Rprec(JudgedRelevance):
         """Score every query."""
         presence = self.presence(match)
         within = np.arange(presence.shape[1]) < match.relevant(self.rel)[:, None]
-        return self.share_of_relevant((presence * within).sum(axis=1), match)
+        return self.fraction_of_relevant((presence * within).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ class AP(JudgedRelevance):
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
         if isinstance(match, TiedMatch):
-            return self.share_of_relevant(total(match.precision_at_hits(self.cutoff, self.rel)), match)
+            return self.fraction_of_relevant(total(match.precision_at_hits(self.cutoff, self.rel)), match)
         hits = self.hits(match)
         precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
-        return self.share_of_relevant(total(np.where(hits, precision, 0.0)), match)
+        return self.fraction_of_relevant(total(np.where(hits, precision, 0.0)), match)

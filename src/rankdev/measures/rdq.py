@@ -1,4 +1,4 @@
-"""RDQ and position weights."""
+"""RDQ and its position weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rankdev.measures.ties import TiedMatch
 
 @dataclass(frozen=True)
 class PositionWeights:
-    """Weights of the first positions, then ``tail`` for ever; positive and never increasing.
+    """Weights of the first positions, then ``tail`` for all others; positive and never increasing.
 
     >>> PRESETS["carousel"].first(5).tolist()
     [1.0, 1.0, 1.0, 0.1, 0.1]
@@ -52,13 +52,13 @@ class PositionWeights:
             )
 
     def first(self, count: int) -> Floats:
-        """Give the weights of the first ``count`` positions."""
+        """Return the weights of the first ``count`` positions."""
         self.check_reach(count)
         tail = np.full(max(0, count - len(self.head)), self.tail, dtype=np.float64)
         return np.concatenate([np.array(self.head[:count], dtype=np.float64), tail])
 
     def relative(self, count: int) -> Floats:
-        """Give the first ``count`` weights in a unit of their own, a power of two, so that no sum of them overflows."""
+        """Return the first ``count`` weights divided by a power of two, so that no sum of them overflows."""
         return scaled(self.first(count), self.head[0])
 
 
@@ -131,9 +131,10 @@ class RDQ(Measure):
         counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
         weights = self.position_weights.relative(max(depth, int(counted.max())))
         best = np.cumsum(weights)[counted - 1]
-        return np.where(sizes > 0, np.minimum(1.0, self._earned(match, weights[:depth]) / best), 0.0)
+        return np.where(sizes > 0, np.minimum(1.0, self._gained(match, weights[:depth]) / best), 0.0)
 
-    def _earned(self, match: Match, weights: Floats) -> Floats:
+    def _gained(self, match: Match, weights: Floats) -> Floats:
+        """Sum the weighted credit over the positions of each query."""
         if isinstance(match, TiedMatch):
             return self._expected(match, weights)
         ranks = match.ranks(self.cutoff)
@@ -142,17 +143,17 @@ class RDQ(Measure):
         return total(weights * np.where(ranks > 0, credit, 0.0))
 
     def _expected(self, match: TiedMatch, weights: Floats) -> Floats:
-        """Let every hit earn at all positions that it may take, and give it the mean."""
-        ideals, earned = match.ideals, np.zeros(match.queries)
+        """Sum the mean weighted credit of each hit over all positions that it may take."""
+        ideals, gained = match.ideals, np.zeros(match.queries)
         ideal = ideals.ideal_ranks(len(weights))
         for hit, position in match.placings(self.cutoff):
             query = match.query[hit]
             credit = self.credit(ideal[query, position], ideals.ranks[match.place[hit]], ideals.sizes[query])
-            earned += np.bincount(query, weights[position] * credit / match.tied.size[hit], match.queries)
-        return earned
+            gained += np.bincount(query, weights[position] * credit / match.tied.size[hit], match.queries)
+        return gained
 
     def credit(self, ideal: Ints, rank: Ints, size: Ints) -> Floats:
-        """Credit ρ of an item of ``rank`` at a position that belongs to ``ideal``; 1 is none lost."""
+        """Return the credit ρ of an item of ``rank`` at a position whose ideal rank is ``ideal``; 1 is full credit."""
         rank = np.maximum(rank, 1)
         if self.penalty == "m1":
             return np.minimum(1.0, ideal / rank)

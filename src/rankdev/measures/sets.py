@@ -43,7 +43,7 @@ class SetR(Relevance):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        return self.share_of_relevant(self.hits(match).sum(axis=1), match)
+        return self.fraction_of_relevant(self.hits(match).sum(axis=1), match)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class SetF(JudgedRelevance):
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
 
-    beta: float = parameter(1.0, "weight of recall beside precision", number=NON_NEGATIVE)
+    beta: float = parameter(1.0, "weight of recall relative to precision", number=NON_NEGATIVE)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
         # (β + 1)·h/n·h/R ÷ (h/R + β·h/n) = h ÷ ((n + β·R) / (β + 1)), a mean of n and R that cannot overflow
-        share = 1 / (self.beta + 1)
-        most = share * match.lengths + (1 - share) * match.relevant(self.rel)
+        fraction = 1 / (self.beta + 1)
+        most = fraction * match.lengths + (1 - fraction) * match.relevant(self.rel)
         return ratio(self.hits(match).sum(axis=1), most)
 
 
@@ -80,7 +80,7 @@ class SetAP(JudgedRelevance):
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
         found = self.hits(match).sum(axis=1)
-        return ratio(found, match.lengths) * self.share_of_relevant(found, match)
+        return ratio(found, match.lengths) * self.fraction_of_relevant(found, match)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Measure text, trec_eval and ir_measures names."""
+"""Measures as text; names of trec_eval and ir_measures."""
 
 from __future__ import annotations
 
@@ -77,8 +77,20 @@ PAPER = (
 
 
 def parse(text: Any) -> Measure:
-    """Turn text into a measure; names of trec_eval and measures of ir_measures are understood too.
+    """Parse a measure; names of trec_eval and measures of ir_measures are understood too.
 
+    Parameters
+    ----------
+    text : str or Measure
+        Such as ``"RDQ(alpha=4)@5"``. A Measure is returned as it is.
+
+    Returns
+    -------
+    Measure
+        ``str`` writes it as text again.
+
+    Examples
+    --------
     >>> parse("RDQ(lam=0.2, alpha=4)@5")
     RDQ(cutoff=5, penalty='m2', alpha=4.0, lam=0.2, weights='vertical', tail=None, judged_only=False)
     >>> str(parse("RDQ(lam=0.2, alpha=4)@5")), str(parse("ndcg_cut_10"))
@@ -110,7 +122,7 @@ def parse(text: Any) -> Measure:
 
 
 def parse_all(texts: Any) -> list[Measure]:
-    """Turn texts into measures, each once; ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations."""
+    """Parse measures, each once; ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations."""
     alone = isinstance(_text(texts), str | Measure)
     if not alone and not is_list(texts):
         raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
@@ -126,7 +138,7 @@ def parse_all(texts: Any) -> list[Measure]:
 
 
 def write(measure: Measure) -> str:
-    """Write a measure as text: parameters that differ from their default, and p, which everybody writes."""
+    """Write a measure as text: parameters that differ from their default, and p, which is always written."""
     given = [
         f"{entry.name}={_write_value(getattr(measure, entry.name))}"
         for entry in measure.parameters()
@@ -149,7 +161,7 @@ def _split(text: str) -> list[str]:
 
 
 def _text(value: Any) -> Any:
-    """Give the text of a measure object of ir_measures, which writes itself as we read it; else the value."""
+    """Return the text of a measure object of ir_measures, which writes itself as we read it; else the value."""
     return str(value) if hasattr(value, "SUPPORTED_PARAMS") else value
 
 
@@ -201,7 +213,7 @@ def _read_value(measure: str, name: str, text: str) -> Any:
 
 
 def _read_at(kind: type[Measure], text: str) -> Any:
-    """Read what follows the @: a cutoff, or what the measure has instead."""
+    """Parse what follows the @: a cutoff, or what the measure has instead."""
     if kind.at != "cutoff":
         return _read_value(kind.name, str(kind.at), text)
     if not re.fullmatch(r"[0-9]{1,12}", text):

@@ -1,4 +1,4 @@
-"""A match in which equal scores are left open: what measures need for their expected value over all orders of ties."""
+"""A match in which ties are not broken: what measures need for their expected value over all orders of ties."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CELLS = 1_000_000  # pairs of a hit and a position that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class TieGroups:
     """Returned items, sorted by query, each with the first position (from 0) and the size of its tie."""
 
     query: Ints
     begin: Ints
     size: Ints
 
-    def between(self, rows: slice, first: int) -> Shared:
-        """Those in some rows, with queries counted from the first."""
-        return Shared(self.query[rows] - first, self.begin[rows], self.size[rows])
+    def between(self, rows: slice, first: int) -> TieGroups:
+        """Return those in some rows, with queries counted from the first."""
+        return TieGroups(self.query[rows] - first, self.begin[rows], self.size[rows])
 
     @cached_property
     def firsts(self) -> Ints:
@@ -46,33 +46,33 @@ class Shared:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TiedMatch(Match):
-    """A match in which the items of a tie take all of its positions in equal shares.
+    """A match in which the items of a tie are equally likely at all of its positions.
 
     ``tied`` and ``nonrelevant_tied`` are the ties of the hits and of the nonrelevant items. Those below the deepest
     cutoff are listed as well where their tie begins above it.
     """
 
-    tied: Shared
-    nonrelevant_tied: Shared
+    tied: TieGroups
+    nonrelevant_tied: TieGroups
 
     def mean(self, values: Floats | Bools, cutoff: int | None) -> Floats:
-        """Values of the hits at [query, position], averaged over all that is tied there; other items count 0."""
+        """Return values of the hits at [query, position], averaged over all that is tied there; other items are 0."""
         ties = self.tied.size[self.tied.firsts]
         return self.tied.lay_out(self.tied.sums(values) / ties, self._shape(cutoff))
 
     def presence(self, cutoff: int | None, at_least: float | None = None) -> Floats:
-        """Chance, for [query, position], that a reference item (of a grade of at least …) is there."""
+        """Return the probability, for [query, position], that a reference item (of a grade of at least …) is there."""
         return self.mean(self._relevant(at_least), cutoff)
 
     def judged(self, cutoff: int | None) -> Floats:
-        """Chance, for [query, position], that an item is there that was judged."""
+        """Return the probability, for [query, position], that a judged item is there."""
         self.ideals.check_judged()
-        poor = self.nonrelevant_tied
-        shares = poor.sums(np.ones(len(poor.query))) / poor.size[poor.firsts]
-        return self.presence(cutoff) + poor.lay_out(shares, self._shape(cutoff))
+        nonrelevant = self.nonrelevant_tied
+        fractions = nonrelevant.sums(np.ones(len(nonrelevant.query))) / nonrelevant.size[nonrelevant.firsts]
+        return self.presence(cutoff) + nonrelevant.lay_out(fractions, self._shape(cutoff))
 
     def first_hit(self, cutoff: int | None, at_least: float | None) -> Floats:
-        """Chance, for [query, position], that the first relevant item is there."""
+        """Return the probability, for [query, position], that the first relevant item is there."""
         found, size, nth, _ = self._ties_at(cutoff, at_least)
         here = np.minimum(1.0, found / np.maximum(size - nth, 1))  # where no relevant item was above
         none_above = np.ones_like(here)
@@ -80,13 +80,13 @@ class TiedMatch(Match):
         return here * none_above
 
     def precision_at_hits(self, cutoff: int | None, at_least: float | None) -> Floats:
-        """Expectation, for [query, position], of the precision there if a relevant item is there, else 0."""
+        """Return the expectation, for [query, position], of the precision there if a relevant item is there, else 0."""
         found, size, nth, above = self._ties_at(cutoff, at_least)
-        beside = nth * (found - 1) / np.maximum(size - 1, 1)  # relevant items of the tie above one of them
-        return found / size * (above + beside + 1) / np.arange(1, found.shape[1] + 1)
+        in_tie = nth * (found - 1) / np.maximum(size - 1, 1)  # relevant items of the tie above one of them
+        return found / size * (above + in_tie + 1) / np.arange(1, found.shape[1] + 1)
 
     def placings(self, cutoff: int | None) -> Iterator[tuple[Ints, Ints]]:
-        """Go through all hits and the positions that each may take, as parallel arrays."""
+        """Yield all hits and the positions that each may take, as parallel arrays."""
         depth = self.depth(cutoff)
         step = max(1, CELLS // depth)
         for start in range(0, len(self.query), step):
@@ -95,27 +95,27 @@ class TiedMatch(Match):
             yield hit + start, position
 
     def _without_unjudged(self) -> TiedMatch:
-        """Leave out the items that nobody judged: ties shrink to those that somebody did."""
+        """Leave out unjudged items: ties shrink to the judged ones."""
         kept = self.nonrelevant_grade >= 0
         query, begin = (
-            np.concatenate([mine, poor[kept]])
-            for mine, poor in (
+            np.concatenate([hits, nonrelevant[kept]])
+            for hits, nonrelevant in (
                 (self.tied.query, self.nonrelevant_tied.query),
                 (self.tied.begin, self.nonrelevant_tied.begin),
             )
         )
         order = np.lexsort((begin, query))
         query, begin = query[order], begin[order]
-        firsts = Shared(query, begin, begin).firsts
+        firsts = TieGroups(query, begin, begin).firsts
         sizes = np.diff(np.append(firsts, len(query)))
         starts = firsts - np.searchsorted(query, query[firsts])
         new_begin, new_size = (np.empty_like(query) for _ in range(2))
         new_begin[order], new_size[order] = np.repeat(starts, sizes), np.repeat(sizes, sizes)
-        hits = len(self.query)
+        count = len(self.query)
         return replace(
             super()._without_unjudged(),
-            tied=Shared(self.query, new_begin[:hits], new_size[:hits]),
-            nonrelevant_tied=Shared(self.nonrelevant_query[kept], new_begin[hits:], new_size[hits:]),
+            tied=TieGroups(self.query, new_begin[:count], new_size[:count]),
+            nonrelevant_tied=TieGroups(self.nonrelevant_query[kept], new_begin[count:], new_size[count:]),
         )
 
     def _relevant(self, at_least: float | None) -> Bools:
@@ -127,7 +127,7 @@ class TiedMatch(Match):
         return self.queries, self.depth(cutoff)
 
     def _ties_at(self, cutoff: int | None, at_least: float | None) -> tuple[Floats, Floats, Floats, Floats]:
-        """Tell, for [query, position], of the tie there: relevant items, size, items above, relevant items above it."""
+        """Return, for [query, position], of the tie there: relevant items, size, items above, relevant above it."""
         ties, shape = self.tied, self._shape(cutoff)
         found = ties.sums(self._relevant(at_least))
         size, begin = ties.size[ties.firsts], ties.begin[ties.firsts]
