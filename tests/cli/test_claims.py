@@ -93,7 +93,7 @@ def test_tune_blames_the_file_that_is_wrong(rankdev, folder):
 def test_bounds_of_one_run_and_of_two(rankdev, folder):
     runs = ("bounds", "judged.jsonl", "nearest.run", "-m", "RDQ@5")
     assert rankdev(*runs).out.endswith("\n2 returned items are unjudged\n")
-    assert "1 of 1 verdict safe" in rankdev(*runs, "popular.run").out
+    assert "1 of 1 conclusion safe" in rankdev(*runs, "popular.run").out
 
 
 def test_no_value_is_best_alone(rankdev, folder):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @reports(Scores)
 def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
-    """Give means (query null in the rows), and with ``per_query`` every value."""
+    """Show means (query null in the rows), and with ``per_query`` every value."""
     means = scores.mean()
     rows = means.unpivot(index="system", variable_name="measure", value_name="value")
     rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
@@ -70,7 +70,7 @@ def _look(scores: Scores) -> dict[str, Any]:
 
 @reports(Losses)
 def losses_report(found: Losses) -> Report:
-    """Give each system's mean score and what it lost to what."""
+    """Show each system's mean score and what was lost by retrieval and by order."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
     return Report(table, [Table(table, title, bars=table.columns[1:])], remarks=found.remarks)
@@ -118,7 +118,7 @@ def plot_losses(found: Losses) -> Figure:
 
 
 def _rows(systems: tuple[str, ...], keys: int) -> tuple[Figure, Any]:
-    """Give an axis with a line for each system, and room for a legend of some keys."""
+    """Return an axis with a line for each system, and space for a legend of some keys."""
     drawn, axes = figure(PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3))
     axis: Any = axes[0, 0]
     axis.set_yticks(range(len(systems)), [shortened(printable(name)) for name in systems])
@@ -133,7 +133,7 @@ NAMED = 8  # items that were not returned, by name
 
 @reports(Explanation)
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
-    """Show position by position what was earned and lost, what was not returned and what would be the best order."""
+    """Show position by position what was gained and lost, what was not returned and what would be the best order."""
     rows = found.to_polars()
     top = max(max(entry.weight, entry.earned) for entry in found.positions)
     bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
@@ -142,22 +142,23 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         pl.col("item").fill_null("(empty)"),
         "rank",
         pl.col("ideal_rank").alias("ideal"),
-        pl.col("position").alias("earned ▇ of ░"),
+        pl.col("position").alias("gained ▇ of ░"),
         "lost",
         "why",
     )
     formats = {
-        "earned ▇ of ░": lambda position: bars[position],
+        "gained ▇ of ░": lambda position: bars[position],
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
     lost = found.ideal_score - found.score
     opening = (
         f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(lost)}:"
-        f" {number(found.retrieval_loss)} by what was returned, {number(found.ordering_loss)} by its order"
+        f" {number(found.retrieval_loss)} because relevant items are missing,"
+        f" {number(found.ordering_loss)} because of the order"
     )
     return Report(
         rows,
-        [Table(frame, formats=formats, left=("earned ▇ of ░",), names=("pos", "item"))],
+        [Table(frame, formats=formats, left=("gained ▇ of ░",), names=("pos", "item"))],
         [opening],
         _closing(found),
         found.remarks,
@@ -168,7 +169,7 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
 
 
 def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
-    """Show two lists for one query beside each other: what each position earned, and what either did not return."""
+    """Show two lists for one query side by side: what each position gained, and what either did not return."""
     (a, one), (b, other) = both.items()
     columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
     for name, found in both.items():
@@ -217,7 +218,7 @@ OWN = (
 
 @reports(Bounds)
 def bounds_report(found: Bounds, *, count: int = 5) -> Report:
-    """Show the ends of every score and difference, which verdicts are safe, and which items to judge next."""
+    """Show the limits of every score and difference, which conclusions are safe, and which items to judge next."""
     rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
     shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
     tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
@@ -226,10 +227,10 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
         safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
         apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
         tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
-        closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'verdict')} safe"
+        closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'conclusion')} safe"
         closing.append(OWN)
     if items.height and pairs.height:
-        tables.append(Table(items, "What to judge next: what alone moves open verdicts most"))
+        tables.append(Table(items, "What to judge next: what alone moves uncertain conclusions most"))
     return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
 
 
@@ -240,13 +241,13 @@ def plot_bounds(found: Bounds) -> Figure:
     rows = found.to_polars().sort("measure", maintain_order=True)
     names = list(zip(rows["measure"], rows["system"], strict=True))
     label = "score (dot), and what complete judgments could make of it (line)"
-    return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores open")
+    return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores uncertain")
 
 
 @draws(Explanation)
 @styled
 def plot_explanation(found: Explanation) -> Figure:
-    """Draw each position: a bar as long as its weight, filled as far as credit was earned."""
+    """Draw each position: a bar as long as its weight, filled in proportion to its credit."""
     drawn, axes = figure(PAGE, 0.9 + 0.28 * len(found.positions))
     axis: Any = axes[0, 0]
     at = [entry.position for entry in found.positions]
@@ -256,6 +257,6 @@ def plot_explanation(found: Explanation) -> Figure:
     axis.set_yticks(at, [f"{shortened(printable(name))}  {i}" for i, name in zip(at, names, strict=True)])
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
-    axis.set(xlabel="weight of the position; filled: credit earned")
-    lost = f"{found.retrieval_loss:.4f} lost by what was returned, {found.ordering_loss:.4f} by its order"
+    axis.set(xlabel="weight of the position; filled: credit")
+    lost = f"{found.retrieval_loss:.4f} lost by missing items, {found.ordering_loss:.4f} by order"
     return titled(drawn, f"{found.measure} = {found.score:.4f}: {lost}")

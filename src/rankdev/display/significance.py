@@ -24,7 +24,8 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.errors import UsageError, counted, printable
-from rankdev.evaluation.scores import QueryDifferences, Scores
+from rankdev.evaluation.differences import QueryDifferences
+from rankdev.evaluation.scores import Scores
 from rankdev.statistics.leaderboard import grouped
 from rankdev.statistics.panels import as_scores, panels
 from rankdev.statistics.significance import Significance, significance

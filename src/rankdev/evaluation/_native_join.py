@@ -1,4 +1,4 @@
-"""TREC runs joined with the references while they are read, by compiled code, where they are plain."""
+"""TREC runs and simple tables joined with the references while they are read, by compiled code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher
 from rankdev.io.native_input import read_whole_queries
 from rankdev.io.streams import PathLike
-from rankdev.native.library import Columns, Joiner, OddError, check_gathered, library
+from rankdev.native.library import Columns, Joiner, UnsupportedInputError, check_gathered, library
 
 
 def joins(ordering: Ordering) -> bool:
@@ -26,7 +26,7 @@ def joins(ordering: Ordering) -> bool:
 class FileMatcher:
     """Joins TREC files with the references of a matcher, without making a Run of them.
 
-    What comes out is what :meth:`Matcher.match` gives for the same file. Whatever is not plain is left to it, and so is
+    What comes out is what :meth:`Matcher.match` gives for the same file. Any other file is left to it, and so is
     every message: errors and warnings are those of the run that is read again.
     """
 
@@ -54,14 +54,14 @@ class FileMatcher:
         join = partial(joiner.join, depth=depth)
         try:
             return self._matched(read_whole_queries(joiner.library, path, join, progress), ordering, depth)
-        except OddError:
+        except UnsupportedInputError:
             return None
 
     def _matched(self, joined: Columns, ordering: Ordering, depth: int | None) -> tuple[MatchedRuns, Coverage]:
         check_gathered(joined.take("group_hash"))
         hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
         if not len(hits.query):
-            raise OddError("nothing in common, which takes words")
+            raise UnsupportedInputError("nothing in common, which takes words")
         if (hits.query[1:] < hits.query[:-1]).any():
             hits = hits.take(np.argsort(hits.query, kind="stable"))
         ideals, query = self._matcher.ideals, joined.take("group_query")

@@ -50,7 +50,7 @@ def deepest(measures: Iterable[Scorer]) -> int | None:
 
 
 def score_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[Floats, Coverage]:
-    """Score one run: ``values[query, measure]`` and how the run and the references met.
+    """Score one run: ``values[query, measure]`` and how the run and the references matched.
 
     A pure function of what it is given, which can be pickled: threads share it, and so can other engines.
     """
@@ -124,15 +124,34 @@ def evaluate(
 ) -> Scores:
     """Score systems against references.
 
-    ``references`` are References, a path, a table or a dict of lists or tiers. ``runs`` maps each system's name to a
-    run: a path, a Run, a table, ``{query: [item, …]}`` or ``{query: {item: score}}``. A query missing from a run scores
-    0; queries without a reference are skipped; both are counted in ``coverage``. Queries without any reference item,
-    because all that was judged is nonrelevant, score 0, or are left out with ``empty="skip"``.
+    A query missing from a run scores 0; queries without a reference are skipped. Both are counted in ``coverage``, and
+    noted.
 
-    ``order`` and ``ties`` say how runs are ordered: by score and as trec_eval 9 breaks ties, unless said; a Run keeps
-    its own order, unless said. With ``ties="expected"`` values are means over all orders of equal scores, for the
-    measures that have them in closed form. ``progress(done, total, system)`` is called as files are read, in bytes.
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking. As a dict, ``{query: [item, …]}`` or ``{query: {item: score}}``.
+    measures : str, Measure or list of them
+        Such as ``"RDQ@5"``; see ``rankdev measures``.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
+        How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own. With "expected", values are means
+        over all orders of equal scores, for the measures that have them in closed form.
+    empty : {"zero", "skip"}
+        Queries without any relevant item score 0, or are left out.
+    progress : callable, optional
+        Called as ``progress(done, total, system)`` while files are read, in bytes.
 
+    Returns
+    -------
+    Scores
+        One value per system, query and measure.
+
+    Examples
+    --------
     >>> scores = evaluate({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, ["RDQ@5", "AP@5"])
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
@@ -151,7 +170,7 @@ def evaluate_all(
     empty: Empty,
     progress: Progress | None,
 ) -> Scores:
-    """Score systems as :func:`evaluate` does, by measures that are no text any more."""
+    """Score systems as :func:`evaluate` does, by measures that are parsed."""
     refuse_lost_threads()
     systems = named_systems(runs)
     if leaves_open(ties):
@@ -162,7 +181,7 @@ def evaluate_all(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """References ready to be matched, and room for the values."""
+    """References ready to be matched, and an array for the values."""
 
     matcher: Matcher
     files: FileMatcher
@@ -243,7 +262,7 @@ class _Evaluation:
     def _match(self, system: str, source: RunLike) -> tuple[MatchedRuns, Coverage]:
         def watch(done: float, total: float, note: str) -> None:
             if self._stopped.is_set() or (self._prepared.done() and self._prepared.exception() is not None):
-                raise _StoppedError  # something else went wrong: what this run says does not matter any more
+                raise _StoppedError  # something else went wrong: this run does not matter any more
             if self._together is not None:
                 self._together.tell(system, done)
 

@@ -95,7 +95,7 @@ def is_noteworthy(scores: Scores) -> bool:
 
 
 def _is_built_in(kind: MeasureInfo) -> bool:
-    """Tell whether a label means the same wherever rankdev is installed; labels from elsewhere say nothing anyway."""
+    """Tell whether a label means the same wherever rankdev is installed; labels from elsewhere mean nothing anyway."""
     known = known_measure(kind.label)
     return kind == MeasureInfo(kind.label) if known is None else type(known).__module__.startswith("rankdev.")
 

@@ -17,6 +17,7 @@ from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
+from rankdev.evaluation.differences import QueryDifferences
 from rankdev.measures.base import Measure, MeasureInfo
 
 if TYPE_CHECKING:
@@ -95,11 +96,24 @@ class Scores(Result):
 
     @classmethod
     def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
-        """Take scores from elsewhere: a table with the columns system, query, measure, value.
+        """Take scores from elsewhere.
 
-        Combinations that are not in the table are not available (NaN). PyTerrier's table by query, where a system is a
-        name, is understood.
+        PyTerrier's table by query, where a system is a name, is understood.
 
+        Parameters
+        ----------
+        table : table
+            With the columns system, query, measure, value. Combinations that are not in it are not available (NaN).
+        reference_sizes : dict of str to int, optional
+            Number of reference items of each query.
+
+        Returns
+        -------
+        Scores
+            Values by system, query and measure.
+
+        Examples
+        --------
         >>> import polars as pl
         >>> table = pl.DataFrame({"system": ["a", "b"], "query": "q", "measure": "P@1", "value": [1.0, 0.0]})
         >>> Scores.from_table(table).means.tolist()
@@ -137,8 +151,20 @@ class Scores(Result):
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
-        """Join the queries of collections with the same systems and measures; large collections dominate then.
+        """Join the queries of several collections; large collections dominate then.
 
+        Parameters
+        ----------
+        collections : dict of str to Scores
+            Scores of each collection, with the same systems and measures.
+
+        Returns
+        -------
+        Scores
+            All queries, named ``collection/query``.
+
+        Examples
+        --------
         >>> one, other = (Scores(("s",), ("q",), ("P@1",), np.full((1, 1, 1), value)) for value in (0.2, 0.4))
         >>> joined = Scores.pooled({"x": one, "y": other})
         >>> joined.queries, joined.of("P@1").tolist()
@@ -165,7 +191,7 @@ class Scores(Result):
 
     @cached_property
     def means(self) -> Floats:
-        """What stands for all queries, ``means[system, measure]``: the averages, and the sums of counts."""
+        """Summary over queries, ``means[system, measure]``: averages, and sums of counts."""
         if not self.sums:
             return self.averages
         sums = np.where(np.isfinite(self.values), self.values, 0.0).sum(axis=1)
@@ -186,16 +212,29 @@ class Scores(Result):
         return tuple(kind.label for kind in self.kinds if kind.aggregate == "sum")
 
     def mean(self) -> pl.DataFrame:
-        """Tabulate the means (sums of counts): one row per system, one column per measure; null where not available."""
+        """Tabulate the means (sums of counts).
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per system, one column per measure; null where a measure is not available.
+        """
         columns = {name: self.means[:, j] for j, name in enumerate(self.measures)}
         return pl.DataFrame({"system": list(self.systems), **columns}).fill_nan(None)
 
     def to_metrics(self) -> dict[str, float]:
-        """Give the means as a flat dict, as ``mlflow.log_metrics`` and ``wandb.log`` take it.
+        """Return the means as a flat dict, as ``mlflow.log_metrics`` and ``wandb.log`` take it.
 
         Characters that MLflow refuses in a name become ``_``, and paths lose what leads nowhere (``../``); means that
         are not available are left out.
 
+        Returns
+        -------
+        dict of str to float
+            Keys are ``system/measure``.
+
+        Examples
+        --------
         >>> Scores(("bm25",), ("q",), ("RDQ(alpha=4)@5", "AP@5"), np.array([[[0.5, 1.0]]])).to_metrics()
         {'bm25/RDQ_alpha_4_5': 0.5, 'bm25/AP_5': 1.0}
         """
@@ -209,7 +248,13 @@ class Scores(Result):
         return {name: mean for name, mean in means if not np.isnan(mean)}
 
     def summary(self) -> pl.DataFrame:
-        """Sum up as :meth:`mean` does."""
+        """Tabulate the means, as :meth:`mean` does.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per system, one column per measure.
+        """
         return self.mean()
 
     @property
@@ -236,13 +281,37 @@ class Scores(Result):
                 yield f"{measure} is available for some of {queries} only: {named_counts(counts)}"
 
     def of(self, measure: str) -> Floats:
-        """Values of one measure, ``[system, query]``."""
+        """Return the values of one measure.
+
+        Parameters
+        ----------
+        measure : str
+            Its label, or another text of the same measure.
+
+        Returns
+        -------
+        array of float, systems × queries
+            NaN where the measure is not available.
+        """
         return self.values[:, :, self._measure(measure)]
 
     def select(
         self, systems: Sequence[str] | None = None, measures: Sequence[str] | None = None, queries: Any = None
     ) -> Scores:
-        """Keep some systems and measures, by name and once each, and some queries, by name, index or mask."""
+        """Keep some systems, measures and queries.
+
+        Parameters
+        ----------
+        systems, measures : list of str, optional
+            Names to keep, once each, in this order. Default: all.
+        queries : list of str, array of int, mask or slice, optional
+            Queries to keep, by name or by place. Default: all.
+
+        Returns
+        -------
+        Scores
+            The same scores of what was kept.
+        """
         names = self.systems if systems is None else check_names("systems", systems)
         rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
         texts = self.measures if measures is None else check_names("measures", measures)
@@ -260,7 +329,7 @@ class Scores(Result):
         )
 
     def _picked(self, queries: Any) -> Ints:
-        """Give the places of queries that are told by name, or as NumPy tells places."""
+        """Return the places of queries given by name, or as NumPy takes places."""
         named = list(queries) if is_list(queries) else []
         if any(isinstance(query, str) for query in named):
             place = {query: i for i, query in enumerate(self.queries)}
@@ -277,8 +346,22 @@ class Scores(Result):
     def differences(
         self, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
     ) -> QueryDifferences:
-        """Compare two systems query by query; names may be left out where there are only two.
+        """Compare two systems query by query.
 
+        Parameters
+        ----------
+        a, b : str, optional
+            Names of the systems; not needed where there are only two.
+        measures : list of str, optional
+            Measures to compare. Default: all.
+
+        Returns
+        -------
+        QueryDifferences
+            Values of both systems and their difference a − b, where a did worst first.
+
+        Examples
+        --------
         >>> scores = Scores(("old", "new"), ("q1", "q2"), ("P@1",), np.array([[[0.0], [1.0]], [[1.0], [1.0]]]))
         >>> scores.differences("new", "old").to_polars().rows()
         [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
@@ -292,14 +375,31 @@ class Scores(Result):
         return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks)
 
     def sorted_by(self, measure: str) -> Scores:
-        """Order the systems by their mean (or sum) of a measure, best first; those without one come last."""
+        """Order the systems by a measure, best first.
+
+        Parameters
+        ----------
+        measure : str
+            Its mean (or sum) over queries decides; systems without one come last.
+
+        Returns
+        -------
+        Scores
+            The same scores in that order.
+        """
         place = self._measure(measure)
         means = self.means[:, place]
         order = np.argsort(means if self.kinds[place].higher_is_better is False else -means, kind="stable")
         return self.select(systems=[self.systems[i] for i in order])
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per value: system, query, measure, value; null where a measure is not available."""
+        """Return the values as a table.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per value: system, query, measure, value; null where a measure is not available.
+        """
         _, queries, measures = self.values.shape
         row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
         names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
@@ -324,35 +424,6 @@ class Scores(Result):
         if not isinstance(name, str) or name not in known:
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
         return known.index(name)
-
-
-@dataclass(frozen=True, eq=False)
-class QueryDifferences(Result):
-    """The scores of systems ``a`` and ``b`` for every query: ``values[system, query, measure]``."""
-
-    made_with: ClassVar = ("a", "b")
-    display: ClassVar = "rankdev.display.significance"
-
-    a: str
-    b: str
-    queries: tuple[str, ...] = field(repr=False)
-    measures: tuple[str, ...]
-    values: Floats = field(repr=False)
-    remarks: tuple[str, ...] = ()
-
-    def to_polars(self) -> pl.DataFrame:
-        """One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
-
-        Queries for which a system has no value come last, without a difference.
-        """
-        tables = []
-        for m, measure in enumerate(self.measures):
-            a, b = self.values[:, :, m]
-            order = np.argsort(a - b, kind="stable")  # NaN is sorted last
-            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
-            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
-            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
-        return pl.concat(tables).fill_nan(None)
 
 
 def info_of(measure: object) -> MeasureInfo:

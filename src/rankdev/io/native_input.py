@@ -19,7 +19,7 @@ from rankdev.errors import RankdevError
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats import TABLE_FORMATS
 from rankdev.io.table_formats.delimited import Delimited
-from rankdev.native.library import PADDING, Columns, OddError, Piece, Table
+from rankdev.native.library import PADDING, Columns, Piece, Table, UnsupportedInputError
 
 _HEADER = re.compile(rb"([^\r\n]*)(\r?\n)")
 _BLANK = rb"[ \t]*"
@@ -43,20 +43,20 @@ def line_format(source: Source) -> Table | None:
     if isinstance(known, Delimited):
         source.skip(len(line))
         return _delimited(line, known.separator.encode())
-    raise OddError("another kind of file")
+    raise UnsupportedInputError("another kind of file")
 
 
 def _delimited(header: bytes, separator: bytes) -> Table:
     found = _HEADER.fullmatch(header)
     if found is None or len(separator) > 1:
-        raise OddError("no simple header")
+        raise UnsupportedInputError("no simple header")
     return _table(found[1].split(separator), [b"", separator, separator, found[2]], separator)
 
 
 def _records(line: bytes) -> Table:
     found = _RECORD.fullmatch(line)
     if found is None:
-        raise OddError("no flat record of three values")
+        raise UnsupportedInputError("no flat record of three values")
     first, *keys_and_texts, last = found.groups()
     return _table(keys_and_texts[::2], [first, *keys_and_texts[1::2], last], b"\\", in_json=True)
 
@@ -64,11 +64,11 @@ def _records(line: bytes) -> Table:
 def _table(columns: Sequence[bytes], around: list[bytes], separator: bytes, *, in_json: bool = False) -> Table:
     names = [ALIASES.get(name, name) for name in (column.decode(errors="replace") for column in columns)]
     if sorted(names) != ["item", "query", "score"] or max(map(len, around)) > PADDING:
-        raise OddError("other columns")
+        raise UnsupportedInputError("other columns")
     query, item, score = (names.index(name) for name in ("query", "item", "score"))
     bare = [i for i in range(3) if in_json and not around[i].endswith(b'"')]
     if in_json and score not in bare:
-        raise OddError("scores in quotes")
+        raise UnsupportedInputError("scores in quotes")
     whole = sum(1 << i for i in bare if i != score)
     return Table((*around,), (*map(len, around),), query, item, score, ord(separator), whole)
 
@@ -86,10 +86,10 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
 
     They are lines of TREC, or of a table, whose format is then passed too.
 
-    Raises OddError for whatever the general reader has to look at, errors included: it then reports what is wrong.
+    Raises UnsupportedInputError for whatever the general reader has to look at, errors included: it reports them.
     """
     if str(path) == "-" or not os.path.isfile(check_path(path)):  # a pipe cannot be read again
-        raise OddError("not a file that can be read again")
+        raise UnsupportedInputError("not a file that can be read again")
     columns = Columns()
     try:
         with Source(path, progress) as source:
@@ -98,7 +98,7 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
             for part in (_at_once if small else _side_by_side)(library, source, work, table):
                 columns.add(part)
     except RankdevError as error:
-        raise OddError(str(error)) from None
+        raise UnsupportedInputError(str(error)) from None
     return columns
 
 
@@ -140,7 +140,7 @@ def _filled(
         whole = library.rankdev_last_query(table, piece.address, size)
         rest = bytes(piece.text[whole:size])
         if len(rest) > MOST_BYTES:
-            raise OddError("a query is too long")
+            raise UnsupportedInputError("a query is too long")
         if whole:
             yield piece, whole
         else:

@@ -28,7 +28,7 @@ from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, read_table
 from rankdev.io.trec import QRELS, read_trec, write_trec
 from rankdev.io.writing import writing
-from rankdev.native.library import OddError, PackedNames, check_gathered, library, read_graded
+from rankdev.native.library import PackedNames, UnsupportedInputError, check_gathered, library, read_graded
 
 
 def read_qrels_natively(path: PathLike, progress: Progress | None) -> References | None:
@@ -39,7 +39,7 @@ def read_qrels_natively(path: PathLike, progress: Progress | None) -> References
     try:
         columns = read_whole_queries(compiled, path, partial(read_graded, compiled), progress)
         check_gathered(columns.take("group_hash"))
-    except OddError:
+    except UnsupportedInputError:
         return None
     return References(
         column_of_lines("query", columns.take("queries")),

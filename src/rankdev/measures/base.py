@@ -98,7 +98,7 @@ class MeasureInfo:
 class Measure(ABC):
     """A measure with its parameters; ``str(measure)`` is its text.
 
-    A class that derives from it is a measure under its ``name``, unless it says ``abstract=True``.
+    A class that derives from it is a measure under its ``name``, unless it is declared with ``abstract=True``.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ def _loaded(file: Path) -> ctypes.CDLL | None:
 PADDING = 64  # bytes past the end of a text that may be read
 
 
-class OddError(Exception):
+class UnsupportedInputError(Exception):
     """The compiled reader does not handle this input: the general reader has to read it, and owns every message."""
 
 
@@ -174,7 +174,7 @@ def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
     """Refuse queries of which one appears twice: its lines are scattered."""
     ordered = np.sort(hashes)
     if (ordered[1:] == ordered[:-1]).any():
-        raise OddError("a query's lines are scattered")
+        raise UnsupportedInputError("a query's lines are scattered")
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Joiner:
         found = JoinedColumns(0, *address[:4], 0, *address[4:])
         limit = EVERY_POSITION if depth is None else depth
         if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
-            raise OddError("the compiled reader does not handle this line")
+            raise UnsupportedInputError("the compiled reader does not handle this line")
         counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
         check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
         return {name: column[:count].copy() for name, column, count in zip(GROUPS | HITS, columns, counts, strict=True)}
@@ -273,7 +273,7 @@ def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | No
     take; for each relevant item, best first, grade, rank and name; for each nonrelevant one grade and name.
     """
     if table is not None:
-        raise OddError("a table, not qrels")
+        raise UnsupportedInputError("a table, not qrels")
     columns = piece.columns(tuple(GRADED_COLUMNS.values()))
     address = [column.ctypes.data for column in columns]
     found = GradedColumns(
@@ -282,7 +282,7 @@ def read_graded(library: ctypes.CDLL, piece: Piece, size: int, table: Table | No
         *(0, address[9], Written(address[10], 0)),
     )
     if library.rankdev_read_grades(piece.address, size, found) != 0:
-        raise OddError("the compiled reader does not handle this line")
+        raise UnsupportedInputError("the compiled reader does not handle this line")
     counts = [found.groups] * 5 + [found.queries.size]
     counts += [found.good] * 2 + [found.good_items.size, found.nonrelevant, found.nonrelevant_items.size]
     check_gathered(columns[0][: found.groups])

@@ -21,7 +21,7 @@ _PIECE_ROWS = 100_000
 
 @report_format("json", ".json", holds_remarks=True)
 def as_json(report: Report) -> bytes:
-    """A verdict is an object with all that was computed; anything else a list of records."""
+    """A result of a statistical command is an object with all that was computed; others are lists of records."""
     content: Any = records(_rows(report))
     if report.command:
         content = {
@@ -36,20 +36,20 @@ def as_json(report: Report) -> bytes:
 
 @report_format("jsonl", ".jsonl")
 def as_jsonl(report: Report) -> bytes:
-    """Give one record per line."""
+    """Return one record per line."""
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(_rows(report)))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 @report_format("csv", ".csv")
 def as_csv(report: Report) -> Iterator[bytes]:
-    """Give comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
+    """Return comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
     return _delimited(_rows(report), ",")
 
 
 @report_format("tsv", ".tsv")
 def as_tsv(report: Report) -> Iterator[bytes]:
-    """Give the same with tabs."""
+    """Return the same with tabs."""
     return _delimited(_rows(report), "\t")
 
 
@@ -62,7 +62,7 @@ def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
 
 @report_format("parquet", ".parquet", binary=True)
 def as_parquet(report: Report) -> bytes:
-    """Give the rows with their types; a verdict's origin is in the file's metadata, under rankdev."""
+    """Return the rows with their types; how they were made is in the file's metadata, under rankdev."""
     buffer = io.BytesIO()
     about = report.provenance or (json.dumps(_origin(report)) if report.command else "")
     report.rows.write_parquet(buffer, metadata={"rankdev": about} if about else None)
@@ -82,7 +82,7 @@ def _origin(report: Report) -> dict[str, Any]:
 
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Give rows as JSON has them: null for what was not measured, the text "Infinity" for what is infinite."""
+    """Return rows as JSON has them: null for what was not measured, the text "Infinity" for what is infinite."""
     found = frame.to_dicts()
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     odd = [name for name in floats if not frame[name].is_finite().all()]

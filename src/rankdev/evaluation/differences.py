@@ -1,0 +1,61 @@
+"""Two systems compared query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev._common.lazy import pl
+from rankdev._common.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifferences(Result):
+    """The scores of two systems for every query.
+
+    Attributes
+    ----------
+    a, b : str
+        Names of the systems.
+    queries, measures : tuple of str
+        What was compared.
+    values : array of float, 2 × queries × measures
+        Scores of a, then of b.
+    remarks : tuple of str
+        Notes on the scores.
+
+    See Also
+    --------
+    Scores.differences
+    """
+
+    made_with: ClassVar = ("a", "b")
+    display: ClassVar = "rankdev.display.significance"
+
+    a: str
+    b: str
+    queries: tuple[str, ...] = field(repr=False)
+    measures: tuple[str, ...]
+    values: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the differences as a table.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
+            Queries for which a system has no value come last, without a difference.
+        """
+        tables = []
+        for m, measure in enumerate(self.measures):
+            a, b = self.values[:, :, m]
+            order = np.argsort(a - b, kind="stable")  # NaN is sorted last
+            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
+            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
+            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
+        return pl.concat(tables).fill_nan(None)
