@@ -1,4 +1,4 @@
-"""--help, completion and the words of errors: each command speaks the language of the command line."""
+"""--help, help, completion and the words of errors: each command speaks the language of the command line."""
 
 import re
 import shlex
@@ -9,21 +9,24 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rankdev.cli import as_options, cli
+from rankdev.cli import COMMANDS as TABLE
+from rankdev.cli import GROUPS, as_options, cli
+from rankdev.cli.help import FULL, SHARED, RegisteredChoice, SharedOption
+from rankdev.cli.topics import TOPICS
 
 
 def commands(command=cli, context=None):
     """Every command that does something, with the words that call it."""
     context = context or click.Context(cli, info_name="rankdev")
     if not isinstance(command, click.Group):
-        yield context.command_path.split()[1:], command, context
+        yield context.command_path.split()[1:], command
         return
     for name in command.list_commands(context):
         child = command.get_command(context, name)
         yield from commands(child, click.Context(child, info_name=name, parent=context))
 
 
-COMMANDS = {" ".join(words): (command, context) for words, command, context in commands()}
+COMMANDS = {" ".join(words): command for words, command in commands()}
 ELSEWHERE = {
     "study poi",
     "study map",
@@ -37,22 +40,145 @@ ELSEWHERE = {
 }  # minutes, the network, other files or a server
 
 
+def help_of(name, *, full=False):
+    """What a command's --help, or --help-all, prints on a terminal of 80 columns."""
+    context = None
+    for part in ("rankdev", *name.split()):
+        command = cli if context is None else context.command.get_command(context, part)
+        context = click.Context(command, info_name=part, parent=context, terminal_width=78)  # click leaves two empty
+    if full:
+        context.meta[FULL] = True
+    return context.get_help()
+
+
 def example(name):
-    command, context = COMMANDS[name]
-    found = re.search(r"Example: (rankdev .+)\Z", command.get_help(context), re.DOTALL)
+    found = re.search(r"Example: (rankdev .+)\Z", help_of(name), re.DOTALL)
     assert found, f"the help of {name} must end with an example"
     return " ".join(found[1].split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_ends_with_an_example_of_the_command(name):
+def test_help_fits_a_screen_and_ends_with_an_example_of_the_command(name):
+    lines = help_of(name).splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
     assert example(name).startswith(f"rankdev {name}")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained_or_named_with_its_topic(name):
+    short, full = help_of(name), help_of(name, full=True)
+    listed, _, also = short.partition("\n  Also: ")
+    also = " ".join(also.partition("\n\n")[0].split())
+    named = dict.fromkeys(TOPICS, "")
+    for part in also.removesuffix(". See --help-all.").split("; "):
+        if part:
+            options, topic = re.fullmatch(r"(.+) \(rankdev help (\w+)\)", part).groups()
+            named[topic] = options.split()
+    for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option)):
+        row = re.compile(rf"^  {re.escape(', '.join(option.opts))}\b", re.MULTILINE)
+        assert row.search(full), option.opts
+        if isinstance(option, SharedOption):
+            assert [topic for topic in named if option.opts[0] in named[topic]] == [
+                topic for topic, names in SHARED.items() if option.opts[0] in names
+            ], option.opts
+            assert not row.search(listed), option.opts
+        else:
+            assert row.search(listed), option.opts
+            assert option.help, option.opts
+
+
+def test_options_of_the_same_name_are_shared_everywhere():
+    """But where -o is the command's own: it writes references or a page."""
+    shared = {name for names in SHARED.values() for name in names}
+    own = {
+        (name, param.opts[0])
+        for name, command in COMMANDS.items()
+        for param in command.params
+        if param.opts[0] in shared and not isinstance(param, SharedOption)
+    }
+    assert {option for _, option in own} == {"-o"}
+    assert {name for name, _ in own} == {
+        *("refs grades", "refs lists", "refs merge", "refs preferences", "report", "playground")
+    }
+
+
+def test_a_topic_explains_each_shared_option():
+    for topic, names in SHARED.items():
+        for name in names:
+            assert re.search(rf"^  {name}\b", TOPICS[topic][1], re.MULTILINE), (topic, name)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_fits_a_screen_and_names_what_exists(topic, rankdev):
+    done = rankdev("help", topic)
+    assert (done.status, done.out) == (0, TOPICS[topic][1] + "\n")
+    lines = done.out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    assert {found[1] for found in re.finditer(r"rankdev (\w+)", done.out)} <= TABLE.keys()
+    known = {text for command in COMMANDS.values() for param in command.params for text in param.opts}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", done.out)) <= known | {"--help"}
+
+
+def test_registered_names_are_listed_in_full_help_and_read(rankdev):
+    for name, command in COMMANDS.items():
+        for param in command.params:
+            if isinstance(param.type, RegisteredChoice):
+                default = param.get_default(click.Context(command), call=False)
+                assert not isinstance(default, str) or default in param.type.choices, (name, param.opts)
+                assert "|".join(param.type.choices) in help_of(name, full=True), (name, param.opts)
+    done = rankdev("compare", "places.jsonl", "nearest.run", "--test", "z")
+    assert "'z' is not one of 'randomization', 't', 'wilcoxon', 'bootstrap'" in done.err
+    assert "'decide'" not in rankdev("refs", "next", "judgments.csv", "--budget", "1", "--strategy", "z").err
+
+
+def test_help_all_is_an_option(rankdev):
+    done = rankdev("eval", "--help-all")
+    assert (done.status, done.err) == (0, "")
+    assert "--ties [trec_eval|descending|ascending|given|expected]" in done.out
+    assert "--help-all" in done.out
+
+
+def test_alone_it_greets(rankdev):
+    done = rankdev()
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("rankdev scores ")
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if re.match(r"  \w+  +[A-Z]", line)] == [
+        *("eval", "compare", "explain", "report", "plan", "refs")
+    ]
+    for more in ("rankdev demo", "rankdev help", "rankdev COMMAND --help", "rankdev --help"):
+        assert f"\n  {more} " in done.out
+
+
+@pytest.mark.parametrize("group", ["refs", "study"])
+def test_a_group_alone_shows_its_commands(rankdev, group):
+    done = rankdev(group)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == rankdev(group, "--help").out == rankdev("help", group).out
+
+
+def test_the_table_is_all_there_is(rankdev):
+    lines = rankdev("--help").out.splitlines()
+    assert [line[:-1] for line in lines if line.endswith(":") and line != "Options:"] == list(GROUPS)
+    for name, (_, summary) in TABLE.items():
+        assert f"  {name:<11}  {summary}" in lines
+        assert summary.endswith(".")
+
+
+def test_help_explains_topics_and_commands(rankdev):
+    assert all(f"  {topic} " in rankdev("help").out for topic in TOPICS)
+    assert rankdev("help", "refs", "next").out == rankdev("refs", "next", "--help").out
+    done = rankdev("help", "reference")
+    assert (done.status, done.err) == (2, "rankdev: no topic or command 'reference'; did you mean references?\n")
 
 
 @pytest.mark.parametrize("words", [(), ("refs",), ("study",)])
 def test_the_help_of_a_group_says_each_command_in_full_and_ends_with_an_example(rankdev, words):
     done = rankdev(*words, "--help")
-    assert "..." not in done.out.partition("Commands:")[2]
+    assert "..." not in done.out.partition("COMMAND [ARGS]...")[2]
     assert done.out.strip().splitlines()[-1].startswith(f"  {' '.join(['Example: rankdev', *words])}")
 
 
@@ -68,8 +194,26 @@ def test_files_are_completed(words):
     assert [item.type for item in found] == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("words", "incomplete", "expected"),
+    [
+        ([], "st", ["stability", "study"]),
+        (["refs"], "", ["agreement", "grades", "lists", "merge", "next", "preferences"]),
+        (["help"], "re", ["references", "refs", "report"]),
+        (["compare"], "--te", ["--test"]),
+        (["compare"], "--help", ["--help", "--help-all"]),
+        (["compare", "--test"], "", ["bootstrap", "randomization", "t", "wilcoxon"]),
+        (["eval", "--format"], "p", ["parquet"]),
+        (["eval", "-m"], "RDQ@", ["RDQ@10"]),
+    ],
+)
+def test_commands_options_and_values_are_completed(words, incomplete, expected):
+    found = ShellComplete(cli, {}, "rankdev", "_RANKDEV_COMPLETE").get_completions(words, incomplete)
+    assert sorted(item.value for item in found) == expected
+
+
 def test_advice_names_options():
-    command = COMMANDS["refs preferences"][0]
+    command = COMMANDS["refs preferences"]
     assert as_options("choose disconnected='split' or 'largest'", command) == "choose --disconnected split or 'largest'"
     assert as_options("take resamples=1,000", command) == "take --resamples 1,000"
     assert as_options("RDQ(ties=2,alpha=4) and nothing=5", command) == "RDQ(ties=2,alpha=4) and nothing=5"

@@ -94,7 +94,7 @@ def test_pictures_that_cannot_be_drawn_are_refused_before_the_work(rankdev, monk
     monkeypatch.setattr("rankdev.cli.outputs.find_spec", lambda name: None)
     done = rankdev(*call, "--figures", "pictures")
     assert done.status == 2
-    assert "a picture needs matplotlib; install it with" in done.err
+    assert "a figure needs matplotlib; install it with" in done.err
     assert not (folder / "pictures").exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rankdev
-from rankdev.cli.terminal import _PLAIN
+from rankdev.cli.terminal import _ASCII
 from rankdev.display.encodings.markup import _LATEX
 
 EVIL = "e\x1b[31m\x9b2J\x07\u202e\u200b[bold]x[/bold]\ufeff"
@@ -144,7 +144,7 @@ def test_streams_by_name(shell):
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (MemoryError(), "there is not enough memory for this"),
+        (MemoryError(), "not enough memory"),
         (KeyError("x"), "this should not happen; it is a bug in rankdev (KeyError: 'x')"),
     ],
 )
@@ -173,9 +173,11 @@ def own_signs(*folders):
 
 def test_every_sign_of_our_own_can_be_written_in_plain_letters():
     outside = {"ä", "\ufeff", "\u2028", "\u2029"}  # of a name, and of files and pages
-    assert set(own_signs("")) - outside <= _PLAIN.keys()
+    assert set(own_signs("")) - outside <= _ASCII.keys()
 
 
 def test_every_sign_of_our_own_tables_can_be_set_by_latex():
     known = set("…±·×²→÷─")  # LaTeX reads these from UTF-8 by itself; the last is a rule of tables in a terminal
-    assert set(own_signs("reporting", "studies", "meta", "evaluation")) - known - {"\u2028", "\u2029"} <= _LATEX.keys()
+    assert (
+        set(own_signs("display", "studies", "statistics", "evaluation")) - known - {"\u2028", "\u2029"} <= _LATEX.keys()
+    )

@@ -127,7 +127,7 @@ def test_from_the_command_line(tmp_path):
         rd.write_run(rd.Run.from_lists(run), tmp_path / "runs" / f"{name}.run")
     rd.write_references(rd.References.from_grades(judged), tmp_path / "refs.jsonl")
     (tmp_path / "teams.csv").write_text("system,team\n" + "".join(f"{a},{b}\n" for a, b in TEAMS.items()))
-    files = [str(tmp_path / name) for name in ("runs", "refs.jsonl", "teams.csv")]
+    files = [str(tmp_path / name) for name in ("refs.jsonl", "runs", "teams.csv")]
     call = ["study", "leave-out", *files[:2], "--teams", files[2], "--quick", "--format", "json", "-m", "nDCG@5"]
     done = CliRunner().invoke(cli, [*call, "--figure", str(tmp_path / "x.png")])
     assert done.exit_code == 0, done.output

@@ -133,7 +133,7 @@ def test_from_the_command_line(tmp_path):
     for name, run in runs.items():
         rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     rd.write_references(references, tmp_path / "refs.jsonl")
-    files = [str(tmp_path / "runs"), str(tmp_path / "refs.jsonl")]
+    files = [str(tmp_path / "refs.jsonl"), str(tmp_path / "runs")]
     done = CliRunner().invoke(cli, ["study", "trec", *files, "--quick", "--format", "json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)

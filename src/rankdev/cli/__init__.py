@@ -1,4 +1,4 @@
-"""The command line: one file per command, loaded on use."""
+"""The command line: the table of commands, and what becomes of errors and warnings."""
 
 from __future__ import annotations
 
@@ -16,36 +16,63 @@ import click
 
 from rankdev import __version__
 from rankdev._common.files_in_use import one_command
-from rankdev.cli.terminal import discard_output, forget, prepare_streams, remark, say
+from rankdev.cli.help import Group
+from rankdev.cli.terminal import discard_output, forget_written, prepare_streams, write_line, write_once
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
 
-COMMANDS = {
-    "eval": ("evaluate", "Score runs against references."),
-    "explain": ("evaluate", "Show position by position where one query's score was lost."),
-    "compare": ("compare", "Test which differences between systems can be believed."),
-    "power": ("power", "Say how often n queries tell systems apart."),
-    "stability": ("power", "Say how well n queries give the order of systems."),
-    "variance": ("meta", "Say where the variance of scores comes from."),
-    "sensitivity": ("meta", "Say how a measure's parameters change its power."),
-    "agreement": ("meta", "Say how far measures agree on the order of systems."),
-    "bounds": ("evaluate", "Say how far unjudged items leave scores and verdicts open."),
-    "plan": ("power", "Estimate how many queries are needed."),
-    "report": ("report", "Put a whole comparison on one page for a browser."),
-    "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
-    "measures": ("evaluate", "List the measures and their parameters."),
-    "refs": ("refs", "Build references from grades, lists or preferences."),
-    "judge": ("judge", "Collect people's preferences in the browser."),
-    "tune": ("meta", "Choose a measure's parameters from people's verdicts."),
-    "weights": ("judge", "Estimate position weights from clicks."),
-    "playground": ("report", "Open a page on which to try RDQ by hand."),
-    "study": ("study", "Rerun the paper's experiments beside its published numbers."),
-    "demo": ("tools", "Walk through everything on built-in data."),
-    "completion": ("tools", "Print the shell completion script."),
+# the only list of commands: adding one is a function NAME_command in a module of commands/ and a line here
+GROUPS = {
+    "Everyday": {
+        "eval": ("evaluate", "Score runs against references."),
+        "compare": ("compare", "Test which differences between systems are significant."),
+        "explain": ("evaluate", "Show where a query's score was lost, position by position."),
+        "report": ("report", "Write a whole comparison as one HTML page."),
+    },
+    "References": {
+        "refs": ("refs", "Build references from grades, lists or preferences."),
+        "judge": ("judge", "Collect pairwise preferences in the browser."),
+    },
+    "Statistics": {
+        "power": ("power", "Estimate statistical power for n queries."),
+        "plan": ("power", "Estimate how many queries are needed."),
+        "stability": ("power", "Estimate how stable the ranking of systems is with n queries."),
+        "variance": ("meta", "Split the variance of scores by system and query."),
+        "agreement": ("meta", "Measure how far measures agree on the ranking of systems."),
+        "bounds": ("evaluate", "Bound scores and conclusions when some items are unjudged."),
+        "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
+    },
+    "Measures": {
+        "measures": ("evaluate", "List the measures and their parameters."),
+        "sensitivity": ("meta", "Show how a measure's parameters change its power."),
+        "tune": ("meta", "Choose a measure's parameters from user preferences or clicks."),
+        "weights": ("judge", "Estimate position weights from clicks."),
+    },
+    "Studies and tools": {
+        "study": ("study", "Rerun the paper's experiments next to its published numbers."),
+        "demo": ("tools", "Walk through the everyday commands on built-in data."),
+        "playground": ("report", "Open a page on which to try RDQ by hand."),
+        "help": ("tools", "Explain a topic or a command."),
+        "completion": ("tools", "Print the shell completion script."),
+    },
 }
+COMMANDS = {name: entry for commands in GROUPS.values() for name, entry in commands.items()}
+GREETED = ("eval", "compare", "explain", "report", "plan", "refs")
+GREETING = """\
+rankdev scores ranked results against references that order the relevant items,
+and tests which differences between systems are significant.
+
+Everyday commands:
+{commands}
+
+Next:
+  rankdev demo            see them at work on built-in data
+  rankdev help            topics, such as runs, references and measures
+  rankdev COMMAND --help  the options of a command
+  rankdev --help          all commands"""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command's file only when it is called."""
+class RootGroup(Group):
+    """The commands of :data:`GROUPS`; the module of a command is imported only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -58,13 +85,17 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(11), summary) for name, (_, summary) in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS:
             ctx.fail(f"unknown command {args[0]!r}{suggestion(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def opening(self, ctx: click.Context) -> str:
+        return GREETING.format(commands="\n".join(f"  {name:<8}  {COMMANDS[name][1]}" for name in GREETED))
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
@@ -72,12 +103,12 @@ def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
         from rankdev.native.library import library
 
         reader = "polars" if library() is None else "compiled code"
-        click.echo(f"rankdev, version {__version__}; plain runs are read by {reader}")
+        click.echo(f"rankdev, version {__version__}; TREC runs are read by {reader}")
         ctx.exit()
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=RootGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rankdev eval qrels.txt bm25.run dense.run -m RDQ@5 -m nDCG@10",
 )
@@ -87,20 +118,20 @@ def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
     is_eager=True,
     expose_value=False,
     callback=_show_version,
-    help="Show the version, and what reads TREC runs.",
+    help="Show the version and whether the compiled reader is active.",
 )
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Evaluate rankings against ordered references."""
+    """Evaluate ranked results against references that order the relevant items."""
     ctx.with_resource(one_command())
 
 
 def main() -> None:
     """Run the command; every error a user can cause is one line on standard error."""
-    atexit.register(gc.freeze)  # lest Python looks for garbage in all that is loaded, which is about to go anyway
+    atexit.register(gc.freeze)  # or Python searches everything loaded for garbage before it exits
     warnings.showwarning = _show_warning
     prepare_streams()
-    forget()
+    forget_written()
     try:
         cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -109,12 +140,12 @@ def main() -> None:
         sys.exit(141)
     except OSError as error:
         discard_output()
-        say(f"standard output: {error.strerror or error}" if error.filename is None else str(error))
+        write_line(f"standard output: {error.strerror or error}" if error.filename is None else str(error))
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:
         status, line = _explained(error)
         if line:
-            say(line)
+            write_line(line)
         try:
             sys.stdout.flush()
         except OSError:
@@ -123,13 +154,13 @@ def main() -> None:
 
 
 def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one for each kind)
-    """Give the exit status of whatever ended a command, and what there is to say about it."""
+    """Return the exit status of whatever ended a command, and the line to write about it."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code, ""
         case click.Abort() | KeyboardInterrupt():
-            said = str(error) or str(error.__cause__ or "")  # click puts an Abort around what was raised
-            return 130, f"interrupted; {said}" if said else "interrupted"
+            details = str(error) or str(error.__cause__ or "")  # click wraps what was raised in an Abort
+            return 130, f"interrupted; {details}" if details else "interrupted"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "rankdev"
             return 2, f"{error.format_message()} (see {path} --help)"
@@ -138,17 +169,17 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
         case RankdevError():
             return error.exit_status, as_options(str(error), _called(sys.argv[1:]))
         case UnicodeEncodeError():
-            return 2, f"{error.object!r} is not text in UTF-8; write it so"
+            return 2, f"{error.object!r} is not UTF-8 text; encode it as UTF-8"
         case MemoryError():
-            return 1, "there is not enough memory for this; take fewer systems or measures at a time"
+            return 1, "not enough memory; evaluate fewer systems or measures at a time"
     if os.environ.get("RANKDEV_TRACEBACK"):
         raise error
-    said = f"{type(error).__name__}: {error}"
-    return 70, f"this should not happen; it is a bug in rankdev ({said}); RANKDEV_TRACEBACK=1 shows where"
+    details = f"{type(error).__name__}: {error}"
+    return 70, f"this should not happen; it is a bug in rankdev ({details}); RANKDEV_TRACEBACK=1 shows where"
 
 
 def _called(words: Sequence[str]) -> click.Command:
-    """Find the command that the words of a call name."""
+    """Find the command that a command line names."""
     command: click.Command = cli
     for word in words:
         if isinstance(command, click.Group):
@@ -157,7 +188,7 @@ def _called(words: Sequence[str]) -> click.Command:
 
 
 def as_options(message: str, command: click.Command) -> str:
-    """Write advice as the command line has it: a parameter of Python's becomes the command's option.
+    """Rewrite advice for the command line: a Python parameter becomes the command's option.
 
     >>> as_options("take resamples=500, or rule='strict'; RDQ(alpha=4) stays", _called(["refs", "preferences"]))
     'take --resamples 500, or --rule strict; RDQ(alpha=4) stays'
@@ -172,4 +203,4 @@ def as_options(message: str, command: click.Command) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
     if issubclass(category, RankdevWarning):
-        remark("warning", as_options(str(message), _called(sys.argv[1:])))
+        write_once("warning", as_options(str(message), _called(sys.argv[1:])))

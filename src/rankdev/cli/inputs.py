@@ -1,4 +1,4 @@
-"""What the commands that judge scores share: where the scores come from, and how they are tested."""
+"""Where the scores of a command come from: references and runs, a file of scores, or several collections."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.cli.options import (
-    Judged,
+    Found,
+    analyse_segments,
     empty_option,
-    judge_segments,
     measure_option,
     name_option,
     named_runs,
@@ -20,7 +21,7 @@ from rankdev.cli.options import (
     segments_option,
 )
 from rankdev.cli.outputs import output_options, reading_progress
-from rankdev.cli.terminal import notes
+from rankdev.cli.terminal import write_notes
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 
-def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add REFERENCES RUN... or --scores, and all that says how they are scored; load_scores takes these."""
+def score_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add REFERENCES RUN... or --scores, and how they are scored; load_scores takes these."""
     for add in (
         output_options,
         order_options,
@@ -45,7 +46,7 @@ def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "table",
             metavar="FILE",
             type=click.Path(),
-            help="Scores from elsewhere: a table with system, query, measure, value.",
+            help="Or a table of system, query, measure, value.",
         ),
         measure_option(()),
         click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path()),
@@ -61,19 +62,19 @@ collection_option = click.option(
     metavar="FILE",
     type=click.Path(),
     multiple=True,
-    help="Scores of one of several collections, instead of REFERENCES and RUNs; repeat for each.",
+    help="Or the scores of one of several collections; repeat.",
 )
 
 
-def judge_source(
-    judge: Callable[[Any], Judged], collections: Sequence[str], segments: str | None, **source: Any
-) -> tuple[Judged, Report]:
-    """Judge several collections together, or one source of scores and its segments; give the result and its report."""
+def analyse_source(
+    analyse: Callable[[Any], Found], collections: Sequence[str], segments: str | None, **source: Any
+) -> tuple[Found, Report]:
+    """Analyse several collections together, or one source of scores and its segments."""
     from rankdev.display.dispatch import report_of
 
     if not collections:
-        return judge_segments(load_scores(**source), segments, judge)
-    found = judge(load_collections(collections, segments=segments, **source))
+        return analyse_segments(load_scores(**source), segments, analyse)
+    found = analyse(load_collections(collections, segments=segments, **source))
     return found, report_of(found)
 
 
@@ -95,28 +96,28 @@ def load_collections(
         name = system_name(path)
         if name in found:
             raise UsageError(f"two collections are called {name!r}; rename one of the files")
-        found[name] = chosen_scores(path, measures)
+        found[name] = read_chosen_scores(path, measures)
     return found
 
 
 def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what all simulations of the randomization test take; the values go to the call as they are."""
-    from rankdev.statistics.flips import ENGINES
-
+    """Add what all simulations of the randomization test take; the values are passed on unchanged."""
     for add in (
         click.option(
             "--threads",
+            cls=SharedOption,
             type=click.IntRange(min=1),
-            help="Default: all cores. The numbers do not depend on it.",
+            help="Default: all cores. The results do not depend on it.",
         ),
         click.option(
             "--engine",
-            type=click.Choice(ENGINES),
+            cls=SharedOption,
+            type=RegisteredChoice("rankdev.statistics.flips:ENGINES"),
             default="auto",
             show_default=True,
-            help="What does the computing; the numbers do not depend on it.",
+            help="auto, numpy, numba or torch. The results do not depend on it.",
         ),
-        click.option("--alpha", default=0.05, show_default=True, help="Level at which a test rejects."),
+        click.option("--alpha", default=0.05, show_default=True, help="Level of the test."),
         click.option("--permutations", default=1000, show_default=True, help="Sign flips per test."),
         click.option("--subsamples", default=300, show_default=True, help="Subsamples per size."),
     ):
@@ -138,13 +139,13 @@ def load_scores(
     if table is not None:
         if references is not None:
             raise UsageError("give either REFERENCES and RUNs or --scores, not both")
-        return chosen_scores(table, measures)
+        return read_chosen_scores(table, measures)
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
     return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties, empty=empty)
 
 
-def chosen_scores(path: str, measures: Sequence[str]) -> Scores:
+def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
     """Read scores that were computed elsewhere, all or those of some measures."""
     from rankdev.evaluation.score_files import read_scores
 
@@ -155,7 +156,7 @@ def chosen_scores(path: str, measures: Sequence[str]) -> Scores:
 
 
 def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Name measures by their labels; scores from elsewhere may have labels that mean nothing to us."""
+    """Name measures by their labels; scores computed elsewhere may have labels that are no measures of rankdev."""
     from rankdev.measures import parse_all
 
     return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]
@@ -164,22 +165,22 @@ def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
 def score_runs(
     references: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], **options: Any
 ) -> Scores:
-    """Score runs, with progress on a terminal, and say what was missing and where ties decide."""
+    """Score runs, with progress on a terminal, and note what was missing and where ties decide."""
     from rankdev.evaluation.evaluate import evaluate
 
     systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
         scores = evaluate(references, systems, measures, **options, progress=progress)
-    notes(scores.remarks)
+    write_notes(scores.remarks)
     return scores
 
 
-def lost_by_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
-    """The same, told apart by what was lost."""
+def losses_of_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
+    """Split what runs lost into its causes, with the same progress and notes."""
     from rankdev.evaluation.losses import losses
 
     systems = named_runs(references, runs, names)
     with reading_progress(runs) as progress:
         found = losses(references, systems, measure, **options, progress=progress)
-    notes(found.remarks)
+    write_notes(found.remarks)
     return found

@@ -1,4 +1,4 @@
-"""Shared options and their parsing, segments."""
+"""Options that several commands share, how their texts are read, and results by segment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
+from rankdev.cli.help import SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
 
@@ -25,40 +26,50 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --order and --ties."""
     ties = click.option(
         "--ties",
+        cls=SharedOption,
         type=click.Choice(list(TIE_RULES)),
         default="trec_eval",
         show_default=True,
-        help="Equal scores: " + "; ".join(f"{name}, {rule.summary}" for name, rule in TIE_RULES.items()) + ".",
+        help="How items with equal scores are ordered; see rankdev help ties.",
     )
     order = click.option(
         "--order",
+        cls=SharedOption,
         type=click.Choice(get_args(Order)),
         default="score",
         show_default=True,
-        help="Order runs by their score or by their rank column.",
+        help="Order runs by score or by the rank column.",
     )
     return order(ties(command))
 
 
 empty_option = click.option(
     "--empty",
+    cls=SharedOption,
     type=click.Choice(["zero", "skip"]),
     default="zero",
     show_default=True,
-    help="Queries without any good item: every system scores 0 there, or they are left out.",
+    help="Queries without a relevant item: every system scores 0, or they are left out.",
 )
 
 
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
+    "--seed",
+    cls=SharedOption,
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same numbers.",
 )
 
 
-name_option = click.option("--name", "names", multiple=True, help="Name a run; once per run, in their order.")
+name_option = click.option(
+    "--name", "names", cls=SharedOption, multiple=True, help="Name of a run; once per run, in order."
+)
 
 
 def refuse_unused(*names: str, why: str) -> None:
-    """Refuse parameters that were given to the running command and would change nothing: they raise false hopes."""
+    """Refuse parameters that were given to the running command and would change nothing."""
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         if parameter.name in names and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
@@ -74,6 +85,7 @@ def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[st
 
 import_option = click.option(
     "--import",
+    cls=SharedOption,
     multiple=True,
     metavar="FILE",
     is_eager=True,
@@ -94,7 +106,7 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
         show_default=True,
         metavar="TEXT",
         shell_complete=_complete_measure,
-        help="A measure such as RDQ@5, 'nDCG(dcg=exp-log2)@10' or paper@5; separate several by commas, or repeat.",
+        help="Such as RDQ@5; repeat, or separate by commas.",
         **kwargs,
     )
     return lambda command: option(import_option(command))
@@ -137,13 +149,13 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     runs: dict[str, str] = {}
     for path, name in zip(paths, names or map(system_name, paths), strict=True):
         if name in runs:
-            raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); tell them apart with --name")
+            raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); name them with --name")
         runs[name] = path
     return runs
 
 
 def _is_text(word: str) -> bool:
-    """Tell whether UTF-8 can hold a word of the command line; the shell may pass any bytes."""
+    """Return whether UTF-8 can encode a word of the command line; the shell may pass any bytes."""
     return word.encode("utf-8", "replace") == word.encode("utf-8", "surrogatepass")
 
 
@@ -159,7 +171,7 @@ def read_named_table(path: str, columns: str) -> NamedTable:
 
 
 def read_pairs(path: str, first: str, second: str, what: str) -> list[tuple[str, str]]:
-    """Read two columns of names from a file; an error says which file and line."""
+    """Read two columns of names from a file; an error names the file and the line."""
     from rankdev._common.tables import text_column
 
     table = read_named_table(path, f"{first} and {second}")
@@ -180,7 +192,7 @@ def whole_numbers(text: str | None, what: str) -> list[int] | None:
         raise UsageError(f"{what} is {text!r}; expected whole numbers such as 25,50,100") from None
 
 
-def shares_of(text: str, option: str) -> list[float]:
+def fractions(text: str, option: str) -> list[float]:
     """Read a list such as 0.1,0.5."""
     try:
         return [float(part) for part in text.split(",") if part.strip()]
@@ -189,7 +201,7 @@ def shares_of(text: str, option: str) -> list[float]:
 
 
 def names_and_values(text: str | None, option: str, *, may_be_empty: bool = False) -> dict[str, str]:
-    """Read NAME=VALUE,...; a value may be left out only where that means something."""
+    """Read NAME=VALUE,...; a value may be missing only where that has a meaning."""
     entries = [[part.strip() for part in entry.partition("=")] for entry in text.split(",")] if text else []
     if not all(name and mark and (value or may_be_empty) for name, mark, value in entries):
         raise UsageError(f"{option} is {text!r}; expected NAME=VALUE, and more with commas")
@@ -206,21 +218,21 @@ def each_once(pairs: Iterable[tuple[str, Value]], option: str) -> dict[str, Valu
     return found
 
 
-Judged = TypeVar("Judged", bound="Result")
+Found = TypeVar("Found", bound="Result")
 
 ALL = "all"
 segments_option = click.option(
-    "--segments", metavar="FILE", type=click.Path(), help="Queries and their segments: a table with query and segment."
+    "--segments", metavar="FILE", type=click.Path(), help="Also by segment: a table with query and segment."
 )
 
 
-def judge_segments(
-    scores: Scores, segments: str | None, judge: Callable[[Scores], Judged], **look: Any
-) -> tuple[Judged, Report]:
-    """Judge all queries and, where --by was given, each segment of them: the first result, and the report of all."""
+def analyse_segments(
+    scores: Scores, segments: str | None, analyse: Callable[[Scores], Found], **look: Any
+) -> tuple[Found, Report]:
+    """Analyse all queries and, with --segments, each segment: return the result of all, and the report of each."""
     from rankdev.display.dispatch import report_of
 
-    found = judge(scores)
+    found = analyse(scores)
     report = report_of(found, **look)
     if segments is None:
         return found, report
@@ -234,12 +246,12 @@ def judge_segments(
             remarks.append(f"segment {segment!r} has none of the queries that were scored")
             continue
         try:
-            parts[segment] = report_of(judge(scores.select(queries=chosen)), **look)
+            parts[segment] = report_of(analyse(scores.select(queries=chosen)), **look)
         except (DataError, UsageError) as error:
             remarks.append(f"segment {segment!r} is left out: {error}")
-    loose = len(set(scores.queries) - set().union(*named.values()))
-    if loose:
-        remarks.append(f"{counted(loose, 'query', 'has', of=len(scores.queries))} no segment in {segments}")
+    outside = len(set(scores.queries) - set().union(*named.values()))
+    if outside:
+        remarks.append(f"{counted(outside, 'query', 'has', of=len(scores.queries))} no segment in {segments}")
     return found, report_by_segment(parts, remarks)
 
 
@@ -249,5 +261,5 @@ def read_segments(path: str) -> dict[str, set[str]]:
     for query, name in read_pairs(path, "query", "segment", "segments"):
         segments.setdefault(name, set()).add(query)
     if ALL in segments:
-        raise FileFormatError(path, f"a segment is called {ALL!r}, which stands for all queries; rename it")
+        raise FileFormatError(path, f"a segment is called {ALL!r}, which denotes all queries; rename it")
     return segments

@@ -1,4 +1,4 @@
-"""--format, -o, --figure; progress bars."""
+"""Where results go: --format, -o and --figure, and the progress bars on the way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import click
 
 from rankdev._common.files_in_use import announce_output
 from rankdev._common.work import Progress
-from rankdev.cli.terminal import notes, unsaid
+from rankdev.cli.help import RegisteredChoice, SharedOption
+from rankdev.cli.terminal import not_yet_written, write_notes
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ SAFE_CSV = "rankdev.safe_csv"
 def file_option(*names: str, check: Callable[[str], object] | None = None, **settings: Any) -> Callable[..., Any]:
     """Add an option that names a file to write.
 
-    What cannot be written, what another option names too and what ``check`` refuses ends before any work begins.
+    A file that cannot be written, that another option names too or that ``check`` refuses is an error before any work
+    begins.
     """
 
     def announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
@@ -43,37 +45,28 @@ def file_option(*names: str, check: Callable[[str], object] | None = None, **set
     return click.option(*names, metavar="FILE", type=click.Path(), callback=announce, **settings)
 
 
-class FormatChoice(click.Choice[str]):
-    """The formats of a report; those of tables, which take long to load, are looked for when one is named."""
-
-    def __init__(self) -> None:
-        from rankdev.display.encodings import FORMATS
-
-        super().__init__(list(FORMATS))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no format."""
-        from rankdev.display.encodings import all_formats
-
-        self.choices = tuple(all_formats())
-        return super().convert(value, param, ctx)
-
-
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --format and -o."""
-    output = file_option("-o", "--output", check=_check_output, help="Write here instead of to the terminal.")
+    """Add --format, -o and --safe-csv."""
+    output = file_option(
+        "-o",
+        "--output",
+        cls=SharedOption,
+        check=_check_output,
+        help="Write here instead of to the terminal.",
+    )
     command = output(safe_csv_option(command))
     return click.option(
         "--format",
         "form",
-        type=FormatChoice(),
-        is_eager=True,  # -o is checked with it
-        help="Default: what FILE's ending says, else a table.",
+        cls=SharedOption,
+        type=RegisteredChoice("rankdev.display.encodings:all_formats"),
+        is_eager=True,  # -o is checked against it
+        help="Default: the format of FILE's extension, else a table.",
     )(command)
 
 
 def _check_output(path: str) -> None:
-    """Refuse a name whose ending is no format's."""
+    """Refuse a name whose extension is no format's."""
     from rankdev.display.encodings import choose_format
 
     choose_format(click.get_current_context().params.get("form"), path)
@@ -81,6 +74,7 @@ def _check_output(path: str) -> None:
 
 safe_csv_option = click.option(
     "--safe-csv",
+    cls=SharedOption,
     is_flag=True,
     expose_value=False,
     callback=lambda ctx, param, value: ctx.meta.update({SAFE_CSV: value}),
@@ -89,13 +83,13 @@ safe_csv_option = click.option(
 
 
 def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
-    """Escape what a spreadsheet would run where --safe-csv asks for it; refuse to where there is no CSV."""
+    """Escape what a spreadsheet would run as a formula, if --safe-csv asks for it; it is only for CSV and TSV."""
     from rankdev.io.tables import spreadsheet_safe
 
     if not click.get_current_context().meta.get(SAFE_CSV):
         return rows
     if not csv:
-        raise UsageError("--safe-csv is for CSV and TSV; ask for one of them with --format or with the name's ending")
+        raise UsageError("--safe-csv is for CSV and TSV; ask for one of them with --format or the file's extension")
     return spreadsheet_safe(rows)
 
 
@@ -111,31 +105,31 @@ def _check_table(path: str) -> None:
 
 
 def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
-    """Encode a table as the name of its file asks."""
+    """Encode a table in the format of its file's extension."""
     from rankdev.io.streams import plain_suffix
     from rankdev.io.tables import encode_table
 
     return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
 
 
-def _check_picture(path: str) -> None:
-    """Refuse a picture that could not be drawn."""
+def _check_figure(path: str) -> None:
+    """Refuse a figure that could not be drawn."""
     from rankdev.display.style import check_name
 
     check_name(path)
     _check_matplotlib()
 
 
-figure_option = file_option("--figure", check=_check_picture, help="Also draw it: PNG, SVG or PDF.")
+figure_option = file_option("--figure", cls=SharedOption, check=_check_figure, help="Also draw it: PNG, SVG or PDF.")
 
 
 def figures_option(what: str) -> Callable[..., Any]:
-    """Add --figures, a folder of pictures."""
-    return click.option("--figures", metavar="DIR", callback=check_pictures, help=f"Write {what} there.")
+    """Add --figures, a folder of figures."""
+    return click.option("--figures", metavar="DIR", callback=check_figures, help=f"Write {what} there.")
 
 
-def check_pictures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
-    """Refuse a folder of pictures that could not be made before the work for them begins."""
+def check_figures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+    """Refuse a folder of figures that could not be made, before any work begins."""
     if folder is not None:
         _check_matplotlib()
         above = Path(folder).absolute()
@@ -150,11 +144,11 @@ def check_pictures(ctx: click.Context, param: click.Parameter, folder: str | Non
 
 def _check_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise MissingExtraError("matplotlib", "plot", "a picture")
+        raise MissingExtraError("matplotlib", "plot", "a figure")
 
 
 def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-    """Draw a picture where one was asked for."""
+    """Draw a figure where one was asked for."""
     if path is not None:
         from rankdev.display.style import save
 
@@ -172,14 +166,14 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
         with writing(output) as stream:
             write_pieces(stream, chosen.pieces(report))
     elif chosen.name == "table":
-        replace(report, remarks=unsaid(report.remarks)).print_text(sys.stdout)
+        replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
     elif chosen.binary and sys.stdout.isatty():
         raise UsageError(f"{chosen.name} is not for a terminal; give a file with -o")
     else:
         sys.stdout.buffer.write(chosen.encode(report))
         sys.stdout.buffer.flush()
-    records = chosen.name == "json" and not report.command  # scores are a list of records, which has no place for them
-    notes(() if chosen.holds_remarks and not records else report.remarks)
+    records = chosen.name == "json" and not report.command  # scores are a list of records, without a place for notes
+    write_notes(() if chosen.holds_remarks and not records else report.remarks)
 
 
 PROGRESS_BYTES = 50_000_000
@@ -202,7 +196,7 @@ def reading_progress(paths: Sequence[str]) -> Iterator[Progress | None]:
 
 @contextmanager
 def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
-    """Show a bar on a terminal while long work goes on, its cost first; None in a pipe."""
+    """Show a bar on a terminal during long work, its cost first; None in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""What lies between the commands and a terminal: narrow alphabets, closed streams, lines that are safe to show."""
+"""Writing to a terminal: narrow alphabets, closed streams, lines that are safe to show."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from collections.abc import Iterable
 
 from rankdev.errors import printable
 
-# how the signs of our own tables are written where the terminal's alphabet lacks them
-_PLAIN = {
+# how the symbols in our own tables are written on a terminal that lacks them
+_ASCII = {
     **{"–": "-", "−": "-", "─": "-", "…": "~", "▇": "#", "░": ".", "×": "x", "·": "."},
     **{"∞": "inf", "≤": "<=", "≥": ">=", "τ": "tau", "α": "alpha", "λ": "lambda", "ρ": "rho", "±": "+-", "→": "->"},
     **{"Φ": "Phi", "²": "^2", "₂": "2", "√": "sqrt", "÷": "/", "≠": "!="},
 }
 
-_said: set[str] = set()
+_written: set[str] = set()
 
 
-def say(text: str) -> None:
+def write_line(text: str) -> None:
     """Write one line on standard error."""
     print(printable(f"rankdev: {text}"), file=sys.stderr, flush=True)
 
 
-def remark(kind: str, line: str) -> None:
+def write_once(kind: str, line: str) -> None:
     """Write a note or a warning on standard error, each once."""
-    if line not in _said:
-        _said.add(line)
-        say(f"{kind}: {line}")
+    if line not in _written:
+        _written.add(line)
+        write_line(f"{kind}: {line}")
 
 
-def notes(lines: Iterable[str]) -> None:
+def write_notes(lines: Iterable[str]) -> None:
     """Write notes on standard error."""
     for line in lines:
-        remark("note", line)
+        write_once("note", line)
 
 
-def unsaid(lines: Iterable[str]) -> tuple[str, ...]:
-    """Give the remarks that were not written yet: a report does not repeat the others."""
-    return tuple(line for line in lines if line not in _said)
+def not_yet_written(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the notes that were not written yet: a report does not repeat the others."""
+    return tuple(line for line in lines if line not in _written)
 
 
-def forget() -> None:
-    """Begin a command that has said nothing."""
-    _said.clear()
+def forget_written() -> None:
+    """Begin a command that has written nothing."""
+    _written.clear()
 
 
 def prepare_streams() -> None:
-    """Make standard streams usable whatever they are: nothing shown can fail for a letter that is not there."""
+    """Make standard streams usable whatever they are: no output fails because a character cannot be encoded."""
     _replace_closed()
-    codecs.register_error("rankdev", _plainly)
+    codecs.register_error("rankdev", _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="rankdev")
 
 
 def discard_output() -> None:
-    """Let nothing more be written to standard output, so that Python's end does not fail for it again."""
+    """Discard what is still written to standard output, so that Python does not fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _replace_closed() -> None:
-    """Put something in the place of closed streams, lest a file that is opened gets the number of one of them.
+    """Replace closed streams, or a file that is opened next would get the number of one of them.
 
-    What stands for standard output refuses to be written: a result must not vanish without a word.
+    The replacement of standard output refuses to be written: a result must not vanish without an error.
     """
     for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -78,8 +78,8 @@ def _replace_closed() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 (open to the end)
 
 
-def _plainly(error: UnicodeError) -> tuple[str, int]:
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode() for char in missing), error.end
+    return "".join(_ASCII.get(char) or char.encode("ascii", "backslashreplace").decode() for char in missing), error.end

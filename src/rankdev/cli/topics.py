@@ -1,1 +1,191 @@
-"""Texts of rankdev help."""
+"""The texts of ``rankdev help TOPIC``: what many commands have in common, explained once."""
+
+from __future__ import annotations
+
+from rankdev.core.ordering import TIE_RULES
+
+RUNS = """\
+A run is a system's ranking for each query. Commands take references first, then
+runs; each run is called after its file.
+
+  --order score|rank   Order a run by its score (default) or its rank column.
+  --ties RULE          How items with equal scores are ordered. Default:
+                       trec_eval. See rankdev help ties.
+  --empty zero|skip    Queries without a relevant item: every system scores 0
+                       (default), or they are left out.
+  --name TEXT          Name of a run instead of its file's; once per run, in
+                       the order of the runs.
+  --import FILE        A Python file with measures of your own; repeat for more.
+
+A query of the references that is missing from a run scores 0. A query of a run
+that is missing from the references is ignored. Notes report both. For the
+formats of runs see rankdev help files.
+
+Example: rankdev eval places.jsonl nearest.run blended.run --ties descending"""
+
+REFERENCES = """\
+References state, for each query, the ideal order of its items: as a list, as
+tiers of items that tie, or as grades.
+
+  rankdev refs grades QRELS       One tier per positive grade.
+  rankdev refs lists FILE         A strict order, best item first.
+  rankdev refs merge FILE...      Several rankings merged into one.
+  rankdev refs preferences FILE   Pairwise judgments, with ties where the
+                                  evidence is too weak to order.
+  rankdev refs next FILE          The pairs to judge next.
+  rankdev refs agreement FILE     How far assessors agree.
+  rankdev judge ITEMS --db FILE   Collect pairwise judgments in the browser.
+
+Every command that takes REFERENCES reads TREC qrels and tables with grades as
+they are; refs grades is only needed to write them in another format. Items may
+be judged nonrelevant, by grade 0 or by "nonrelevant" next to the tiers; rankdev
+bounds needs to know them.
+
+Example: rankdev refs preferences judgments.csv -o refs.jsonl"""
+
+MEASURES = """\
+A measure is written as its name, its parameters and its cutoff:
+
+  RDQ@5                      the first five positions
+  RDQ(alpha=4)@5             with a parameter
+  'nDCG(dcg=exp-log2)@10'    quotes keep the shell from reading the brackets
+  AP                         no cutoff: the whole list
+  paper@5                    all configurations of the paper at 5
+
+Give several as -m RDQ@5 -m AP@5 or as -m RDQ@5,AP@5. Measures that need grades,
+such as nDCG with its default gains, refuse references that have only ranks.
+
+  rankdev measures           lists all measures and their parameters
+  rankdev measures --help    the options of that command
+  rankdev sensitivity        shows how parameters change a measure's power
+  rankdev tune               chooses parameters from preferences or clicks
+  rankdev weights            estimates position weights from clicks
+
+--import FILE adds measures of your own, written in Python."""
+
+OUTPUT = """\
+Results are printed as a table.
+
+  --format NAME        table, json, jsonl, csv, tsv, parquet, html, latex or
+                       markdown.
+  -o, --output FILE    Write to a file; its extension chooses the format: .txt,
+                       .json, .jsonl, .csv, .tsv, .parquet, .html, .tex or .md,
+                       each also with .gz or .zst. - is standard output.
+  --figure FILE        Also draw the result: .png, .svg or .pdf. Needs
+                       matplotlib: pip install 'rankdev[plot]'.
+  --safe-csv           In CSV and TSV, put ' before names that a spreadsheet
+                       would run as formulas.
+
+Notes and warnings go to standard error. A file appears only once it is
+complete, and no command overwrites a file that it reads. JSON holds parameters
+and notes next to the rows.
+
+Exit status: 0 success, 1 wrong data, 2 wrong call, 130 interrupted.
+
+Example: rankdev eval places.jsonl blended.run -q -o scores.csv"""
+
+SIMULATION = """\
+Simulations and resampling draw from a seeded generator.
+
+  --seed N             The same seed gives the same numbers. Default: 0.
+  --engine NAME        auto (default), numpy, numba or torch.
+  --threads N          Default: all cores.
+
+The results do not depend on engine or threads. Options that set the size of a
+simulation belong to each command:
+
+  --subsamples N       subsamples of queries per size (power, stability,
+                       sensitivity)
+  --permutations N     sign flips per randomization test
+  --resamples N        resamples for intervals; 0 computes none
+
+Example: rankdev power places.jsonl popular.run blended.run --sizes 5 --seed 7"""
+
+TIES = """\
+Items of a run with equal scores need an order. --ties chooses it:
+
+{rules}
+
+The default orders ties as trec_eval 9 does, so that scores can be compared with
+published ones. Notes report where ties affect a score. --order rank uses the
+rank column, which has no ties. Ties in the references are tiers: items that
+share a rank.
+
+Example: rankdev eval places.jsonl blended.run --ties expected"""
+
+STATISTICS = """\
+From scores to conclusions:
+
+  rankdev compare      tests the differences between systems
+  rankdev plan         estimates how many queries a comparison needs
+  rankdev power        estimates power for n queries, from subsamples
+  rankdev stability    estimates how stable the ranking of systems is
+  rankdev variance     splits the variance of scores by system and query
+  rankdev agreement    compares the rankings that measures give
+  rankdev bounds       bounds scores when some items are unjudged
+  rankdev ppi          combines human and model judgments
+
+One meaning for each option:
+
+  --alpha X            level of a test; its intervals hold with 1 - alpha
+  --test NAME          randomization (default), t, wilcoxon or bootstrap
+  --correction NAME    holm (default), bh, max-t, tukey or none, over the pairs
+                       of --family: those of each measure, or of all
+  --margin X           the difference within which systems count as equivalent
+  --replacement        draw queries with replacement, as for new queries
+  --segments FILE      a table with query and segment: results by segment
+  --scores FILE        scores instead of runs, as written by rankdev eval -q
+  --collection FILE    scores of one of several collections
+
+Example: rankdev compare --scores scores.csv --baseline nearest"""
+
+FILES = """\
+The content decides how a file is read. .gz and .zst are unpacked; - is standard
+input.
+
+  references    TREC qrels: query 0 item grade
+                JSONL: {"query": ..., "tiers": [[...], [...]]}
+                tables with query, item and rank or grade
+                JSON: {query: [item, ...]}
+  runs          TREC: query Q0 item rank score tag
+                tables with query, item and score or rank
+                JSON: {query: {item: score}} or {query: [item, ...]}
+  preferences   tables with query, winner, loser, or query, two items and an
+                outcome; lines: topic a b winner; files of rankdev judge
+  scores        tables with system, query, measure, value
+  segments      tables with query, segment
+
+Tables are CSV, TSV, JSONL or Parquet. A query may be called query_id or qid, an
+item doc_id, docid or docno, a grade relevance or label. The extension of an
+output chooses its format: see rankdev help output."""
+
+
+def _ties() -> str:
+    width = max(map(len, TIE_RULES))
+    return TIES.format(rules="\n".join(f"  {name:<{width}}   {rule.summary}" for name, rule in TIE_RULES.items()))
+
+
+TOPICS = {
+    "runs": ("Systems' rankings: --order --ties --empty --name --import.", RUNS),
+    "references": ("Ideal orders, and how to build them.", REFERENCES),
+    "measures": ("How a measure is written, and where parameters come from.", MEASURES),
+    "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),
+    "simulation": ("Seeds and resampling: --seed --engine --threads.", SIMULATION),
+    "ties": ("How items with equal scores are ordered.", _ties()),
+    "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
+    "files": ("What can be read, and in which formats.", FILES),
+}
+
+
+def contents() -> str:
+    """List the topics."""
+    lines = [f"  {name:<10}  {summary}" for name, (summary, _) in TOPICS.items()]
+    return "\n".join(
+        [
+            "Topics (rankdev help TOPIC):",
+            *lines,
+            "",
+            "rankdev help COMMAND, or rankdev COMMAND --help, shows the options of a command;",
+            "rankdev --help lists the commands.",
+        ]
+    )

@@ -1,1 +1,1 @@
-"""One file per command; each defines ``command``."""
+"""The commands, by subject; the table in :mod:`rankdev.cli` names the module of each."""

@@ -1,4 +1,4 @@
-"""Compare, table, gate, ppi."""
+"""The commands that test differences: ``compare`` and, with human and model judgments, ``ppi``."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from rankdev.cli.help import Command, RegisteredChoice
 from rankdev.cli.inputs import (
-    chosen_scores,
     collection_option,
-    judging_options,
     load_collections,
     load_scores,
+    read_chosen_scores,
+    score_options,
     score_runs,
 )
-from rankdev.cli.options import empty_option, judge_segments, measure_option, name_option, order_options, refuse_unused
+from rankdev.cli.options import (
+    analyse_segments,
+    empty_option,
+    measure_option,
+    name_option,
+    order_options,
+    refuse_unused,
+)
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import UsageError, counted
-from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.equivalence import equivalence
-from rankdev.statistics.paired import TESTS
-from rankdev.statistics.significance import FAMILIES, significance
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
@@ -30,39 +34,37 @@ if TYPE_CHECKING:
 
 @click.command(
     "compare",
-    short_help="Test which differences between systems can be believed.",
+    cls=Command,
     epilog="Example: rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
 )
-@judging_options
-@figure_option
-@click.option("-q", "--per-query", is_flag=True, help="Show the difference of every query, the worst for A first.")
-@click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, ascending, by measure.")
+@score_options
 @collection_option
-@click.option("--pooled", is_flag=True, help="Test the queries of all collections together; large ones dominate.")
-@click.option(
-    "--margin", type=float, help="The smallest difference that matters; say what is the same, better or worse."
-)
-@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat for more.")
+@click.option("--pooled", is_flag=True, help="Pool the queries of all collections.")
+@figure_option
+@click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst for A first.")
+@click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
+@click.option("--margin", type=float, help="Test equivalence within this difference.")
+@click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
 @click.option(
     "--test",
-    type=click.Choice(list(TESTS)),
+    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
     default="randomization",
-    show_default=True,
+    help="randomization (default), t, wilcoxon or bootstrap.",
 )
 @click.option(
-    "--correction", type=click.Choice(list(CORRECTIONS)), help="Default: holm; none for discriminative power."
+    "--correction",
+    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
+    help="holm (default), bh, max-t, tukey or none.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Level of tests; intervals hold with 1 − alpha.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @click.option(
     "--family",
-    type=click.Choice(FAMILIES),
+    type=RegisteredChoice("rankdev.statistics.significance:FAMILIES"),
     default="measure",
     show_default=True,
-    help="Correct over the pairs of each measure, or over all measures too.",
+    help="Correct over each measure or all.",
 )
-@click.option(
-    "--permutations", type=int, help="Sign flips or resamples per test. Default: 100000, or as many as are needed."
-)
+@click.option("--permutations", metavar="N", type=int, help="Sign flips per test. Default: 100000 or as needed.")
 def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
@@ -84,13 +86,14 @@ def compare_command(
 ) -> None:
     """Test all pairs of systems, or all against baselines, for each measure.
 
-    Give REFERENCES and RUNs, or --scores. The figure shows two systems under one measure query by query, and otherwise
-    every pair's interval, or groups of systems without a significant difference where the pairs are too many.
+    Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.significance import plot_differences
     from rankdev.evaluation.scores import Scores
+    from rankdev.statistics.equivalence import equivalence
     from rankdev.statistics.meta_analysis import meta_analysis
+    from rankdev.statistics.significance import significance
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
     correction = correction or ("none" if discriminative_power else "holm")
@@ -109,7 +112,7 @@ def compare_command(
         raise UsageError(f"--per-query shows two systems query by query; got {counted(len(scores.systems), 'run')}")
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
 
-    def judge(part: Scores) -> Result:
+    def analyse(part: Scores) -> Result:
         if per_query:
             return part.differences()
         if margin is not None:
@@ -118,7 +121,7 @@ def compare_command(
         found = significance(part, **testing)
         return found.discriminative_power() if discriminative_power else found
 
-    found, report = judge_segments(scores, segments, judge)
+    found, report = analyse_segments(scores, segments, analyse)
     deliver(report, form, output)
     if margin is None and not discriminative_power and len(scores.systems) == 2 and len(scores.measures) == 1:
         draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
@@ -156,14 +159,14 @@ def _check(
 
 @click.command(
     "ppi",
-    short_help="Combine a few human-judged queries with many LLM-judged ones.",
+    cls=Command,
     epilog="Example: rankdev ppi human.qrels model.qrels a.run b.run -m nDCG@10",
 )
 @click.argument("human", type=click.Path())
 @click.argument("model", type=click.Path())
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path())
 @name_option
-@click.option("--alpha", default=0.05, show_default=True, help="Level: intervals hold with 1 − alpha.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @measure_option(())
 @order_options
 @empty_option
@@ -181,7 +184,7 @@ def ppi_command(
     figure: str | None,
     **options: Any,
 ) -> None:
-    """Estimate scores by human judgments of all queries, from a few judged by people and many judged by a model.
+    """Estimate human-judged scores from a few queries judged by humans and many judged by a model.
 
     HUMAN and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
     columns system, query, measure, value. Intervals hold however wrong the model is.
@@ -189,8 +192,8 @@ def ppi_command(
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.prediction_powered import prediction_powered
 
-    told, said = (_scores(source, runs, names, measures, options) for source in (human, model))
-    found = prediction_powered(told, said, alpha=alpha)
+    by_humans, by_model = (_scores(source, runs, names, measures, options) for source in (human, model))
+    found = prediction_powered(by_humans, by_model, alpha=alpha)
     deliver(report_of(found), form, output)
     draw(figure, found.plot)
 
@@ -200,4 +203,4 @@ def _scores(
 ) -> Scores:
     if runs:
         return score_runs(source, runs, names, measures or ["RDQ@10"], **options)
-    return chosen_scores(source, measures)
+    return read_chosen_scores(source, measures)

@@ -1,4 +1,4 @@
-"""Eval, explain, measures, bounds."""
+"""The commands that score runs: ``eval``, ``explain``, ``bounds``, and ``measures``, which lists what they take."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.inputs import lost_by_runs, score_runs
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import losses_of_runs, score_runs
 from rankdev.cli.options import (
+    analyse_segments,
     empty_option,
     import_option,
-    judge_segments,
     measure_option,
     name_option,
     named_runs,
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 
 @click.command(
     "eval",
-    short_help="Score runs against references.",
+    cls=Command,
     epilog="Example: rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5 --sort RDQ@5",
 )
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
-@click.option("--losses", is_flag=True, help="Show what was lost by retrieval and what by order; for one RDQ measure.")
-@click.option("--sort", metavar="MEASURE", help="Show the systems by this measure, best first.")
+@click.option("--losses", is_flag=True, help="Split what was lost by cause; for one RDQ measure.")
+@click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
 @segments_option
 @name_option
 @order_options
@@ -61,8 +62,8 @@ def eval_command(
 ) -> None:
     """Score each RUN against REFERENCES, per query and on average.
 
-    REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or
-    Parquet. Both may be .gz or .zst; - is standard input.
+    REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or Parquet.
+    Both may be .gz or .zst; - is standard input. See rankdev help files.
     """
     from rankdev.display.dispatch import report_of
 
@@ -70,23 +71,23 @@ def eval_command(
     if losses:
         if per_query or segments or sort or len(measures) != 1:
             raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --segments or --sort")
-        deliver(report_of(lost_by_runs(references, runs, names, measures[0], **options)), form, output)
+        deliver(report_of(losses_of_runs(references, runs, names, measures[0], **options)), form, output)
         return
     scores = score_runs(references, runs, names, measures, **options)
     if sort is not None:
         scores = scores.sorted_by(sort)
-    deliver(judge_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
+    deliver(analyse_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
 
 
 @click.command(
     "explain",
-    short_help="Show where one query's score was lost.",
+    cls=Command,
     epilog="Example: rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
 )
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="A [B]", type=click.Path())
 @click.option("--query", required=True, help="The query to explain.")
-@one_measure_option("RDQ@10", "RDQ, nDCG, AP, RBP, P, RR or the like, with a cutoff.")
+@one_measure_option("RDQ@10", "RDQ, nDCG, AP, RBP, P, RR or similar, with a cutoff.")
 @name_option
 @order_options
 @output_options
@@ -101,7 +102,7 @@ def explain_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Show, position by position, what a run earned and lost for one query, and why; two runs side by side."""
+    """Show what a run gained and lost at each position for one query, and why; two runs side by side."""
     from rankdev.display.dispatch import report_of
     from rankdev.display.scores import explanations_report as side_by_side
     from rankdev.evaluation.explain import explain
@@ -122,11 +123,11 @@ def explain_command(
     deliver(single if len(found) == 1 else side_by_side(found, query), form, output)
 
 
-@click.command("measures", short_help="List the measures and their parameters.", epilog="Example: rankdev measures")
+@click.command("measures", cls=Command, epilog="Example: rankdev measures")
 @import_option
 @output_options
 def measures_command(form: str | None, output: str | None) -> None:
-    """List every measure with its parameters, their defaults and what they may be."""
+    """List every measure with its parameters, their defaults and their possible values."""
     import polars as pl
 
     from rankdev.display.report import Report
@@ -155,7 +156,7 @@ def _row(entry: Any) -> dict[str, str]:
 
 @click.command(
     "bounds",
-    short_help="Say how far unjudged items leave scores and verdicts open.",
+    cls=Command,
     epilog="Example: rankdev bounds judged.jsonl nearest.run popular.run blended.run -m RDQ@5",
 )
 @click.argument("references", type=click.Path())
@@ -178,11 +179,10 @@ def bounds_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Give the lowest and highest score over all ranks that returned unjudged items could have.
+    """Bound each score over all ranks that returned unjudged items could have.
 
-    REFERENCES must say which items were judged nonrelevant: grades with 0 for them, or "nonrelevant" beside the tiers.
-    A verdict between two RUNs is safe where no completion of the judgments can overturn it. For RDQ, nDCG, RBP, AP,
-    P and R.
+    REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers. The
+    better of two RUNs is safe where no completion of the judgments can reverse it. For RDQ, nDCG, RBP, AP, P and R.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.bounds import bounds

@@ -1,4 +1,4 @@
-"""Judge, pool, weights."""
+"""The commands that learn from users: ``judge`` collects preferences, ``weights`` estimates from clicks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.help import Command, RegisteredChoice
 from rankdev.cli.options import (
     named_runs,
     names_and_values,
@@ -19,51 +20,46 @@ from rankdev.cli.options import (
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
-from rankdev.cli.terminal import say
+from rankdev.cli.terminal import write_line
 from rankdev.errors import DataError, UsageError, counted
-from rankdev.judging.collect import GOALS
-from rankdev.learning.position_weights import METHODS, weights_from_clicks
 
 if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer
 
 
-@click.command("judge", short_help="Collect people's preferences in the browser.")
+@click.command(
+    "judge",
+    cls=Command,
+    epilog="Example: rankdev judge pool.jsonl --db judgments.sqlite",
+)
 @click.argument("items", metavar="ITEMS")
 @click.option(
-    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; created, or continued."
+    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; created, or resumed."
 )
 @click.option(
     "--goal",
-    type=click.Choice(GOALS),
+    type=RegisteredChoice("rankdev.judging.collect:GOALS"),
     default="order",
-    show_default=True,
-    help="What to find out: the order of the items, the order of the top, or which --run is better.",
+    help="order (default), top, or decide which --run is better.",
 )
-@click.option("--top", default=5, show_default=True, help="Places that count with --goal top.")
-@click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; give two or more.")
+@click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
+@click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
-@click.option("--repeats", default=1, show_default=True, help="How many judges are asked about the same pair at most.")
-@click.option("--list-size", default=6, show_default=True, help="Items to put in order at a time on the list page.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for the whole network."
-)
-@click.option("--port", default=0, help="Port to listen on; any free one by default.")
+@click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
+@click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the whole network.")
+@click.option("--port", default=0, help="Port. Default: any free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 def judge_command(
     items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any
 ) -> None:
-    """Let people say in a browser which of two items is better, and keep every answer.
+    """Ask assessors in a browser which of two items is better, and keep every answer.
 
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
-    an address), grade and query_text.
-
-    \b
-    Example: rankdev judge pool.jsonl --db judgments.sqlite
-             rankdev refs preferences judgments.sqlite -o refs.jsonl
+    an address), grade and query_text. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only get in each other's way
+        os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
     from rankdev.judging.items import read_items
     from rankdev.judging.server import JudgeServer, Tokens
@@ -75,23 +71,23 @@ def judge_command(
     store = Store(database)
     desk = Desk(exhibits, store, seeker, list_size=check_whole("list-size", list_size, 2))
     if desk.strange:
-        say(f"{counted(desk.strange, 'answer')} in {database} left aside: about other items than those in {items}")
+        write_line(f"{counted(desk.strange, 'answer')} in {database} ignored: about other items than those in {items}")
     try:
         server = JudgeServer(desk, host, port, Tokens())
     except (OSError, OverflowError) as error:
-        raise DataError(f"{host}:{port}: no server can be started there ({error}); choose another --port") from None
+        raise DataError(f"{host}:{port}: no server can be started here ({error}); choose another --port") from None
     _serve(server, browser=not no_browser)
 
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:
-    """Serve until somebody stops it, and say what was collected."""
+    """Serve until it is stopped, and note what was collected."""
     desk, store, owner = server.desk, server.desk.store, server.link(server.tokens.owner)
     try:
         click.echo(f"judges: {server.link(server.tokens.judge)}\nowner:  {owner}")
         sys.stdout.flush()
         if browser:
             webbrowser.open(owner)
-        gc.freeze()  # looking through all items for garbage again and again would hold up answers
+        gc.freeze()  # searching all items for garbage again and again would delay answers
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         pass
@@ -100,7 +96,7 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         desk.close()
         count = len(store.answers())
         store.close()
-        say(f"{counted(count, 'answer', 'is')} in {store.path}")
+        write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
 def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
@@ -117,21 +113,18 @@ def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str 
     return seeker_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
 
 
-@click.command(
-    "weights", short_help="Estimate position weights from clicks.", epilog="Example: rankdev weights clicks.csv"
-)
+@click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")
 @click.argument("clicks", type=click.Path())
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=RegisteredChoice("rankdev.learning.position_weights:METHODS"),
     default="harvesting",
-    show_default=True,
-    help="harvesting and em need items shown at several positions; rates is for randomised positions or views.",
+    help="harvesting (default), em, regression-em, cascade or rates.",
 )
-@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log calls its columns, such as clicked=click.")
+@click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click.")
 @click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
 @click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resampled sessions.")
-@click.option("--alpha", default=0.05, show_default=True, help="Level: intervals hold with 1 − alpha.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @seed_option
 @figure_option
 @output_options
@@ -149,12 +142,12 @@ def weights_command(
 ) -> None:
     """Estimate from CLICKS how much each position is examined, relative to the first.
 
-    CLICKS is a table (CSV, TSV, JSONL or Parquet) with one row per impression and the columns item, position and
-    clicked (0 or 1); query, session and propensity where there are any; row and column instead of position for a grid;
-    or with counts, shown and clicked of them.
+    CLICKS is a table with one row per impression and the columns item, position and clicked (0 or 1), optionally query,
+    session and propensity; row and column instead of position for a grid; or with the counts shown and clicked.
+    The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
     from rankdev.display.dispatch import report_of
-    from rankdev.learning.position_weights import plot_click_weights
+    from rankdev.learning.position_weights import plot_click_weights, weights_from_clicks
 
     table = read_named_table(clicks, "item, position, clicked")
     try:

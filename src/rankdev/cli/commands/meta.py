@@ -1,4 +1,4 @@
-"""Agreement, variance, sensitivity, tune."""
+"""The commands that study measures: ``agreement``, ``variance``, ``sensitivity`` and ``tune``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.inputs import collection_option, judge_source, judging_options, load_scores, simulation_options
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
 from rankdev.cli.options import (
+    analyse_segments,
     each_once,
-    judge_segments,
     name_option,
     named_runs,
     names_and_values,
@@ -32,19 +33,17 @@ if TYPE_CHECKING:
 
 @click.command(
     "agreement",
-    short_help="Say how far measures agree on the order of systems.",
+    cls=Command,
     epilog="Example: rankdev agreement places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
 )
-@judging_options
+@score_options
 @figure_option
-@click.option(
-    "--resamples", default=0, show_default=True, help="How often to resample the queries, for intervals of tau."
-)
+@click.option("--resamples", default=0, show_default=True, help="Resamples of the queries, for intervals of tau.")
 @click.option(
     "--people",
     metavar="FILE",
     type=click.Path(),
-    help="Agreement with people instead: their verdicts, a table with query, a, b, winner and perhaps judge.",
+    help="Agreement with users instead: a table with query, a, b, winner and perhaps judge.",
 )
 def agreement_command(
     seed: int,
@@ -56,41 +55,41 @@ def agreement_command(
     resamples: int,
     **source: Any,
 ) -> None:
-    """Give Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
+    """Compute Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
 
-    Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, say how often each measure
-    prefers the list that people prefer.
+    Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, report how often each measure
+    prefers the list that users prefer.
     """
     from rankdev.statistics.agreement import agreement
     from rankdev.statistics.side_by_side import agreement_with_people
 
     scores = load_scores(**source)
     if people is None:
-        judge: Callable[[Scores], Result] = partial(agreement, resamples=resamples, seed=seed)
+        analyse: Callable[[Scores], Result] = partial(agreement, resamples=resamples, seed=seed)
     else:
-        refuse_unused("resamples", why="is for agreement between measures, and that with people has its own")
+        refuse_unused("resamples", why="is for agreement between measures, and agreement with --people has its own")
         verdicts = read_named_table(people, "query, a, b, winner")
 
-        def judge(part: Scores) -> Result:
+        def analyse(part: Scores) -> Result:
             try:
                 return agreement_with_people(part, verdicts.frame, seed=seed)
             except DataError as error:
                 verdicts.fail(error)
 
-    found, report = judge_segments(scores, segments, judge)
+    found, report = analyse_segments(scores, segments, analyse)
     deliver(report, form, output)
     draw(figure, found.plot)
 
 
 @click.command(
     "variance",
-    short_help="Say where the variance of scores comes from.",
+    cls=Command,
     epilog="Example: rankdev variance places.jsonl nearest.run popular.run blended.run -m RDQ@5",
 )
-@judging_options
-@figure_option
+@score_options
 @collection_option
-@click.option("--reliability", default=0.95, show_default=True, help="What the order of systems should reach (Eρ²).")
+@figure_option
+@click.option("--reliability", default=0.95, show_default=True, help="Target for the ranking of systems (Eρ²).")
 def variance_command(
     collections: tuple[str, ...],
     reliability: float,
@@ -101,16 +100,16 @@ def variance_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Split the variance of scores into systems, queries and their interaction, and say what new queries would give.
+    """Split the variance of scores into systems, queries and their interaction; predict the reliability of n queries.
 
-    Give REFERENCES and RUNs, or --scores, or a --collection for each of several.
+    Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
     from rankdev.statistics.variance import variance
 
-    def judge(scores: Any) -> Variance:
+    def analyse(scores: Any) -> Variance:
         return variance(scores, reliability=reliability)
 
-    found, report = judge_source(judge, collections, segments, **source)
+    found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
 
@@ -120,7 +119,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 
 @click.command(
     "sensitivity",
-    short_help="Say how a measure's parameters change its power.",
+    cls=Command,
     epilog="Example: rankdev sensitivity places.jsonl popular.run blended.run --grid alpha=1,4 -n 5 --subsamples 50",
 )
 @click.argument("references", type=click.Path())
@@ -134,7 +133,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 @seed_option
 @output_options
 @figure_option
-@click.option("--mark", multiple=True, metavar="V,V", help="Frame a cell in the picture. Default: the paper's two.")
+@click.option("--mark", multiple=True, metavar="V,V", help="Frame a cell in the figure. Default: the paper's two.")
 def sensitivity_command(
     references: str,
     runs: tuple[str, ...],
@@ -146,7 +145,7 @@ def sensitivity_command(
     mark: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Give the median power at n queries for every combination of a measure's parameters."""
+    """Estimate the median power at n queries for every combination of a measure's parameters."""
     from rankdev.display.agreement import plot_sensitivity
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.parameters import PAPER_GRID, sensitivity
@@ -183,7 +182,7 @@ def _value(text: str) -> Any:
 
 @click.command(
     "tune",
-    short_help="Choose a measure's parameters from people's verdicts or clicks.",
+    cls=Command,
     epilog="Example: rankdev tune places.jsonl nearest.run popular.run blended.run --people verdicts.csv",
 )
 @click.argument("references", type=click.Path())
@@ -192,24 +191,24 @@ def _value(text: str) -> Any:
     "--people",
     metavar="FILE",
     type=click.Path(),
-    help="People's verdicts: a table with query, a, b, winner.",
+    help="User preferences: a table with query, a, b, winner.",
 )
 @click.option(
     "--clicks",
     metavar="FILE",
     type=click.Path(),
-    help="Or clicks: a table with query, session, system, clicked (0 or 1), of interleaved lists or split traffic.",
+    help="Or clicks: a table with query, session, system, clicked; interleaved or A/B.",
 )
 @click.option(
     "--outcome",
     type=click.Choice(["clicks", "any", "first"]),
     default="clicks",
     show_default=True,
-    help="Of two lists the better one has more clicks, any, or the first one higher up.",
+    help="The better list has more clicks, any click, or the higher first click.",
 )
-@click.option("--columns", metavar="NAME=COLUMN,...", help="What the log of clicks calls its columns.")
+@click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the click log.")
 @one_measure_option("RDQ@5", "The measure whose parameters are chosen.")
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat for more.")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat.")
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
@@ -218,7 +217,7 @@ def _value(text: str) -> Any:
     help="Parts held out in turn.",
 )
 @click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
-@click.option("--alpha", default=0.05, show_default=True, help="Level: intervals hold with 1 − alpha.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @name_option
 @order_options
 @seed_option
@@ -239,13 +238,13 @@ def tune_command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Say which parameters predict people's verdicts or clicks best on held-out queries, and if data can choose."""
+    """Find the parameters that best predict user preferences or clicks on held-out queries."""
     from rankdev.display.dispatch import report_of
     from rankdev.learning.interleaving import verdicts_from_clicks
     from rankdev.statistics.parameters import tune
 
     if (people is None) == (clicks is None):
-        raise UsageError("give people's verdicts with --people, or clicks with --clicks, and not both")
+        raise UsageError("give user preferences with --people, or clicks with --clicks, and not both")
     if people is not None:
         refuse_unused("outcome", "columns", why="is for --clicks")
     source = read_named_table(people, "query, a, b, winner") if people else None

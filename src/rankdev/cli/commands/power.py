@@ -1,4 +1,4 @@
-"""Power, plan, stability."""
+"""The commands about numbers of queries: ``power``, ``plan`` and ``stability``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.inputs import collection_option, judge_source, judging_options, load_scores, simulation_options
-from rankdev.cli.options import judge_segments, refuse_unused, whole_numbers
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
+from rankdev.cli.options import analyse_segments, refuse_unused, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
 from rankdev.errors import UsageError
 
@@ -17,23 +18,18 @@ if TYPE_CHECKING:
 
 @click.command(
     "power",
-    short_help="Say how often n queries tell systems apart.",
+    cls=Command,
     epilog="Example: rankdev power places.jsonl popular.run blended.run -m paper@5 --sizes 5,10 --subsamples 50",
 )
-@judging_options
+@score_options
 @figure_option
 @simulation_options
-@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
-@click.option("-n", "n", type=int, help="Sum up at this size. Default: 100, or the largest below.")
-@click.option("--buckets", metavar="N,N,...", help="Also by reference size; upper edges, the paper's are 3,10,20.")
-@click.option(
-    "--resamples",
-    default=0,
-    show_default=True,
-    help="How often to resample the queries, for 95% intervals: 200, say.",
-)
-@click.option("--replacement", is_flag=True, help="Draw queries with replacement, as new ones would be.")
-@click.option("--resume", metavar="FILE", help="Continue from the .json or .parquet file of an interrupted call.")
+@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000.")
+@click.option("-n", "n", type=int, help="Size of the summary. Default: 100 or less.")
+@click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
+@click.option("--resamples", default=0, show_default=True, help="Resamples, for 95% intervals.")
+@click.option("--replacement", is_flag=True, help="Draw queries with replacement, as for new queries.")
+@click.option("--resume", metavar="FILE", help="Resume from the .json or .parquet output so far.")
 def power_command(
     sizes: str | None,
     n: int | None,
@@ -53,9 +49,9 @@ def power_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Simulate the randomization test on subsamples of n queries, for every pair of systems and measure.
+    """Simulate the randomization test on subsamples of n queries, for all pairs.
 
-    Give REFERENCES and RUNs, or --scores. Interrupting it (Ctrl-C) writes the sizes that are finished.
+    Give REFERENCES and RUNs, or --scores. Ctrl-C writes the sizes that are finished.
     """
     from rankdev.display.power import plot_power
     from rankdev.statistics.power import power
@@ -77,7 +73,7 @@ def power_command(
             "threads": threads,
             "progress": progress,
         }
-        found, report = judge_segments(
+        found, report = analyse_segments(
             scores, segments, lambda part: power(part, resume=resume if part is scores else None, **options), n=n
         )
     deliver(report, form, output)
@@ -89,21 +85,21 @@ def power_command(
 
 @click.command(
     "plan",
-    short_help="Estimate how many queries are needed.",
+    cls=Command,
     epilog="Example: rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
 )
-@judging_options
-@figure_option
+@score_options
 @collection_option
+@figure_option
 @click.option("-a", "first", help="One system of the pilot. Default: the first of two.")
-@click.option("-b", "second", help="The other. Default: the second.")
-@click.option("--variance", type=float, help="Variance of a system's scores over queries, instead of scores.")
-@click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat for more.")
-@click.option("--width", type=float, multiple=True, help="Or how wide the interval of a difference may be.")
-@click.option("--systems", type=int, multiple=True, help="How many systems a collection compares; repeat for more.")
-@click.option("--correlation", type=float, help="Of two systems' scores. Default: the scores' own; for --variance, 0.")
-@click.option("--power", default=0.8, show_default=True, help="How often a difference should be detected.")
-@click.option("--alpha", default=0.05, show_default=True, help="Level at which the test rejects.")
+@click.option("-b", "second", help="The other system. Default: the second.")
+@click.option("--variance", type=float, help="Or the variance of a system's scores over queries.")
+@click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat.")
+@click.option("--width", type=float, multiple=True, help="Or the width of a difference's interval; repeat.")
+@click.option("--systems", type=int, multiple=True, help="Number of systems in a collection; repeat.")
+@click.option("--correlation", type=float, help="Of two systems' scores. Default: estimated, or 0.")
+@click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
 def plan_command(
     collections: tuple[str, ...],
     first: str | None,
@@ -124,9 +120,9 @@ def plan_command(
     table: str | None,
     **source: Any,
 ) -> None:
-    """Plan a comparison of two systems from a pilot, or a new collection from the variance of scores.
+    """Plan a comparison of two systems from a pilot, or a new collection.
 
-    Two runs, or -a and -b, are the pilot of a comparison. With --width, --systems, --correlation, --variance or
+    The pilot of a comparison is two runs, or -a and -b. With --width, --systems, --correlation, --variance or
     --collection the answer is for a collection on which other systems will be compared.
     """
     from rankdev.display.dispatch import report_of
@@ -147,25 +143,25 @@ def plan_command(
     elif collections or width or systems or correlation is not None:
         refuse_unused("first", "second", why="names a pair; --width, --systems and --collection have none")
         needs["correlation"] = correlation
-        found, report = judge_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
+        found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
     else:
         scores = load_scores(**source)
         pair, measure = _pilot(scores, first, second)
         if len(difference) > 1:
-            raise UsageError("a comparison of two systems takes one --difference; for several say --systems 2 as well")
+            raise UsageError("a comparison of two systems takes one --difference; for several add --systems 2")
         asked |= {"difference": difference[0] if difference else None, "seed": seed}
-        found, report = judge_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))
+        found, report = analyse_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))
     deliver(report, form, output)
     draw(figure, found.plot)
 
 
 def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple[str, str], str]:
-    """Take the systems that were named; beside one of two, the other."""
+    """Take the systems that were named; if only one of two was, also the other."""
     if len(scores.measures) != 1:
         raise UsageError(f"plan takes one measure; name it with -m, one of {', '.join(scores.measures)}")
     if len(scores.systems) < 2 or (len(scores.systems) > 2 and not (first and second)):
         raise UsageError(
-            f"plan compares two systems; give two runs, or say which with -a and -b: {', '.join(scores.systems)}"
+            f"plan compares two systems; give two runs, or name them with -a and -b: {', '.join(scores.systems)}"
         )
     a = first or next(name for name in scores.systems if name != second)
     return (a, second or next(name for name in scores.systems if name != a)), scores.measures[0]
@@ -173,14 +169,14 @@ def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple
 
 @click.command(
     "stability",
-    short_help="Say how well n queries give the order of systems.",
+    cls=Command,
     epilog="Example: rankdev stability places.jsonl nearest.run popular.run blended.run -m RDQ@5 --sizes 5,8",
 )
-@judging_options
+@score_options
 @figure_option
-@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: the paper's grid, 25 to 2000.")
+@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000.")
 @click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
-@click.option("--resamples", default=0, show_default=True, help="How often to resample the pool, for intervals of tau.")
+@click.option("--resamples", default=0, show_default=True, help="Resamples of the queries, for intervals of tau.")
 def stability_command(
     sizes: str | None,
     subsamples: int,
@@ -192,7 +188,7 @@ def stability_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Compare the order of systems on n queries with their order on all, measure by measure.
+    """Compare the ranking of systems on n queries with that on all queries, for each measure.
 
     Give REFERENCES and RUNs, or --scores.
     """
@@ -203,6 +199,6 @@ def stability_command(
     scores = load_scores(**source)
     options: dict[str, Any] = {"subsamples": subsamples, "resamples": resamples, "seed": seed}
     chosen = whole_numbers(sizes, "--sizes") or PAPER_SIZES
-    found, report = judge_segments(scores, segments, lambda part: stability(part, sizes=chosen, **options))
+    found, report = analyse_segments(scores, segments, lambda part: stability(part, sizes=chosen, **options))
     deliver(report, form, output)
     draw(figure, plot_stability, found)

@@ -1,4 +1,4 @@
-"""rankdev refs: references from grades, lists, rankings and preferences; which pairs to judge next."""
+"""The commands of ``refs``: references from grades, lists, rankings and preferences, and which pairs to judge next."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.help import Group, RegisteredChoice
 from rankdev.cli.options import names_and_values, seed_option
 from rankdev.cli.outputs import deliver, encoded_table, file_option, output_options, safe_csv_option, table_option
-from rankdev.cli.terminal import notes, say
+from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import UsageError, counted
-from rankdev.preferences.active_selection import STRATEGIES
-from rankdev.preferences.rank_aggregation import METHODS as MERGING
-from rankdev.preferences.rank_aggregation import UNRANKED
-from rankdev.preferences.rules import RULES
-from rankdev.preferences.strengths import DISCONNECTED, METHODS, POSITION, TIE_MODELS
 
 if TYPE_CHECKING:
     from rankdev.core.references import References
@@ -26,11 +22,11 @@ if TYPE_CHECKING:
 
 @click.group(
     "refs",
-    short_help="Build references from grades, lists or preferences.",
+    cls=Group,
     epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl",
 )
 def refs_command() -> None:
-    """Build ordered references, and write them in the format that the output's name asks for."""
+    """Build references, and write them in the format of the output's extension."""
 
 
 def _check_output(path: str) -> None:
@@ -45,16 +41,16 @@ output_option = file_option(
 
 
 def write(references: References, output: str) -> None:
-    """Write references, and say how many there are."""
+    """Write references, and note how many there are."""
     write_files(references, output)
     tiers = counted(int(references.tier_counts.sum()), "tier")
     empty = references.empty
-    remark = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
-    say(f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}{remark}")
+    note = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
+    write_line(f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}{note}")
 
 
 def write_files(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Write references, and tables by file name beside them; no file appears unless all can be written."""
+    """Write references, and tables by file name with them; no file appears unless all can be written."""
     from rankdev.io.references import encode_references
     from rankdev.io.writing import writing
 
@@ -85,7 +81,7 @@ def grades_command(source: str, output: str) -> None:
 def lists_command(source: str, output: str) -> None:
     """Take strict orders, best item first.
 
-    INPUT: JSON {query: [item, ...]}, JSONL with query and items (or tiers), or any run, whose order is taken.
+    INPUT: JSON {query: [item, ...]}, JSONL with query and items (or tiers), or any run.
     """
     from rankdev.io import read_lists
 
@@ -97,17 +93,17 @@ def lists_command(source: str, output: str) -> None:
 @output_option
 @click.option(
     "--method",
-    type=click.Choice(MERGING),
+    type=RegisteredChoice("rankdev.preferences.rank_aggregation:METHODS"),
     default="kemeny",
     show_default=True,
-    help="Fewest contradictions, mean share of items beaten, or likeliest strengths.",
+    help="kemeny, borda or plackett-luce.",
 )
 @click.option(
     "--unranked",
-    type=click.Choice(UNRANKED),
+    type=RegisteredChoice("rankdev.preferences.rank_aggregation:UNRANKED"),
     default="unknown",
     show_default=True,
-    help="What a ranking says about items it does not hold.",
+    help="Items missing from a ranking: unknown or last.",
 )
 def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: str) -> None:
     """Merge several rankings of the same items into one order.
@@ -118,34 +114,34 @@ def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: 
     from rankdev.preferences import merge_rankings
 
     found = merge_rankings([read_lists(source) for source in sources], method, unranked=unranked)
-    notes(found.remarks)
+    write_notes(found.remarks)
     write(found.references, output)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --columns and --values, which say what the columns of a file of judgments mean."""
+    """Add --columns and --values, which define what the columns of a file of judgments mean."""
     values = click.option(
         "--values",
         callback=_values,
         metavar="READING",
-        help="What outcomes are: items, position, graded, graded-first, probability, or 0=first,1=tie,2=second.",
+        help="Outcomes: position, graded, 0=first,1=tie,...",
     )
     columns = click.option(
         "--columns",
         callback=_columns,
         multiple=True,
-        metavar="PART=NAME,...",
-        help="Which column is what, where the names do not say: query=topic,item_a=x,item_b=y,winner=said,worker=who.",
+        metavar="PART=NAME",
+        help="Column names: query=topic,item_a=x,item_b=y,...",
     )
     return columns(values(command))
 
 
 def read_judgments(source: str, columns: Any, values: Any) -> Preferences:
-    """Read judgments, and say what was made of them."""
+    """Read judgments, and note how they were read."""
     from rankdev.io.preferences import read_preferences
 
     judged = read_preferences(source, columns=columns, values=values)
-    notes(judged.remarks)
+    write_notes(judged.remarks)
     return judged
 
 
@@ -157,7 +153,7 @@ def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
 def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, str | float] | None:
     if text is None or "=" not in text:
         return text
-    return {word: _number(meant) for word, meant in names_and_values(text, "--values").items()}
+    return {word: _number(meaning) for word, meaning in names_and_values(text, "--values").items()}
 
 
 def _number(text: str) -> str | float:
@@ -177,46 +173,41 @@ def _number(text: str) -> str | float:
 @output_option
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
+    type=RegisteredChoice("rankdev.preferences.strengths:METHODS"),
     default="bradley-terry",
-    show_default=True,
-    help="How strengths are estimated; crowd-bt also rates the workers, consistent takes judges at their word.",
+    help="bradley-terry, crowd-bt, rank-centrality, consistent.",
 )
-@click.option("--ridge", default=0.1, show_default=True, help="How strongly strengths are pulled towards each other.")
+@click.option("--ridge", default=0.1, show_default=True, help="Penalty on strengths.")
 @click.option(
     "--position",
-    type=click.Choice(POSITION),
+    type=RegisteredChoice("rankdev.preferences.strengths:POSITION"),
     default="ignore",
-    show_default=True,
-    help="Whether to correct for the order of presentation (bradley-terry).",
+    help="Position bias: ignore (default) or correct.",
 )
 @click.option(
     "--tie-model",
-    type=click.Choice(TIE_MODELS),
+    type=RegisteredChoice("rankdev.preferences.strengths:TIE_MODELS"),
     default="auto",
-    show_default=True,
-    help="By Davidson's model (auto, where the method knows it) or as half a win each.",
+    help="davidson, half a win each, or auto (default).",
 )
 @click.option(
     "--disconnected",
-    type=click.Choice(DISCONNECTED),
+    type=RegisteredChoice("rankdev.preferences.strengths:DISCONNECTED"),
     default="error",
-    show_default=True,
-    help="Groups that no comparison connects: refuse, one reference each, or the largest alone.",
+    help="Unconnected groups: error (default), split, largest.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Level at which two items count as separated.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level at which items are separated.")
 @click.option(
     "--rule",
-    type=click.Choice(list(RULES)),
+    type=RegisteredChoice("rankdev.preferences.rules:RULES"),
     default="auto",
-    show_default=True,
-    help="What makes a tier: the evidence (auto), every difference (strict), or tests (partition, leader).",
+    help="auto (default), strict, bic, partition or leader.",
 )
-@click.option("--max-depth", type=int, help="Join everything below this many tiers.")
-@click.option("--resamples", default=200, show_default=True, help="Bootstrap samples behind rank-centrality.")
+@click.option("--max-depth", type=int, help="Merge all tiers below this many.")
+@click.option("--resamples", default=200, show_default=True, help="Bootstrap samples.")
 @safe_csv_option
-@table_option("--strengths", "strengths_file", help="Also write each item's strength and interval here.")
-@table_option("--workers", "workers_file", help="Write each worker's quality here (crowd-bt).")
+@table_option("--strengths", "strengths_file", help="Also write strengths and intervals here.")
+@table_option("--workers", "workers_file", help="Also write each worker's quality here (crowd-bt).")
 @seed_option
 def preferences_command(
     source: str,
@@ -228,16 +219,16 @@ def preferences_command(
     method: str,
     **options: Any,
 ) -> None:
-    """Turn pairwise judgments into references whose ties are what the judgments do not separate.
+    """Turn pairwise judgments into references, with ties where the evidence is too weak to order.
 
-    PREFS: CSV, JSON, JSONL or Parquet with query, winner, loser, or query, two items and an outcome, and optionally
-    worker and tie; or lines 'topic a b winner'.
+    PREFS: a table with query, winner, loser, or query, two items and an outcome, and optionally worker and tie; or
+    lines 'topic a b winner'.
     """
     from rankdev.core.references import References
     from rankdev.preferences import tiers_from_preferences
 
     if workers_file is not None and method != "crowd-bt":
-        raise UsageError("--workers needs --method crowd-bt, which judges the workers too")
+        raise UsageError("--workers needs --method crowd-bt, which also rates the workers")
     found = tiers_from_preferences(read_judgments(source, columns, values), method, **options)
     tables = {}
     if strengths_file is not None:
@@ -251,14 +242,14 @@ def preferences_command(
 @refs_command.command("next", epilog="Example: rankdev refs next judgments.csv --budget 5")
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
-@click.option("--budget", type=int, required=True, help="How many pairs to ask.")
+@click.option("--budget", type=int, required=True, help="Number of pairs to ask.")
 @click.option(
     "--strategy",
-    type=click.Choice([name for name in STRATEGIES if name != "decide"]),
+    type=RegisteredChoice("rankdev.preferences.active_selection:STRATEGIES", without=("decide",)),
     default="information",
-    show_default=True,
+    help="information (default), random, grade-prior, top-heavy.",
 )
-@click.option("--top", type=int, default=5, show_default=True, help="Places that count for top-heavy.")
+@click.option("--top", type=int, default=5, show_default=True, help="Ranks that count for top-heavy.")
 @click.option("--grades", "grades_file", metavar="FILE", help="Grades for grade-prior: TREC qrels or a table.")
 @seed_option
 @output_options
@@ -274,7 +265,7 @@ def next_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Name the pairs whose answers should be most informative."""
+    """Choose the pairs whose judgments should be most informative."""
     from rankdev.display.dispatch import report_of
     from rankdev.io import read_grades
     from rankdev.preferences import next_pairs
@@ -287,13 +278,13 @@ def next_command(
 
 @refs_command.command(
     "agreement",
-    short_help="Say how far judges agree.",
+    short_help="Measure how far assessors agree.",
     epilog="Example: rankdev refs agreement judgments.csv --resamples 50",
 )
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
-@table_option("--workers", "workers_file", help="Also write what is known of each worker here.")
-@click.option("--resamples", default=1000, show_default=True, help="Bootstrap samples behind the interval of α.")
+@table_option("--workers", "workers_file", help="Also write a row per worker here.")
+@click.option("--resamples", default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option
 @output_options
 def agreement_command(
@@ -306,7 +297,7 @@ def agreement_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Say how far judges agree, are consistent, fit one order, and follow the order of presentation.
+    """Measure how far assessors agree, contradict themselves, fit one order, and show position bias.
 
     PREFS: as for 'refs preferences'.
     """
@@ -316,7 +307,7 @@ def agreement_command(
 
     judged = read_judgments(source, columns, values)
     if workers_file is not None and judged.worker is None:
-        raise UsageError("--workers needs judgments that say who judged; there is no worker column")
+        raise UsageError("--workers needs judgments with a worker column")
     found = judge_agreement(judged, resamples=resamples, seed=seed)
     if workers_file is not None:
         content = encoded_table(found.workers, workers_file)

@@ -1,4 +1,4 @@
-"""Report, playground."""
+"""The commands that make pages: ``report`` and ``playground``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rankdev.cli.help import Command
 from rankdev.cli.options import (
     empty_option,
     measure_option,
@@ -29,17 +30,17 @@ if TYPE_CHECKING:
 
 @click.command(
     "report",
-    short_help="Put a whole comparison on one page for a browser.",
+    cls=Command,
     epilog="Example: rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @file_option("-o", "--output", default="report.html", show_default=True, help="Write the page here.")
-@click.option("--query-texts", metavar="FILE", type=click.Path(), help="Texts of queries: a table with query and text.")
-@click.option("--item-texts", metavar="FILE", type=click.Path(), help="Texts of items: a table with item and text.")
-@click.option("--margin", type=float, help="Also say which systems are the same within this difference.")
-@click.option("--power", is_flag=True, help="Also simulate how many queries tell systems apart.")
+@click.option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text.")
+@click.option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text.")
+@click.option("--margin", type=float, help="Also test equivalence within this difference.")
+@click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @segments_option
 @name_option
@@ -58,9 +59,9 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one page that is one file: no network, no server, any browser.
+    """Compare the RUNs on one HTML page: a single file that needs no network and no server.
 
-    Verdicts in words are about the first measure. The page opens each query's lists side by side, position by position.
+    The conclusions at the top are about the first measure. The page shows each query's lists side by side.
     """
     from rankdev.html_report.page import report
     from rankdev.io.references import read_references
@@ -91,7 +92,7 @@ def report_command(
 
 
 def _written(ctx: click.Context, public: bool) -> str:
-    """Give the command as it was called; for everybody to read, without the folders of its files."""
+    """Return the command as it was called; for a public page, without the folders of its files."""
     words = ["rankdev", "report"]
     for parameter in ctx.command.params:
         if ctx.get_parameter_source(parameter.name or "") != ParameterSource.COMMANDLINE:
@@ -108,12 +109,12 @@ def _written(ctx: click.Context, public: bool) -> str:
 
 @click.command(
     "playground",
-    short_help="Open a page on which to try RDQ by hand.",
+    cls=Command,
     epilog="Example: rankdev playground -o playground.html",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the page here (.html) instead of opening it.")
 def playground_command(output: str | None) -> None:
-    """Open a page to drag items in and out of a ranking and a reference, and see what each position earns.
+    """Open a page to drag items in and out of a ranking and a reference, and see what each position gains.
 
     The page is one file that works without a network.
     """

@@ -1,4 +1,4 @@
-"""Study *."""
+"""The commands of ``study``: the paper's experiments, and others like them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.options import each_once, measure_option, read_pairs, seed_option, shares_of, whole_numbers
+from rankdev.cli.help import Group
+from rankdev.cli.options import each_once, fractions, measure_option, read_pairs, seed_option, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, figures_option, output_options, working_progress
-from rankdev.cli.terminal import say
+from rankdev.cli.terminal import write_line
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from rankdev.studies.trec_dl.pipeline import Pipeline
 
 
-@click.group("study", short_help="Rerun the paper's experiments.", epilog="Example: rankdev study poi --quick")
+@click.group("study", cls=Group, epilog="Example: rankdev study poi --quick")
 def study_command() -> None:
-    """Rerun the paper's experiments and show its published numbers beside the new ones."""
+    """Rerun the paper's experiments and show its published numbers next to the new ones."""
 
 
 @study_command.command("controlled", epilog="Example: rankdev study controlled")
@@ -37,22 +38,24 @@ def controlled_command(figure: str | None, form: str | None, output: str | None)
 
 @study_command.command(
     "leave-out",
-    short_help="How scores and orders move without some judgments.",
-    epilog="Example: rankdev study leave-out runs/ qrels.txt --teams teams.csv",
+    short_help="Scores and rankings without some judgments.",
+    epilog="Example: rankdev study leave-out qrels.txt runs/ --teams teams.csv",
 )
+@click.argument("references", metavar="REFERENCES")
 @click.argument("runs", metavar="RUNS")
-@click.argument("qrels", metavar="QRELS")
 @measure_option(())
-@click.option("--teams", metavar="FILE", help="A table with columns system, team. Default: every system is a team.")
-@click.option("--pool-depth", type=click.IntRange(min=1), default=10, show_default=True, help="What runs put in.")
-@click.option("--shares", metavar="X,X,...", default="0.1,0.3,0.5", show_default=True, help="Judgments taken away.")
+@click.option("--teams", metavar="FILE", help="A table with system and team. Default: a team each.")
+@click.option("--pool-depth", type=click.IntRange(min=1), default=10, show_default=True, help="Depth of the pool.")
+@click.option(
+    "--shares", metavar="X,X,...", default="0.1,0.3,0.5", show_default=True, help="Fractions removed at random."
+)
 @click.option("--quick", is_flag=True, help="Fewer draws and resamples.")
 @seed_option
 @figure_option
 @output_options
 def leave_out_command(
+    references: str,
     runs: str,
-    qrels: str,
     measures: tuple[str, ...],
     teams: str | None,
     pool_depth: int,
@@ -63,10 +66,11 @@ def leave_out_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """How scores and orders of systems move had some judgments not been made.
+    """Scores and rankings of systems if some judgments had not been made.
 
-    RUNS is a folder with one file per system. What a team alone brought into the pool is taken away, team by team, and
-    shares of all judgments at random. Without -m: RDQ, nDCG, AP, RBP and Compat at 10, Bpref and judged-only variants.
+    RUNS is a folder with one file per system. Items that only one team's runs brought into the pool are removed, team
+    by team, and fractions of all judgments at random. Default measures: RDQ, nDCG, AP, RBP and Compat at 10, Bpref and
+    judged-only variants.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
@@ -75,32 +79,30 @@ def leave_out_command(
     less: dict[str, Any] = {"draws": 2, "resamples": 50} if quick else {}
     options = {
         "teams": _teams(teams),
-        "shares": shares_of(shares, "--shares"),
+        "shares": fractions(shares, "--shares"),
         "pool_depth": pool_depth,
         "seed": seed,
         **less,
     }
     with working_progress("leaving out") as progress:
-        found = leave_out(qrels, runs_in(runs), measures or None, progress=progress, **options)
+        found = leave_out(references, runs_in(runs), measures or None, progress=progress, **options)
     deliver(report_of(found), form, output)
     draw(figure, found.plot)
 
 
 def _teams(path: str | None) -> dict[str, str] | None:
-    """Read whose system is whose."""
+    """Read which team each system belongs to."""
     return None if path is None else each_once(read_pairs(path, "system", "team", "teams"), path)
 
 
 @study_command.command("map", epilog="Example: rankdev study map --quick")
-@click.option("-n", "n", type=click.IntRange(min=2), help="Queries of a comparison. Default: 100, or 25 for runs.")
-@click.option(
-    "--tie-share", metavar="X,X,...", help="Fractions of neighbours in a reference that are tied; a map each."
-)
+@click.option("-n", "n", type=click.IntRange(min=2), help="Queries. Default: 100, or 25 with --runs.")
+@click.option("--tie-share", metavar="X,X,...", help="Fractions of tied neighbours in a reference; a map each.")
 @click.option("--reference-size", metavar="N,N,...", help="Items in every reference; a map each.")
-@click.option("--references", metavar="FILE", help="Put the pairs of your runs on the map: their references.")
+@click.option("--references", metavar="FILE", help="Place your own runs on the map: their references.")
 @click.option("--runs", metavar="DIR", help="The runs, one file per system.")
 @click.option("-k", "--cutoff", type=click.IntRange(min=1), default=5, show_default=True, help="Depth of measures.")
-@click.option("--quick", is_flag=True, help="A coarser plane, fewer seeds: seconds instead of a minute.")
+@click.option("--quick", is_flag=True, help="A coarser grid, fewer seeds: seconds, not a minute.")
 @seed_option
 @figure_option
 @output_options
@@ -117,18 +119,18 @@ def map_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Which measure tells systems apart, by what they differ in.
+    """Which measure has most power, by how systems differ.
 
     Simulated pairs of systems, one of which finds reference items better (retrieval), orders them better (order), or
-    both: the power of the paper's configurations at every point of that plane. With --references and --runs, where your
-    own pairs of systems lie, and whether that says which measure has more power for them.
+    both: the power of the paper's configurations at every point of that grid. With --references and --runs, where your
+    own pairs of systems lie, and whether that predicts which measure has more power for them.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
     from rankdev.studies.maps import power_map, power_maps
     from rankdev.studies.real_pairs import place_runs
 
-    shares, sizes = shares_of(tie_share or "", "--tie-share"), whole_numbers(reference_size, "--reference-size") or []
+    shares, sizes = fractions(tie_share or "", "--tie-share"), whole_numbers(reference_size, "--reference-size") or []
     if (references is None) != (runs is None):
         raise UsageError("--references and --runs belong together; give both, or neither for the simulated map")
     if runs is not None and (shares or sizes):
@@ -149,9 +151,9 @@ def map_command(
 @study_command.command(
     "poi", short_help="Tables 2 and 3, Figure 1: points of interest.", epilog="Example: rankdev study poi --quick"
 )
-@click.option("--references", metavar="FILE", help="Your references, in any format that rankdev eval takes.")
-@click.option("--runs", metavar="DIR", help="Their runs, one file per system; names like model-setting form a grid.")
-@click.option("--quick", is_flag=True, help="Fewer queries, subsamples and flips: seconds instead of minutes.")
+@click.option("--references", metavar="FILE", help="Your references, in any format; see help files.")
+@click.option("--runs", metavar="DIR", help="Your runs, one file per system.")
+@click.option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 @seed_option
 @figures_option("figure1.png (sensitivity), power.png and stability.png")
 @output_options
@@ -166,7 +168,7 @@ def poi_command(
 ) -> None:
     """Tables 2 and 3, Figure 1 and the pair counts: points of interest.
 
-    Without --references and --runs on simulated data of the published shape.
+    Without --references and --runs, on simulated data like the published. Runs named MODEL-SETTING form a grid.
     """
     from rankdev.io.tables import runs_in
     from rankdev.studies.poi import poi_report, run_poi
@@ -181,20 +183,20 @@ def poi_command(
     deliver(poi_report(study), form, output)
 
 
-@study_command.command("trec", epilog="Example: rankdev study trec runs/ qrels.txt --quick --figures pictures/")
+@study_command.command("trec", epilog="Example: rankdev study trec qrels.txt runs/ --quick --figures figures/")
+@click.argument("references", metavar="REFERENCES")
 @click.argument("runs", metavar="RUNS")
-@click.argument("qrels", metavar="QRELS")
 @click.option("-k", "--cutoff", type=click.IntRange(min=1), default=10, show_default=True, help="Depth of measures.")
 @click.option("-n", "n", type=click.IntRange(min=6), default=25, show_default=True, help="Queries of a comparison.")
-@click.option("--reference-sizes", metavar="N,N,...", help="Upper edges of buckets by reference size. Default: thirds.")
+@click.option("--reference-sizes", metavar="N,N,...", help="Upper limits of buckets by size. Default: thirds.")
 @click.option("--tier-sizes", metavar="N,N,...", help="The same by items per tier.")
-@click.option("--quick", is_flag=True, help="Fewer subsamples, flips and resamples: seconds instead of minutes.")
+@click.option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 @seed_option
 @figures_option("figure1.png (sensitivity), figure2.png (agreement), power.png, stability.png and buckets.png")
 @output_options
 def trec_command(
+    references: str,
     runs: str,
-    qrels: str,
     cutoff: int,
     n: int,
     reference_sizes: str | None,
@@ -207,8 +209,8 @@ def trec_command(
 ) -> None:
     """The paper's Tables 2 to 4 and Figures 1 and 2 for any track.
 
-    RUNS is a folder with one file per system; QRELS are grades or any other references, such as those made from
-    preferences. Interrupting it (Ctrl-C) shows the tables that are finished.
+    REFERENCES are grades or any other references, such as those made from preferences; RUNS is a folder with one file
+    per system. Ctrl-C shows the tables that are finished.
     """
     from rankdev.io.tables import runs_in
     from rankdev.studies.track import run_trec
@@ -219,7 +221,9 @@ def trec_command(
         "tier_sizes": whole_numbers(tier_sizes, "--tier-sizes"),
     }
     with working_progress("the track") as progress:
-        study = run_trec(runs_in(runs), qrels, cutoff=cutoff, n=n, **edges, quick=quick, seed=seed, progress=progress)
+        study = run_trec(
+            runs_in(runs), references, cutoff=cutoff, n=n, **edges, quick=quick, seed=seed, progress=progress
+        )
     if figures is not None:
         from rankdev.studies.track_output import save_trec_figures
 
@@ -230,19 +234,17 @@ def trec_command(
 
 
 @study_command.command("trec-dl", epilog="Example: rankdev study trec-dl --year 2021")
-@click.option(
-    "--year", "years", multiple=True, metavar="YEAR", help="Default: the years of the files, or 2019 to 2022."
-)
+@click.option("--year", "years", multiple=True, metavar="YEAR", help="Default: those of the files, or 2019 to 2022.")
 @click.option("--qrels", multiple=True, metavar="YEAR=FILE", help="Judgments; otherwise through ir_datasets.")
-@click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, one file per system; otherwise reranked here.")
+@click.option("--runs", multiple=True, metavar="YEAR=DIR", help="Runs, a file per system; otherwise reranked here.")
 @click.option("--query-texts", "queries", multiple=True, metavar="YEAR=FILE", help="Otherwise through ir_datasets.")
 @click.option(
     "--item-texts", "texts", multiple=True, metavar="[YEAR=]FILE", help="For BM25; otherwise Pyserini's index."
 )
-@click.option("--model", "models", multiple=True, help="A cross-encoder, name or folder; default: the paper's four.")
-@click.option("--device", help="Where cross-encoders run, such as cuda or cpu; default: a GPU where there is one.")
-@click.option("--cache", metavar="DIR", help="Where finished steps are kept; default: the user's cache folder.")
-@click.option("--tiers", is_flag=True, help="Only the tier statistics of the judgments; needs no runs.")
+@click.option("--model", "models", multiple=True, help="A cross-encoder. Default: the paper's four.")
+@click.option("--device", help="Such as cuda or cpu. Default: a GPU if there is one.")
+@click.option("--cache", metavar="DIR", help="Finished steps. Default: the user's cache folder.")
+@click.option("--tiers", is_flag=True, help="Only the tier statistics; needs no runs.")
 @click.option("--quick", is_flag=True, help="Fewer subsamples and flips.")
 @seed_option
 @figures_option("figure2.png (agreement)")
@@ -252,8 +254,8 @@ def trec_dl_command(
 ) -> None:
     """Table 4, Figure 2 and tier statistics: TREC Deep Learning.
 
-    Files replace steps, year by year: --qrels 2019=qrels.txt --runs 2019=runs/. Steps without a file are done with
-    ir_datasets, BM25 and cross-encoders, and kept, so that an interrupted study goes on where it stopped.
+    Files replace steps, year by year: --qrels 2019=qrels.txt --runs 2019=runs/. Steps without a file use ir_datasets,
+    BM25 and cross-encoders, and are kept, so that an interrupted study resumes where it stopped.
     """
     from rankdev.studies.trec_dl.study import TrecDl, all_tiers, run_trec_dl, save_trec_dl_figures, trec_dl_report
 
@@ -275,15 +277,17 @@ def _pipeline(
     """Read YEAR=FILE options; the years are those asked for, or those of the files, or the paper's."""
     from rankdev.studies.trec_dl.pipeline import YEARS, Pipeline
 
+    options_of = {"queries": "--query-texts", "texts": "--item-texts"}
     by_year = {
-        name: each_once((_by_year(f"--{name}", entry) for entry in entries), f"--{name}")
+        name: each_once((_by_year(option, entry) for entry in entries), option)
         for name, entries in files.items()
+        for option in [options_of.get(name, f"--{name}")]
     }
     given = sorted({year for entries in by_year.values() for year in entries if year})
     options: dict[str, Any] = {
         **by_year,
         "device": device,
-        "say": say,
+        "say": write_line,
     }
     if models:
         options["models"] = models

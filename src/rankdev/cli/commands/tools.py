@@ -1,4 +1,4 @@
-"""Demo, help, completion."""
+"""The commands about rankdev itself: ``demo``, ``help`` and ``completion``."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from textwrap import wrap
 
 import click
 
-from rankdev.errors import UsageError
+from rankdev.cli.help import Command
+from rankdev.errors import UsageError, suggestion
 
 INTRODUCTION = """\
-Ten searches for places in a harbour town. places.jsonl says which places are
-right for each search and in which order; ties share a rank. Three rankers
-answered: nearest, popular and blended. Every command below is real; to try them
-yourself, run `rankdev demo --save DIR` and go there."""
+Ten searches for places in a harbour town. places.jsonl orders the relevant
+places of each search; ties share a rank. Three systems answered: nearest,
+popular and blended. Every command below is real; to try them yourself, run
+`rankdev demo --save DIR` and go there."""
 
 STEPS = [
     (
-        "Which ranker is best?",
+        "Which system is best?",
         "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
     ),
     (
-        "Do they lose by what they return, or by its order?",
+        "Do they lose by missing relevant items, or by their order?",
         "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 --losses",
     ),
     (
@@ -34,33 +35,31 @@ STEPS = [
         "rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
     ),
     (
-        "Can the differences be believed, with ten queries?",
+        "Are the differences significant, with ten queries?",
         "rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
     ),
     (
-        "How many queries would tell popular and blended apart?",
+        "How many queries does a test of popular and blended need?",
         "rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
     ),
     (
-        "Three people compared bakeries in pairs: which order do they support?",
+        "Three assessors compared bakeries in pairs: which order do they support?",
         "rankdev refs preferences judgments.csv",
     ),
     (
-        "How much is each position looked at? Clicks tell.",
+        "How much is each position examined? Clicks show it.",
         "rankdev weights clicks.csv",
     ),
 ]
 CLOSING = """
-Next: `rankdev study` reruns the paper's experiments, `rankdev playground` lets
-you drag items and watch RDQ, and every command explains itself with --help."""
+Next: `rankdev report` writes all this as one page, `rankdev playground` lets
+you drag items and watch RDQ, and `rankdev help` explains the rest."""
 
 
-@click.command(
-    "demo", short_help="Walk through everything on built-in data.", epilog="Example: rankdev demo --save data"
-)
+@click.command("demo", cls=Command, epilog="Example: rankdev demo --save data")
 @click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
 def demo_command(save: str | None) -> None:
-    """Score, explain and judge three rankers on built-in data, build a reference, and learn position weights."""
+    """Score, explain and compare three systems on built-in data, build a reference, and estimate position weights."""
     with as_file(files("rankdev").joinpath("data/demo")) as folder:
         if save is not None:
             _save(folder, Path(save))
@@ -78,7 +77,7 @@ def demo_command(save: str | None) -> None:
 def _run(arguments: list[str]) -> None:
     from rankdev.cli import cli
 
-    cli.main(arguments, prog_name="rankdev", standalone_mode=False)
+    cli.main(arguments, prog_name=click.get_current_context().find_root().info_name, standalone_mode=False)
 
 
 def _folded(line: str) -> str:
@@ -94,7 +93,7 @@ def _save(folder: Path, target: Path) -> None:
         for source in folder.iterdir():
             there = target / source.name
             if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
-                raise UsageError(f"{there} already exists, and is not the demo's; choose another folder")
+                raise UsageError(f"{there} already exists, and differs from the demo's; choose another folder")
         for source in sorted(folder.iterdir()):
             (target / source.name).write_bytes(source.read_bytes())
             click.echo(target / source.name)
@@ -102,7 +101,31 @@ def _save(folder: Path, target: Path) -> None:
         raise UsageError(f"{target}: cannot write here ({error.strerror}); choose another folder") from None
 
 
-@click.command("completion", short_help="Print the shell completion script.", epilog="Example: rankdev completion bash")
+def _complete_help(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from rankdev.cli import COMMANDS
+    from rankdev.cli.topics import TOPICS
+
+    return sorted(name for name in {*TOPICS, *COMMANDS} if name.startswith(incomplete))
+
+
+@click.command("help", cls=Command, epilog="Example: rankdev help runs")
+@click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND]", shell_complete=_complete_help)
+def help_command(words: tuple[str, ...]) -> None:
+    """Explain a topic or a command; without one, list the topics."""
+    from rankdev.cli import COMMANDS
+    from rankdev.cli.topics import TOPICS, contents
+
+    if not words:
+        click.echo(contents())
+    elif words[0] in TOPICS and len(words) == 1:
+        click.echo(TOPICS[words[0]][1])
+    elif words[0] in COMMANDS:
+        _run([*words, "--help"])
+    else:
+        raise UsageError(f"no topic or command {words[0]!r}{suggestion(words[0], [*TOPICS, *COMMANDS])}")
+
+
+@click.command("completion", cls=Command, epilog="Example: rankdev completion bash")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
     """Print the completion script, for example: rankdev completion bash >> ~/.bashrc."""

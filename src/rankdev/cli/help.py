@@ -1,0 +1,114 @@
+"""How help is shown: a command's own options in full, shared ones by name with the topic that explains them.
+
+``--help`` loads nothing that computes: the names that a registry offers are looked up when a value is read, or when
+``--help-all`` lists them.
+"""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from textwrap import fill, indent
+
+import click
+
+FULL = "rankdev.full_help"
+# topics of rankdev help, and the shared options that each explains
+SHARED = {
+    "runs": ("--order", "--ties", "--empty", "--name", "--import"),
+    "output": ("--format", "-o", "--figure", "--safe-csv"),
+    "simulation": ("--seed", "--engine", "--threads"),
+}
+
+
+class SharedOption(click.Option):
+    """One of :data:`SHARED`, which many commands have: ``rankdev help TOPIC`` explains it, ``--help`` names it."""
+
+
+class Command(click.Command):
+    """A command whose ``--help`` fits a screen; ``--help-all`` explains every option."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Add --help-all."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Explain the command's own options, and name the shared ones."""
+        if ctx.meta.get(FULL):
+            super().format_options(ctx, formatter)
+            return
+        own = [
+            param.get_help_record(ctx)
+            for param in self.params
+            if isinstance(param, click.Option) and not isinstance(param, SharedOption)
+        ]
+        if own:
+            with formatter.section("Options"):
+                formatter.write_dl([record for record in own if record])
+        also = also_line(self)
+        if also:
+            text = fill(also, formatter.width - 2, break_on_hyphens=False)  # an option stays in one piece
+            formatter.write(f"\n{indent(text, '  ')}\n")
+
+
+def also_line(command: click.Command) -> str:
+    """Name the options of a command that topics explain."""
+    shared = {param.opts[0] for param in command.params if isinstance(param, SharedOption)}
+    by_topic = {topic: [name for name in names if name in shared] for topic, names in SHARED.items()}
+    parts = [f"{' '.join(names)} (rankdev help {topic})" for topic, names in by_topic.items() if names]
+    return f"Also: {'; '.join(parts)}. See --help-all." if parts else ""
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[FULL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Explain every option, shared ones too.",
+)
+
+
+class Group(click.Group):
+    """A group that, called alone, shows its commands."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the commands in the order of their definitions."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Greet where click would report an error."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(self.opening(ctx))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def opening(self, ctx: click.Context) -> str:
+        """Return what the group shows when it is called alone."""
+        return self.get_help(ctx)
+
+
+class RegisteredChoice(click.Choice[str]):
+    """One of the names in a registry such as ``"rankdev.statistics.paired:TESTS"``, which is imported on use."""
+
+    def __init__(self, registry: str, *, without: tuple[str, ...] = ()) -> None:
+        self._registry, self._without = registry, without
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names, in the order of the registry."""
+        known = resolve_name(self._registry)
+        return tuple(name for name in (known() if callable(known) else known) if name not in self._without)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Show the names where they are asked for; they may take long to load."""
+        return super().get_metavar(param, ctx) if ctx.meta.get(FULL) else "NAME"
