@@ -29,8 +29,8 @@ def printed(*words):
 
 for words, added in {
     ("--help",): ("winners",),
-    ("compare", "--help"): ("sign", "sidak", "org", "arrow", "single_ascending"),
-    ("refs", "preferences", "--help"): ("win-rate", "halves"),
+    ("compare", "--help-all"): ("sign", "sidak", "org", "arrow", "single_ascending"),
+    ("refs", "preferences", "--help-all"): ("win-rate", "halves"),
     ("measures",): ("Hits Number of reference items in the first k",),
 }.items():
     missing = [name for name in added if name not in printed(*words)]

@@ -140,6 +140,26 @@ def test_help_all_is_an_option(rankdev):
     assert "--help-all" in done.out
 
 
+def test_help_loads_nothing_that_computes():
+    """Not even the names of choices, which are looked up on use."""
+    calls = [[], ["--help"], ["refs"], ["study"], ["help"]]
+    calls += [[*name.split(), "--help"] for name in COMMANDS] + [["help", topic] for topic in TOPICS]
+    script = f"""
+import io, sys
+from contextlib import redirect_stdout
+from rankdev.cli import main
+for words in {calls}:
+    sys.argv = ["rankdev", *words]
+    with redirect_stdout(io.StringIO()):
+        main()
+    loaded = [name for name in ("numpy", "polars", "scipy", "rich", "matplotlib") if name in sys.modules]
+    if loaded:
+        sys.exit(f"{{words}} loads {{loaded}}")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_alone_it_greets(rankdev):
     done = rankdev()
     assert (done.status, done.err) == (0, "")

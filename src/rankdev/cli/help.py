@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pkgutil import resolve_name
 from textwrap import fill, indent
+from typing import Any
 
 import click
 
@@ -112,3 +113,7 @@ class RegisteredChoice(click.Choice[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """Show the names where they are asked for; they may take long to load."""
         return super().get_metavar(param, ctx) if ctx.meta.get(FULL) else "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what is not in the registry; a shell that completes another word does not wait for it."""
+        return str(value) if ctx is not None and ctx.resilient_parsing else super().convert(value, param, ctx)
