@@ -13,6 +13,7 @@ from rankdev.cli import COMMANDS as TABLE
 from rankdev.cli import GROUPS, as_options, cli
 from rankdev.cli.help import FULL, SHARED, RegisteredChoice, SharedOption
 from rankdev.cli.topics import TOPICS
+from rankdev.judging.collect import GOALS
 
 
 def commands(command=cli, context=None):
@@ -128,6 +129,8 @@ def test_registered_names_are_listed_in_full_help_and_read(rankdev):
                 default = param.get_default(click.Context(command), call=False)
                 assert not isinstance(default, str) or default in param.type.choices, (name, param.opts)
                 assert "|".join(param.type.choices) in help_of(name, full=True), (name, param.opts)
+    (goal,) = (param for param in COMMANDS["judge"].params if param.name == "goal")
+    assert tuple(goal.type.choices) == GOALS
     done = rankdev("compare", "places.jsonl", "nearest.run", "--test", "z")
     assert "'z' is not one of 'randomization', 't', 'wilcoxon', 'bootstrap'" in done.err
     assert "'decide'" not in rankdev("refs", "next", "judgments.csv", "--budget", "1", "--strategy", "z").err

@@ -77,10 +77,11 @@ def refuse_unused(*names: str, why: str) -> None:
 
 
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
-    from rankdev.measures import load_file
+    if paths:
+        from rankdev.measures import load_file
 
-    for path in paths:
-        load_file(path)
+        for path in paths:
+            load_file(path)
 
 
 import_option = click.option(

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--goal",
-    type=RegisteredChoice("rankdev.judging.collect:GOALS"),
+    type=click.Choice(["order", "top", "decide"]),  # GOALS, which would load NumPy before its threads are set
     default="order",
-    help="order (default), top, or decide which --run is better.",
+    show_default=True,
+    help="Order all, the top, or decide which --run is better.",
 )
 @click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
