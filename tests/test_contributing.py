@@ -51,7 +51,7 @@ def copy(tmp_path_factory):
         path.write_text(known + match["code"], encoding="utf-8")
     for match in LINE.finditer(PAGE):
         path = folder / match["file"]
-        text = re.sub(rf"^{match['table']}\b.*\{{\n", rf"\g<0>{match['code']}", path.read_text(), flags=re.MULTILINE)
+        text = re.sub(rf"^ *\"?{match['table']}\b.*\{{\n", rf"\g<0>{match['code']}", path.read_text(), flags=re.MULTILINE)
         path.write_text(text.replace("Ties = Literal[", 'Ties = Literal["single_ascending", '), encoding="utf-8")
     return folder
 
@@ -67,7 +67,7 @@ def run(folder, *command):
 def test_the_page_has_an_example_of_everything():
     files, tables = [match["file"] for match in FILE.finditer(PAGE)], [match["table"] for match in LINE.finditer(PAGE)]
     assert len(files) == len(set(files)) == 9
-    assert tables == ["TIE_RULES", "COMMANDS"]
+    assert tables == ["TIE_RULES", "Everyday"]
 
 
 def test_the_examples_work(copy):

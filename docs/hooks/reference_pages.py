@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from rankdev.cli import cli
+from rankdev.cli.help import FULL
 from rankdev.html_report.html import playground
 
 FOLDER = Path(__file__).parents[1] / "api"
@@ -167,6 +168,7 @@ def _anchor(path: str) -> str:
 
 
 def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
+    context.meta[FULL] = True
     yield f"## {context.command_path}\n\n```\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
