@@ -58,8 +58,8 @@ def reliabilities(trials: int) -> Iterator[Finding]:
                     for n in sizes
                 ]
                 found = components(tables)
-                held[0] += found.ends[0] <= truth <= found.ends[1]
-                low, high = found.needed_ends(0.95)
+                held[0] += found.limits[0] <= truth <= found.limits[1]
+                low, high = found.needed_limits(0.95)
                 held[1] += low <= needed <= high
             setting = f"{kind}, 10 systems, {' + '.join(map(str, sizes))} queries"
             yield Finding("`variance`, Eρ²", setting, held[0] / trials, trials, 0.93)

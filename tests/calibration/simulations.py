@@ -13,9 +13,9 @@ from rankdev import results
 from rankdev.statistics.corrections import simultaneous, tukey
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Family
-from rankdev.statistics.planning import SURE, bounded_effect
+from rankdev.statistics.planning import ASSURANCE, bounded_effect
 from rankdev.statistics.power.student import queries_for, t_power
-from rankdev.statistics.rank_correlation import ends_of_tau, tau_ap, tau_b
+from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
 from rankdev.studies.simulation import simulate
 
 ALPHA = 0.05
@@ -159,7 +159,7 @@ def plans(trials: int) -> Iterator[Finding]:
                 )
                 low, high = bounded_effect(apart, 0.5)
                 held[0] += low <= 0.5 / spread <= high
-                held[2] += bounded_effect(apart, 0.5, alpha=SURE)[0] <= 0.5 / spread
+                held[2] += bounded_effect(apart, 0.5, alpha=ASSURANCE)[0] <= 0.5 / spread
                 low, high = bounded_effect(apart - mean + 0.5 * spread, None)
                 held[1] += low <= 0.5 <= high
             held /= trials
@@ -289,7 +289,7 @@ def agreements(trials: int) -> Iterator[Finding]:
                 for _ in range(trials):
                     shared, first, second = KINDS[kind](rng, (3, n, systems))
                     scores = (0.8 * shared + 0.6 * first + one, 0.8 * shared + 0.6 * second + other)
-                    low, high = ends_of_tau(*scores, 200, rng)
+                    low, high = tau_limits(*scores, 200, rng)
                     held += (low - 1e-9 <= truth) & (truth <= high + 1e-9)
                 setting = f"{relation}, {kind}, {systems} systems, n = {n}"
                 for what, share in zip(("τ", "τ_ap"), held / trials, strict=True):

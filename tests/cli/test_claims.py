@@ -1,4 +1,4 @@
-"""The commands that answer how far scores can be believed, beyond compare and power."""
+"""The commands that answer how reliable scores are, beyond compare and power."""
 
 import json
 

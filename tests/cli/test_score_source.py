@@ -34,10 +34,10 @@ def test_compare_gives_what_significance_gives(rankdev, scores):
     assert against == significance(scores, baselines="nearest", test="t", correction="bh").to_polars().to_dicts()
 
 
-def test_compare_marks_what_can_be_believed(rankdev, scores):
+def test_compare_marks_significant_differences(rankdev, scores):
     out = rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5").out
-    believed = significance(scores, measures=["RDQ@5"]).to_polars()["p_adjusted"] <= 0.05
-    assert sum("*" in line for line in out.splitlines() if "[" in line) == believed.sum() > 0
+    significant = significance(scores, measures=["RDQ@5"]).to_polars()["p_adjusted"] <= 0.05
+    assert sum("*" in line for line in out.splitlines() if "[" in line) == significant.sum() > 0
     assert "seed = 0" in out
 
 
@@ -48,7 +48,7 @@ def test_power_gives_what_power_gives(rankdev, scores):
     assert ask(rankdev, "power", *options) == expected.to_polars().to_dicts()
     out = rankdev("power", "places.jsonl", *RUNS, *options, "--buckets", "3", "-n", "4").out
     assert "Power at 4 queries over 3 pairs" in out
-    assert "of 3 pairs told apart" in out
+    assert "of 3 pairs differ significantly" in out
     for at in ((), ("-n", "2")):
         out = rankdev("power", "places.jsonl", *RUNS, "--sizes", "2,3", "--subsamples", "9", "--buckets", "3", *at).out
         assert "≤3" in out
@@ -142,7 +142,7 @@ def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "name them with -a and -b: nearest, popular, blended"),
         (("power", "places.jsonl", *RUNS, "--figure", "no/x.png"), 2, "no/x.png: cannot write here"),
-        (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a picture's name must end in"),
+        (("power", "places.jsonl", *RUNS, "--figure", "x.gif"), 2, "x.gif: a figure's name must end in"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alpha"), 2, "--grid is 'alpha'; expected a parameter"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "alfa=1"), 2, "did you mean alpha?"),
         (("sensitivity", "places.jsonl", *RUNS, "--grid", "lam=1", "--grid", "lam=2"), 2, "--grid names lam twice"),

@@ -190,7 +190,7 @@ def test_no_label_is_clipped(many, name):
     picture = mpl.image.imread(content)[:, :, :3]
     for edge in (picture[:, 0], picture[:, -1], picture[0], picture[-1]):
         assert (edge == 1).all()  # nothing reaches the edge of the paper
-    assert len(drawn.get_suptitle()) > 10  # every picture says what to see
+    assert len(drawn.get_suptitle()) > 10  # every figure has a title
 
 
 def test_groups_join_what_is_not_significant():
@@ -207,7 +207,7 @@ def test_groups_join_what_is_not_significant():
     for dot, other in zip(dots[1:], "bcd", strict=True):
         assert dot.get_xdata()[0] == pytest.approx(-rows["a", other]["difference"])
         assert (dot.get_markerfacecolor() == "white") == (rows["a", other]["p_adjusted"] > 0.05)
-    assert drawn.get_suptitle().startswith("a is not told apart from 1 of 3 others in RDQ@5")
+    assert drawn.get_suptitle().startswith("a is not significantly different from 1 of 3 others in RDQ@5")
 
 
 def test_pairs_give_way_to_groups_where_they_are_too_many(many):
@@ -221,7 +221,7 @@ def test_pairs_give_way_to_groups_where_they_are_too_many(many):
         few.plot(show="group")
 
 
-def test_a_point_per_query_is_beside_the_differences(scores):
+def test_a_point_per_query_is_next_to_the_differences(scores):
     points = plot_differences(scores, "a", "d", "RDQ@5").axes[1]
     drawn = {tuple(point) for line in points.lines[1:] for point in zip(*line.get_data(), strict=True)}
     assert drawn == set(zip(scores.values[3, :, 0], scores.values[0, :, 0], strict=True))

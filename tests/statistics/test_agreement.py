@@ -5,7 +5,7 @@ from scipy import stats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import agreement
-from rankdev.statistics.rank_correlation import ends_of_tau, tau_ap, tau_b
+from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
 
 
 @pytest.fixture
@@ -108,11 +108,11 @@ def test_the_same_order_stays_possible_until_two_systems_are_clearly_swapped():
     same, swapped = one, one[[11, *range(1, 11), 0]]
     for other, n, possible in ((same, 25, True), (swapped, 400, False)):
         values = np.stack([means + rng.normal(0, 1, (n, 12)) for means in (one, other)])
-        low, high = ends_of_tau(*values, 200, np.random.default_rng(0))
+        low, high = tau_limits(*values, 200, np.random.default_rng(0))
         assert bool(high[0] == 1) is possible
         assert low[0] <= tau_b(one, other) <= high[0]
     exact = [means + 1e-9 * noise for means, noise in zip((same, same), values, strict=True)]
-    assert ends_of_tau(*exact, 50, rng)[0, 0] == 1  # hardly any noise
+    assert tau_limits(*exact, 50, rng)[0, 0] == 1  # hardly any noise
 
 
 def test_intervals_hold_orders_that_are_nearly_the_same():
@@ -121,6 +121,6 @@ def test_intervals_hold_orders_that_are_nearly_the_same():
     for _ in range(20):
         truth = rng.multivariate_normal([0, 0], [[1, 0.99], [0.99, 1]], 60)
         noise = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], (50, 60)) * 2.2
-        low, high = ends_of_tau(truth[:, 0] + noise[..., 0], truth[:, 1] + noise[..., 1], 100, rng)[:, 0]
+        low, high = tau_limits(truth[:, 0] + noise[..., 0], truth[:, 1] + noise[..., 1], 100, rng)[:, 0]
         held += low <= tau_b(truth[:, 0], truth[:, 1]) <= high
     assert held >= 17

@@ -1,4 +1,4 @@
-"""Agreement with people: shares by hand, ties as ties, judges as the ceiling, intervals that hold."""
+"""Agreement with people: fractions by hand, ties as ties, judges as the ceiling, intervals that hold."""
 
 import numpy as np
 import polars as pl
@@ -84,7 +84,7 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
     [
         ({"winner": "z"}, "row 0 has winner 'z'; expected 'x', 'y' or tie"),
         ({"a": "xx"}, "row 0 names system 'xx', which was not scored; did you mean x"),
-        ({"winner": "tie"}, "no verdict prefers"),
+        ({"winner": "tie"}, "no preference is between"),
         ({"query": ""}, "row 0 has no query"),
     ],
 )
@@ -97,6 +97,6 @@ def test_wrong_verdicts_are_refused(change, message):
 def test_what_was_not_scored_is_said():
     scores = scores_of(np.full((40, 1), 0.2))
     found = rd.agreement_with_people(scores, said(["x"] * 45))
-    assert found.remarks == ("5 of 45 verdicts are on queries that were not scored",)
+    assert found.remarks == ("5 of 45 preferences are on queries that were not scored",)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
-    assert any("verdicts on 1 query are few" in line for line in few.remarks)
+    assert any("1 query is few" in line for line in few.remarks)

@@ -88,7 +88,7 @@ def test_equal_differences_need_enough_queries():
     for n, verdict in ((4, "undecided"), (6, "same")):
         flat = scores_of(np.full(n, 0.5), np.full(n, 0.5))
         if verdict == "undecided":
-            with pytest.warns(rd.RankdevWarning, match="too few queries"):
+            with pytest.warns(rd.RankdevWarning, match="too few to decide"):
                 assert rd.equivalence(flat, margin=0.02).to_polars()["verdict"][0] == verdict
         else:
             assert rd.equivalence(flat, margin=0.02).to_polars()["verdict"][0] == verdict

@@ -107,7 +107,7 @@ def test_threads_and_shares_change_nothing(engine, monkeypatch):
     keys = stream_keys(0, 70, 25)
     expected = count_extremes(opened, Sampling(70), keys, 300, threads=1)
     monkeypatch.setattr(type(opened), "batch", 3)
-    monkeypatch.setattr(type(opened), "share", 110)
+    monkeypatch.setattr(type(opened), "chunk", 110)
     assert np.array_equal(count_extremes(opened, Sampling(70), keys, 300, threads=4), expected)
 
 
@@ -161,7 +161,7 @@ def test_engines_draw_with_replacement_alike(engine):
 def test_the_vector_instructions_do_what_plain_numba_does():
     from numba import njit
 
-    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows, add_rows_plain
+    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows, add_rows_reference
 
     @njit
     def by_address(sums, table, word):
@@ -172,6 +172,6 @@ def test_the_vector_instructions_do_what_plain_numba_does():
     one, other = np.zeros(TILE), np.zeros(TILE)
     for word in rng.integers(0, 2**64, 20, dtype=np.uint64):
         by_address(one, table, word)
-        add_rows_plain(other, table, word)
+        add_rows_reference(other, table, word)
     assert np.array_equal(one, other)
     assert one.all()

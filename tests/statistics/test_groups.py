@@ -1,4 +1,4 @@
-"""Intervals of means, and who cannot be told apart."""
+"""Intervals of means, and groups without significant differences."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -96,7 +96,7 @@ def test_the_table_of_several_collections():
 
 
 def test_few_collections_are_said_to_be_few():
-    with pytest.warns(rd.RankdevWarning, match="3 collections hardly show"):
+    with pytest.warns(rd.RankdevWarning, match="3 collections are too few to estimate"):
         rd.meta_analysis(collections())
 
 

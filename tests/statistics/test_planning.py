@@ -57,7 +57,7 @@ def test_a_plan_by_known_numbers(pilot):
     assert at["analytic"] == pytest.approx(0.808, abs=0.001)
     assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
     words = str(found)
-    assert "plan for 34 queries" in words
+    assert "34 queries are needed" in words
     assert "The 50 queries of the pilot" in words
     assert len(found.to_pandas()) == found.to_polars().height
 

@@ -36,7 +36,7 @@ def test_a_model_that_tells_nothing_costs_nothing():
     found = estimate(told, np.full(30, 0.5), np.full(100, 0.5), 0.05)
     assert found["trust"] == 0
     assert (found["low"], found["high"]) == pytest.approx(tuple(stats.ttest_1samp(told, 0).confidence_interval()))
-    assert estimate(told, -told, -rng.random(100), 0.05)["trust"] == 0  # a model that says the opposite is not believed
+    assert estimate(told, -told, -rng.random(100), 0.05)["trust"] == 0  # the opposite gets no weight
 
 
 def test_means_and_differences():
@@ -57,7 +57,7 @@ def test_queries_are_matched_by_name():
     with pytest.raises(rd.DataError, match="share 0 queries"):
         rd.prediction_powered(strange, model)
     some = rd.Scores(people.systems, (*people.queries[:39], "elsewhere"), people.measures, people.values)
-    with pytest.warns(rd.RankdevWarning, match="1 of the people's queries"):
+    with pytest.warns(rd.RankdevWarning, match="1 human-judged query is not among"):
         assert rd.prediction_powered(some, model).both == 39
 
 

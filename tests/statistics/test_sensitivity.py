@@ -23,7 +23,7 @@ class Stand:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Replace evaluate and parse, so that this is about the grid alone; give the measures of each call."""
+    """Replace evaluate and parse, so that this is about the grid alone; return the measures of each call."""
     seen = []
 
     def evaluate(refs, runs, measures, **reading):
@@ -32,7 +32,7 @@ def calls(monkeypatch):
         return Scores(("a", "b", "c"), tuple(map(str, range(30))), tuple(measures), values)
 
     monkeypatch.setattr("rankdev.statistics.parameters.evaluate", evaluate)
-    monkeypatch.setattr("rankdev.measures.parse", lambda text: Stand(), raising=False)
+    monkeypatch.setattr("rankdev.statistics.parameters.parse", lambda text: Stand())
     return seen
 
 

@@ -140,7 +140,7 @@ def test_the_interval_of_few_queries_is_exact(make_scores, rng):
     shares = [(np.abs(signs @ (apart - d)) >= abs((apart - d).sum()) - 1e-9).mean() for d in (got["low"], got["high"])]
     assert min(shares) > 0.05
     few = significance(make_scores([apart[:5], np.zeros(5)]))
-    assert few.remarks == ("5 queries have 32 flips, too few for any rejection at 0.05 among 1 comparison",)
+    assert few.remarks == ("5 queries are too few for any significant difference at level 0.05 among 1 comparison",)
     assert (row(few, a="s0")["low"], row(few, a="s0")["high"]) == (-np.inf, np.inf)
 
 
@@ -190,7 +190,7 @@ def test_a_family_all_measures_counts_all_comparisons(make_scores, rng):
     scores = make_scores(rng.random((3, 30, 4)))
     found = significance(scores, family="all", permutations=5000).to_polars()
     assert found["p_adjusted"].to_numpy() == pytest.approx(holm(found["p"].to_numpy()))
-    with pytest.raises(UsageError, match="take max-t or holm"):
+    with pytest.raises(UsageError, match="use max-t or holm"):
         significance(scores, correction="tukey", family="all")
     with pytest.raises(UsageError, match="expected one of measure, all"):
         significance(scores, family="every")
@@ -201,7 +201,7 @@ def test_flips_follow_from_the_number_of_pairs(make_scores, rng):
     found = significance(scores)
     assert found.permutations == 2 * 2775 / 0.05
     assert (found.to_polars()["p_adjusted"] < 0.05).all()
-    with pytest.warns(RankdevWarning, match="smallest p of 1,000 flips is 0.001: no rejection is possible"):
+    with pytest.warns(RankdevWarning, match="smallest p of 1,000 flips is 0.001: nothing can be significant"):
         few = significance(scores, permutations=1000)
     assert (few.to_polars()["p_adjusted"] > 0.05).all()
     assert "give at least 111,000" in few.remarks[0]

@@ -43,7 +43,7 @@ def test_summary_by_hand():
         tau=tau,
         tau_ap=tau,
         split=split,
-        split_ends=np.stack([split, split]),
+        split_limits=np.stack([split, split]),
         subsamples=300,
         seed=0,
         remarks=(),
@@ -128,10 +128,10 @@ def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng
     row = found.summary().row(0, named=True)
     assert row["n_at_0.8"] == 190
     assert row["split_at_0.8"] == np.inf
-    assert found.split_ends[0, 0, 0] < 0.1
+    assert found.split_limits[0, 0, 0] < 0.1
     assert np.isnan(found.split[0, 2])
-    assert np.isnan(found.split_ends[0, 0, 1])
-    assert (found.tau_ends[0] < found.tau).all()
-    assert (found.tau < found.tau_ends[1]).all()
+    assert np.isnan(found.split_limits[0, 0, 1])
+    assert (found.tau_limits[0] < found.tau).all()
+    assert (found.tau < found.tau_limits[1]).all()
     assert row["n_at_0.8_low"] <= row["n_at_0.8"] <= row["n_at_0.8_high"]
     assert {"low", "high"} < set(found.to_polars().columns)

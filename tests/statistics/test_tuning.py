@@ -1,4 +1,4 @@
-"""Tuning: data made with known parameters, data that cannot choose, and nothing judged by what it was fitted on."""
+"""Tuning: data made with known parameters, data that do not decide, and nothing evaluated on what it was fitted on."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_clear_verdicts_find_the_kind_of_parameters_that_made_them():
 def test_verdicts_by_chance_cannot_choose_and_choosing_is_not_advised():
     found = tuned(verdicts("RDQ@5", 0))
     assert found.plausible.sum() > 1
-    assert any("the data cannot choose" in line for line in found.remarks)
+    assert any("the data do not decide" in line for line in found.remarks)
     assert any("keep it" in line for line in found.remarks)
     assert found.summary()["loss"].min() == pytest.approx(np.log(2), abs=0.02)
 
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_folds_and_ties_are_left_out():
     first, again = tuned(said, seed=3), tuned(said, seed=3)
     assert np.array_equal(first.losses, again.losses)
     assert len(first.losses) == 299
-    assert "1 verdict without a preference is left out" in first.remarks
+    assert "1 tie is left out" in first.remarks
 
 
 def test_a_query_is_never_judged_by_a_scale_that_saw_it():

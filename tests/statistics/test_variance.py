@@ -78,7 +78,7 @@ def test_one_collection_is_the_ordinary_analysis():
 def test_negative_estimates_are_said_to_be_none():
     table = np.array([[1.0, 2, 3], [3, 2, 1], [2, 2.5, 1.5]])
     found = rd.variance(scores_of(table))
-    assert "is negative and taken as 0" in found.remarks[0]
+    assert "is negative and set to 0" in found.remarks[0]
     assert found.summary()["needed"][0] == np.inf
 
 

@@ -1,4 +1,4 @@
-"""Agreement, sensitivity, tuning."""
+"""Reports and figures of agreement, sensitivity and tuning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
 from rankdev.display.cells import number, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, intervals, made_with, verdict
+from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortened, styled, titled
 from rankdev.errors import UsageError, counted, printable
 from rankdev.statistics.agreement import Agreement
@@ -74,18 +74,18 @@ def plot_agreement(
     look: dict[str, Any] = {"colours": "viridis", "limits": (np.floor(10 * lowest) / 10, 1)}
     if lowest < 0:
         look = {"colours": "RdBu", "limits": (-1, 1)}
-    each = 0.2 if agreement.tau_ends is None else 0.3  # room for intervals
+    each = 0.2 if agreement.tau_limits is None else 0.3  # space for intervals
     drawn, axes = figure(width, 1.5 + 2 * each * len(down) + 0.05 * max(map(len, chosen[1])), 2, count)
     for i, dataset in enumerate(agreement.datasets):
         for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
             cells = values[i][np.ix_(down, across)]
             names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
             image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, **look)
-            if symbol == "τ" and agreement.tau_ends is not None:
-                _add_ends(axis, agreement.tau_ends[:, 0, i][:, down][:, :, across])
+            if symbol == "τ" and agreement.tau_limits is not None:
+                _add_limits(axis, agreement.tau_limits[:, 0, i][:, down][:, :, across])
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
             axis.tick_params("x", rotation=90)
-    drawn.colorbar(image, ax=axes, label="agreement", pad=0.01, aspect=40)
+    drawn.colorbar(image, ax=axes, label="correlation", pad=0.01, aspect=40)
     return titled(drawn, "Do the measures order (τ) and space (r) the systems alike?")
 
 
@@ -117,11 +117,11 @@ def _heatmap(
     return image
 
 
-def _add_ends(axis: Any, ends: Floats) -> None:
+def _add_limits(axis: Any, limits: Floats) -> None:
     """Write the interval under the number of each cell."""
     for label in axis.texts:
-        j, i = (int(place) for place in label.get_position())
-        low, high = ends[:, i, j]
+        j, i = (int(coordinate) for coordinate in label.get_position())
+        low, high = limits[:, i, j]
         if np.isfinite(low):
             label.set_text(f"{label.get_text()}\n[{low:.2f}, {high:.2f}]")
             label.set_fontsize(label.get_fontsize() - 1)
@@ -133,31 +133,31 @@ def _frame(axis: Any, column: int, row: int) -> None:
     axis.add_patch(Rectangle((column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor="#E8000B", linewidth=1.6))
 
 
-NAMED = 10  # pairs of measures of which a line says which agrees more
+NAMED = 10  # pairs of measures that are compared in a line each
 
 
 @reports(AgreementWithPeople)
 def people_agreement_report(found: AgreementWithPeople) -> Report:
-    """Show each measure's agreement, best first, and which measure clearly agrees more than which."""
+    """Show each measure's agreement, best first, and which measures agree significantly more than others."""
     rows = found.to_polars()
     spread = f"{percent(1 - found.alpha)} interval"
     best_first = rows.sort("agreement", descending=True, maintain_order=True)
     frame = best_first.select("measure", "agreement", intervals(digits=3).alias(spread))
-    said = f"{counted(len(found.preferred), 'verdict')} with a preference"
-    title = f"How often a measure prefers what people prefer: {said}, {counted(found.queries, 'query')}"
-    sides = found.between()
-    clear = sides.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    judged = f"{counted(len(found.preferred), 'preference')}, {counted(found.queries, 'query')}"
+    title = f"How often each measure prefers the list that assessors prefer: {judged}"
+    pairs = found.between()
+    clear = pairs.filter((pl.col("low") > 0) | (pl.col("high") < 0))
     notes = [
-        f"{row['a'] if row['difference'] > 0 else row['b']} agrees more than"
+        f"{row['a'] if row['difference'] > 0 else row['b']} agrees significantly more than"
         f" {row['b'] if row['difference'] > 0 else row['a']}, by {number(abs(row['difference']), 3)}"
         for row in clear.head(NAMED).iter_rows(named=True)
     ]
     if clear.height > NAMED:
-        notes.append(f"and so on for {counted(clear.height - NAMED, 'more pair')} of measures")
-    if not notes and sides.height:
-        notes = ["no measure clearly agrees more than another"]
-    ceiling = [] if found.ceiling is None else [f"one judge predicts another in {number(found.ceiling, 3)}"]
-    closing = [*notes, *ceiling, f"{counted(found.ties, 'verdict')} without a preference; 0.5 is chance"]
+        notes.append(f"and {counted(clear.height - NAMED, 'more pair')} of measures")
+    if not notes and pairs.height:
+        notes = ["no measure agrees significantly more than another"]
+    ceiling = [] if found.ceiling is None else [f"agreement between judges: {number(found.ceiling, 3)}"]
+    closing = [*notes, *ceiling, f"{counted(found.ties, 'tie')} left out; 0.5 is chance"]
     return Report(
         rows,
         [Table(frame, title, digits=3, right=(spread,), bars=("agreement",))],
@@ -166,7 +166,7 @@ def people_agreement_report(found: AgreementWithPeople) -> Report:
         command="agreement",
         parameters=found.parameters,
         summary=rows,
-        more={"between": sides, "by_size": found.by_size()},
+        more={"between": pairs, "by_size": found.by_size()},
     )
 
 
@@ -175,9 +175,9 @@ def people_agreement_report(found: AgreementWithPeople) -> Report:
 def plot_people_agreement(found: AgreementWithPeople) -> Figure:
     """Draw each measure's agreement with its interval."""
     rows = found.to_polars()
-    label = f"share of people's verdicts predicted, {percent(1 - found.alpha)} interval; 0.5 is chance"
+    label = f"fraction of the preferences predicted, {percent(1 - found.alpha)} interval; 0.5 is chance"
     drawn = draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)
-    return titled(drawn, "How often each measure prefers what people prefer")
+    return titled(drawn, "How often each measure prefers the list that assessors prefer")
 
 
 SHOWN = 8
@@ -185,32 +185,32 @@ SHOWN = 8
 
 @reports(Tuning)
 def tuning_report(found: Tuning) -> Report:
-    """Show whether choosing pays on held-out queries, and the best cells beside those that are not clearly worse."""
-    ends = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
+    """Show whether tuning helps on held-out queries, and the best cells with those not significantly worse."""
+    limits = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
     spread = f"{percent(1 - found.alpha)} interval"
-    pays = found.summary().select("what", "loss", "agreement", "gain", ends.alias(spread))
+    pays = found.summary().select("what", "loss", "agreement", "gain", limits.alias(spread))
     cells = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("loss", maintain_order=True)
-    told = pl.when("plausible").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("clearly worse")
-    best = cells.head(SHOWN).select(pl.col("cell").alias("measure"), "loss", "behind", ends.alias(spread), told)
+    worse = pl.when("plausible").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("significantly worse")
+    best = cells.head(SHOWN).select(pl.col("cell").alias("measure"), "loss", "behind", limits.alias(spread), worse)
     tables = [
-        Table(pays, f"Does choosing the parameters of {found.measure} pay? On held-out queries", right=(spread,)),
+        Table(pays, f"Does tuning {found.measure} help? On held-out queries", right=(spread,)),
         Table(best, f"The best of {len(found.cells)} cells, on held-out queries", right=(spread,)),
     ]
-    closing = ("loss: −log of the probability of what people said; 0.693 is chance", made_with(found))
-    return verdict(found, "tune", tables, closing=closing)
+    closing = ("loss: mean negative log-likelihood of the preferences; 0.693 is chance", made_with(found))
+    return result_report(found, "tune", tables, closing=closing)
 
 
 @draws(Tuning)
 @styled
 def plot_tuning(found: Tuning) -> Figure:
-    """Draw how far each cell is behind the best one; a line that reaches 0 is not clearly worse."""
+    """Draw how far each cell is behind the best one; one whose interval reaches 0 is not significantly worse."""
     rows = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("behind", maintain_order=True)
-    label = f"held-out loss behind the best cell, {percent(1 - found.alpha)} interval; filled: not clearly worse"
+    label = f"held-out loss behind the best cell, {percent(1 - found.alpha)} interval; filled: not significantly worse"
     names = [("", name) for name in rows["cell"]]
     drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
     kept = int(rows["plausible"].sum())
     left = f"{counted(kept, 'setting', of=rows.height)} of {found.measure}"
-    return titled(drawn, f"Not clearly worse than the best: {left}")
+    return titled(drawn, f"Not significantly worse than the best: {left}")
 
 
 @reports(Sensitivity)
@@ -224,21 +224,21 @@ def sensitivity_report(found: Sensitivity) -> Report:
         frame = frame.select(pl.format(f"{first}={{}}", pl.col(first)).alias(found.measure), pl.exclude(first))
         frame = frame.rename(named)
     title = f"Median power at {found.n} queries"
-    return verdict(found, "sensitivity", [Table(frame, title, digits=3)], (), [made_with(found, "measure", "n")])
+    return result_report(found, "sensitivity", [Table(frame, title, digits=3)], (), [made_with(found, "measure", "n")])
 
 
 @reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
     """Show τ, r and τ_ap of each pair of measures, and the intervals of τ and τ_ap where there are any."""
     frame, closing = found.summary(), []
-    if found.tau_ends is not None:
+    if found.tau_limits is not None:
         for name, low, high in (("tau", "low", "high"), ("tau_ap", "tau_ap_low", "tau_ap_high")):
-            ends = frame.select(intervals(low, high, 3).alias(f"{name}, 95%")).to_series()
-            frame = frame.insert_column(frame.columns.index(name) + 1, ends)
+            limits = frame.select(intervals(low, high, 3).alias(f"{name}, 95%")).to_series()
+            frame = frame.insert_column(frame.columns.index(name) + 1, limits)
         frame = frame.drop("low", "high", "tau_ap_low", "tau_ap_high")
-        closing = ["95%: between the orders that ever more queries would give"]
+        closing = ["95%: intervals at infinitely many queries"]
     if len(found.datasets) == 1:
         frame = frame.drop("dataset")
     right = [name for name in frame.columns if "95%" in name]
     table = Table(frame, "Agreement between measures over system means", digits=3, right=right)
-    return verdict(found, "agreement", [table], (), closing)
+    return result_report(found, "agreement", [table], (), closing)

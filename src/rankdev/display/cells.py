@@ -15,12 +15,12 @@ NOT_AVAILABLE = "–"
 class Cell:
     """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░.
 
-    ``share`` is how far a bar behind a number reaches, 0 to 1, where pages and notebooks draw one.
+    ``fraction`` is the length of a bar behind a number, 0 to 1, where pages and notebooks draw one.
     """
 
     text: str
     style: str = ""
-    share: float | None = None
+    fraction: float | None = None
 
     @property
     def bare(self) -> str:
@@ -62,7 +62,7 @@ def p_value(value: float | None) -> str:
 
 
 def percent(level: float) -> str:
-    """Write a level, such as that of an interval, as it was asked for.
+    """Write a level, such as that of an interval, as it was given.
 
     >>> percent(0.95), percent(0.995), percent(1 - 2 * 0.005)
     ('95%', '99.5%', '99%')

@@ -1,4 +1,4 @@
-"""Equivalence, meta-analysis, groups, ppi."""
+"""Reports and figures of equivalence, meta-analysis, prediction-powered inference and discriminative power."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev.display.cells import number, p_value, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, best_cells, intervals, made_with, verdict
+from rankdev.display.report import Report, Table, best_cells, intervals, made_with, result_report
 from rankdev.display.style import COLOURS, PAGE, draw_intervals, figure, looks, shortened, styled, titled
 from rankdev.errors import counted, printable
 from rankdev.statistics.equivalence import VERDICTS, Equivalence
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @reports(Equivalence)
 def equivalence_report(found: Equivalence) -> Report:
-    """Say of each pair whether it is the same, which is better, and which is no worse, for a margin."""
-    rows, beside = found.to_polars(), found.noninferiority()
+    """State for each pair whether it is equivalent, which is better, and which is no worse, for a margin."""
+    rows, noninferior = found.to_polars(), found.noninferiority()
     no_worse = (
-        pl.when(beside["a_no_worse"] & beside["b_no_worse"])
+        pl.when(noninferior["a_no_worse"] & noninferior["b_no_worse"])
         .then(pl.lit("both"))
-        .when(beside["a_no_worse"])
+        .when(noninferior["a_no_worse"])
         .then(pl.lit("a"))
-        .when(beside["b_no_worse"])
+        .when(noninferior["b_no_worse"])
         .then(pl.lit("b"))
         .otherwise(pl.lit("–"))
     )
@@ -56,11 +56,11 @@ def equivalence_report(found: Equivalence) -> Report:
         f" {found.alpha:g}{together}",
         made_with(found),
     )
-    more = {"noninferiority": beside}
-    return verdict(found, "compare", [table], list(_in_words(found)), closing, more=more)
+    more = {"noninferiority": noninferior}
+    return result_report(found, "compare", [table], list(_counts(found)), closing, more=more)
 
 
-def _in_words(found: Equivalence) -> Iterator[str]:
+def _counts(found: Equivalence) -> Iterator[str]:
     for row in found.summary().iter_rows(named=True):
         counts = ", ".join(f"{row[word]} {word}" for word in VERDICTS if row[word])
         yield f"{row['measure']}: of {counted(row['pairs'], 'pair')}, {counts}."
@@ -77,15 +77,15 @@ def plot_equivalence(found: Equivalence) -> Figure:
     drawn = draw_intervals(rows, "difference", names, label, decided, zero=True, between=" − ")
     drawn.axes[0].axvspan(-found.margin, found.margin, color="#009E73", alpha=0.15, linewidth=0)
     counts = Counter(rows["verdict"])
-    told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if word in counts)
-    return titled(drawn, f"With a margin of {found.margin:g}: {told}")
+    text = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if word in counts)
+    return titled(drawn, f"With a margin of {found.margin:g}: {text}")
 
 
-FORESTS = 12  # pairs that a picture holds; the others are left to the table
+FORESTS = 12  # pairs in a figure; the others are left to the table
 
 
 @reports(MetaAnalysis)
-def across_collections_report(found: MetaAnalysis) -> Report:
+def meta_analysis_report(found: MetaAnalysis) -> Report:
     """Show each pair's difference over all collections, that of a new one, and how far collections differ."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
@@ -103,21 +103,21 @@ def across_collections_report(found: MetaAnalysis) -> Report:
     title = f"Differences a − b over {len(found.collections)} collections"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title} in {rows['measure'][0]}"
-    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.alpha}
-    formats = {adjusted: p_value, "I²": lambda share: f"{share:.0%}", "a − b": lambda value: number(value, 3)}
-    table = Table(frame, title, best=believed, formats=formats, right=(spread, "new collection"))
+    significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
+    formats = {adjusted: p_value, "I²": lambda fraction: f"{fraction:.0%}", "a − b": lambda value: number(value, 3)}
+    table = Table(frame, title, best=significant, formats=formats, right=(spread, "new collection"))
     closing = (
-        f"* {adjusted} ≤ {found.alpha:g}; random effects (REML, Hartung–Knapp): small collections count too",
-        "new collection: where the true difference in another such collection would lie",
-        "I²: share of the scatter between collections that their queries do not explain",
+        f"* {adjusted} ≤ {found.alpha:g}; random effects (REML, Hartung–Knapp)",
+        "new collection: interval of the true difference in another such collection",
+        "I²: fraction of the scatter between collections that their queries do not explain",
     )
-    return verdict(found, "compare", [table], (), closing, more={"collections": found.by_collection()})
+    return result_report(found, "compare", [table], (), closing, more={"collections": found.by_collection()})
 
 
 @draws(MetaAnalysis)
 @styled
-def plot_across_collections(found: MetaAnalysis) -> Figure:
-    """Draw a forest: each collection's difference, its dot as large as its weight, and the mean of all as a diamond."""
+def plot_meta_analysis(found: MetaAnalysis) -> Figure:
+    """Draw a forest plot: each collection's difference, sized by its weight, and the mean of all as a diamond."""
     rows, parts = found.to_polars(), found.by_collection()
     shown, each = min(rows.height, FORESTS), len(found.collections)
     drawn, axes = figure(PAGE, 0.9 + 0.2 * shown * (each + 2))
@@ -145,12 +145,12 @@ def plot_across_collections(found: MetaAnalysis) -> Figure:
     return titled(drawn, f"Differences in {len(found.collections)} collections, and over all of them")
 
 
-SHOWN = 40  # lines that a picture holds
+SHOWN = 40  # lines in a figure
 
 
 @reports(PredictionPowered)
-def rectified_report(found: PredictionPowered) -> Report:
-    """Show each system's mean and each difference, beside what people alone and the model alone say."""
+def prediction_powered_report(found: PredictionPowered) -> Report:
+    """Show each system's mean and each difference, next to the estimates from human and model judgments alone."""
     rows = found.to_polars()
     what = pl.when(pl.col("b").is_null()).then(pl.col("a")).otherwise(pl.format("{} − {}", "a", "b"))
     frame = rows.select(
@@ -158,68 +158,68 @@ def rectified_report(found: PredictionPowered) -> Report:
         what.alias("system or pair"),
         "estimate",
         intervals("low", "high", 3).alias(f"{percent(1 - found.alpha)} interval"),
-        intervals("human_low", "human_high", 3).alias("people alone"),
+        intervals("human_low", "human_high", 3).alias("human alone"),
         pl.col("model").alias("model alone"),
         "trust",
     )
-    title = "What people would say about all queries"
+    title = "Estimated scores by human judgments of all queries"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title}, {rows['measure'][0]}"
     right = [name for name in frame.columns if "interval" in name or "human" in name]
     closing = (
-        f"people and model both judged {counted(found.both, 'query')}, the model {found.model_only} more",
-        "trust: weight of the model (0: uninformative, 1: as good as people)",
-        "the intervals hold if the people's queries are a random sample of all",
+        f"human and model judgments of {counted(found.both, 'query')}, model judgments of {found.model_only} more",
+        "trust: weight of the model (0: uninformative, 1: as good as assessors)",
+        "the intervals are valid if the human-judged queries are a random sample of all",
         made_with(found, "both", "model_only"),
     )
-    return verdict(found, "ppi", [Table(frame, title, digits=3, right=right)], (), closing)
+    return result_report(found, "ppi", [Table(frame, title, digits=3, right=right)], (), closing)
 
 
 @draws(PredictionPowered)
 @styled
-def plot_rectified(found: PredictionPowered) -> Figure:
-    """Draw each estimate with its interval, that of people alone in grey, and the model's own as a cross."""
+def plot_prediction_powered(found: PredictionPowered) -> Figure:
+    """Draw each estimate with its interval, that of human judgments alone in grey, and the model's as a cross."""
     rows = list(found.to_polars().iter_rows(named=True))[:SHOWN]
     drawn, axes = figure(PAGE, 1.1 + 0.24 * len(rows))
     axis: Any = axes[0, 0]
     several = len({row["measure"] for row in rows}) > 1
     names = []
     for i, row in enumerate(rows):
-        last = i == 0
+        first = i == 0
         axis.plot([row["human_low"], row["human_high"]], [i + 0.2] * 2, color="#999999", linewidth=1.2)
-        axis.plot(row["human"], i + 0.2, "o", color="#999999", markersize=4, label="people alone" if last else None)
+        axis.plot(row["human"], i + 0.2, "o", color="#999999", markersize=4, label="human alone" if first else None)
         axis.plot([row["low"], row["high"]], [i - 0.1] * 2, color=COLOURS[0], linewidth=1.6)
-        axis.plot(row["estimate"], i - 0.1, "o", color=COLOURS[0], markersize=5, label="both" if last else None)
-        axis.plot(row["model"], i, "x", color=COLOURS[1], markersize=5, label="model alone" if last else None)
+        axis.plot(row["estimate"], i - 0.1, "o", color=COLOURS[0], markersize=5, label="both" if first else None)
+        axis.plot(row["model"], i, "x", color=COLOURS[1], markersize=5, label="model alone" if first else None)
         name = row["a"] if row["b"] is None else f"{row['a']} − {row['b']}"
         names.append(f"{row['measure']}: {name}" if several else name)
     axis.set_yticks(range(len(rows)), [shortened(printable(name)) for name in names])
     axis.set(xlabel=f"mean or difference, {percent(1 - found.alpha)} interval", ylim=(len(rows) - 0.4, -0.6))
     axis.grid(visible=False, axis="y")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return titled(drawn, "What people and model say together, beside each alone")
+    return titled(drawn, "Estimates from human and model judgments together, next to each alone")
 
 
 @reports(DiscriminativePower)
-def discrimination_report(found: DiscriminativePower) -> Report:
-    """Show the share of pairs that each measure tells apart, and the difference it needs."""
+def discriminative_power_report(found: DiscriminativePower) -> Report:
+    """Show the fraction of pairs that differ significantly under each measure, and the difference needed."""
     frame = found.summary()
-    title = f"Pairs told apart at level {found.alpha:g}"
+    title = f"Pairs that differ significantly at level {found.alpha:g}"
     closing = (
-        "needed: the difference that would just be significant (half of the pairs need less); needed_by_all: for all",
-        "other queries would give other shares: rankdev power --resamples estimates how far",
+        "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
+        "other queries would give other fractions: rankdev power --resamples estimates how far",
         made_with(found),
     )
     best = best_cells(frame, ["fraction"])
-    return verdict(
+    return result_report(
         found, "compare --discriminative-power", [Table(frame, title, best=best, bars=("fraction",))], (), closing
     )
 
 
 @draws(DiscriminativePower)
 @styled
-def plot_discrimination(found: DiscriminativePower) -> Figure:
-    """Draw each measure's achieved significance levels in descending order; lower curves tell more pairs apart."""
+def plot_discriminative_power(found: DiscriminativePower) -> Figure:
+    """Draw each measure's achieved significance levels in descending order; the lower, the more discriminative."""
     summary = found.summary()
     measures = summary["measure"].to_list()
     drawn, axes = figure(PAGE, 3.4 + 0.125 * len(measures))
@@ -235,4 +235,4 @@ def plot_discrimination(found: DiscriminativePower) -> Figure:
     top = max(3 * found.alpha, 0.15)
     axis.set(xlabel="pairs of systems, by level", ylabel="achieved significance level (p)", ylim=(-0.02 * top, top))
     drawn.legend(loc="outside lower center", ncols=2, frameon=False)
-    return titled(drawn, f"The further left a curve falls below {found.alpha:g}, the more pairs it tells apart")
+    return titled(drawn, f"The further left a curve falls below {found.alpha:g}, the more pairs differ significantly")

@@ -1,6 +1,6 @@
-"""The one door into reporting: the report and the figure of any result.
+"""Dispatch from a result to its report and its figure.
 
-A module that knows how a result looks says so by the result's class, and is found in this folder::
+A module registers them by the class of the result, whose ``display`` names the module::
 
     @reports(Power)
     def power_report(found: Power, *, n: int | None = None) -> Report: ...
@@ -34,23 +34,23 @@ def _figure(result: Result, **options: Any) -> Figure:
 
 
 def report_of(result: Result, **options: Any) -> Report:
-    """Give what a person reads about a result; ``options`` are those of its report."""
+    """Return the report of a result; ``options`` are those of its report function."""
     _load_for(result, _report.dispatch)
     return _report(result, **options)
 
 
 def text_of(result: Result) -> str:
-    """Give what the command line prints."""
+    """Return what the command line prints."""
     return report_of(result).text().rstrip("\n")
 
 
 def html_of(result: Result) -> str:
-    """Give the same for a notebook."""
+    """Return the same as HTML, for a notebook."""
     return fragment(report_of(result))
 
 
 def figure_of(result: Result, **options: Any) -> Figure:
-    """Draw a result; ``options`` are those of its picture."""
+    """Draw a result; ``options`` are those of its drawing function."""
     _load_for(result, _figure.dispatch)
     return _figure(result, **options)
 
@@ -61,4 +61,4 @@ def _load_for(result: Result, dispatch: Callable[[type], Any]) -> None:
         import_module(result.display)
 
 
-reports, draws = _report.register, _figure.register  # decorators that take the result's class
+reports, draws = _report.register, _figure.register  # decorators that take the class of a result

@@ -1,7 +1,7 @@
 """Tables and paragraphs as lines of text that fit a width: nothing is left to a terminal to wrap.
 
-A table that is too wide shortens its names in the middle, as long as all of them stay different; where that does not
-do, it is split into blocks of columns, each of which repeats the names.
+A table that is too wide shortens its names in the middle, as long as all of them stay different; where that is not
+enough, it is split into blocks of columns, each of which repeats the names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Paint = Callable[[str, str], str]
 class Column:
     """One column of a table as text.
 
-    A ``name`` tells rows apart and may be shortened; ``prose`` may be broken into lines; all else is shown whole.
+    A ``name`` identifies rows and may be shortened; ``prose`` may be broken into lines; all else is shown whole.
     """
 
     header: str
@@ -38,19 +38,19 @@ class Column:
 
     @cached_property
     def width(self) -> int:
-        """The room that the column takes."""
+        """Width of the column in characters."""
         lines = (line for cell in self.cells for line in cell.text.split("\n"))
         return max(cell_len(self.header), max(map(cell_len, lines), default=0))
 
     @property
     def least(self) -> int:
-        """The room that it needs when there is little."""
+        """Smallest width of the column."""
         if self.prose or self.name:
             return min(self.width, max(cell_len(self.header), NARROWEST if self.prose else SHORTEST))
         return self.width
 
 
-def plain(text: str, style: str) -> str:
+def uncoloured(text: str, style: str) -> str:
     """Show text without colours."""
     return text
 
@@ -68,12 +68,12 @@ def paragraph(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def table_lines(columns: Sequence[Column], width: int, paint: Paint = plain) -> Iterator[str]:
-    """Give the lines of a table no wider than ``width``, as far as names can be told apart within it."""
+def table_lines(columns: Sequence[Column], width: int, paint: Paint = uncoloured) -> Iterator[str]:
+    """Yield the lines of a table no wider than ``width``, as far as shortened names stay different."""
     for i, block in enumerate(blocks(columns, width)):
         if i:
             yield ""
-        yield _line([Cell(column.header) for column in block], block, plain)
+        yield _line([Cell(column.header) for column in block], block, uncoloured)
         yield "─" * _total(column.width for column in block)
         for row in zip(*(column.cells for column in block), strict=True):
             parts = [[Cell(line, cell.style) for line in cell.text.split("\n")] for cell in row]
@@ -87,9 +87,9 @@ def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
     if _total(column.width for column in whole) <= width:
         return [whole]
     names = squeezed([column for column in columns if column.name], width // 2)
-    room = width - _total(column.width for column in names) - (GAP if names else 0)
+    space = width - _total(column.width for column in names) - (GAP if names else 0)
     found: list[list[Column]] = []
-    for column in squeezed([column for column in columns if not column.name], 0, each=room):
+    for column in squeezed([column for column in columns if not column.name], 0, each=space):
         if found and _total(entry.width for entry in (*found[-1], column)) <= width:
             found[-1].append(column)
         else:
@@ -150,9 +150,9 @@ def _tail(text: str, width: int) -> str:
 def _line(cells: Sequence[Cell], block: Sequence[Column], paint: Paint) -> str:
     shown = []
     for cell, column in zip(cells, block, strict=True):
-        room = " " * (column.width - cell_len(cell.text))
+        space = " " * (column.width - cell_len(cell.text))
         text = paint(cell.text, cell.style)
-        shown.append(room + text if column.right else text + room)
+        shown.append(space + text if column.right else text + space)
     return (" " * GAP).join(shown).rstrip()
 
 

@@ -1,4 +1,4 @@
-"""Power, stability, plans, variance."""
+"""Reports and figures of power, stability, planning and variance components."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev.display.cells import count, number, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, verdict
+from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, result_report
 from rankdev.display.style import (
     COLOURS,
     COLUMN,
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 @styled
 def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve per measure, with 95% bands."""
-    medians = np.median(power.power, axis=1)
-    ends = None if power.intervals is None else power.intervals.levels[:, 1]
-    drawn = _curves(power.sizes, power.measures, medians, f"median power at level {power.alpha:g}", (0, 1), ends)
-    return titled(drawn, "The higher a curve, the fewer queries tell systems apart")
+    limits = None if power.intervals is None else power.intervals.levels[:, 1]
+    label = f"median power at level {power.alpha:g}"
+    drawn = _curves(power.sizes, power.measures, power.medians, label, (0, 1), limits)
+    return titled(drawn, "The higher a curve, the fewer queries a significant difference needs")
 
 
 @draws(Stability)
 @styled
 def plot_stability(stability: Stability) -> Figure:
     """Draw the mean τ-b against the number of queries, one curve per measure, with 95% bands."""
-    ends = stability.tau_ends
-    bottom = min(0.0, float(np.nanmin(stability.tau if ends is None else ends[0], initial=0.0)))
-    drawn = _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1), ends)
-    return titled(drawn, "The higher a curve, the fewer queries give the order that all of them give")
+    limits = stability.tau_limits
+    bottom = min(0.0, float(np.nanmin(stability.tau if limits is None else limits[0], initial=0.0)))
+    drawn = _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1), limits)
+    return titled(drawn, "The higher a curve, the fewer queries reproduce the ranking on all queries")
 
 
 def _curves(
@@ -63,8 +63,8 @@ def _curves(
     measures: tuple[str, ...],
     values: Floats,
     label: str,
-    limits: tuple[float, float],
-    ends: Floats | None,
+    span: tuple[float, float],
+    limits: Floats | None,
 ) -> Figure:
     columns = 2 if max(map(len, measures)) <= 20 else 1
     drawn, axes = figure(COLUMN, 2.5 + 0.125 * np.ceil(len(measures) / columns))
@@ -84,10 +84,10 @@ def _curves(
     for place in best_first:
         name = measures[place]
         axis.plot(sizes, values[place], label=name, linewidth=1.1, markersize=2.6, **look[name])
-        if ends is not None:
-            axis.fill_between(sizes, *ends[:, place], color=look[name]["color"], alpha=0.12, linewidth=0)
+        if limits is not None:
+            axis.fill_between(sizes, *limits[:, place], color=look[name]["color"], alpha=0.12, linewidth=0)
     over_queries(axis, sizes)
-    axis.set(xlabel="queries n", ylabel=label, ylim=(limits[0] - 0.02, limits[1] + 0.02))
+    axis.set(xlabel="queries n", ylabel=label, ylim=(span[0] - 0.02, span[1] + 0.02))
     drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     return drawn
 
@@ -98,20 +98,20 @@ SHARED = {"same": "all systems on the same queries", "different": "each system o
 
 
 @reports(TopicSetSize)
-def design_report(found: TopicSetSize) -> Report:
+def topic_set_size_report(found: TopicSetSize) -> Report:
     """Show the queries needed for each requirement, and the variance that they follow from."""
     rows, summary = found.to_polars(), found.summary()
     frame = rows.select(
-        "measure", *_asked(), "same", *_limits(found, "same"), "different", *_limits(found, "different")
+        "measure", *_requirement(), "same", *_limits(found, "same"), "different", *_limits(found, "different")
     )
     if len(found.spreads) == 1:
         frame, summary = frame.drop("measure"), summary.drop("measure")
-    notes = [f"{way}: {words}{' (queries per system)' if way == 'different' else ''}" for way, words in SHARED.items()]
-    ends = [name for name in frame.columns if "95%" in name]
-    table = Table(frame, _title(found), notes=notes, formats=dict.fromkeys(SHARED, count), right=ends)
+    notes = [f"{way}: {text}{' (queries per system)' if way == 'different' else ''}" for way, text in SHARED.items()]
+    right = [name for name in frame.columns if "95%" in name]
+    table = Table(frame, _title(found), notes=notes, formats=dict.fromkeys(SHARED, count), right=right)
     known = summary.select(name for name in summary.columns if summary[name].null_count() < summary.height)
     shown = Table(known, "Variance of scores over queries, and correlation between systems")
-    return verdict(found, "design", [table, shown])
+    return result_report(found, "design", [table, shown])
 
 
 def _title(found: TopicSetSize) -> str:
@@ -119,7 +119,7 @@ def _title(found: TopicSetSize) -> str:
     return f"Queries needed ({powered}level {found.alpha:g})"
 
 
-def _asked() -> list[pl.Expr]:
+def _requirement() -> list[pl.Expr]:
     what = (
         pl.when(pl.col("method") == "interval")
         .then(pl.format("a width of {}", "target"))
@@ -138,15 +138,15 @@ def _limits(found: TopicSetSize, way: str) -> list[pl.Expr]:
 
 @draws(TopicSetSize)
 @styled
-def plot_design(found: TopicSetSize) -> Figure:
-    """Draw the queries needed against the difference, or the width, with what the pilot leaves open as bands."""
+def plot_topic_set_size(found: TopicSetSize) -> Figure:
+    """Draw the queries needed against the difference, or the width, with 95% bands given the pilot."""
     curves = _size_curves(found)
     drawn, axes = figure(PAGE, 2.6 + 0.1 * len(curves), columns=2, sharey=True)
     targets = found.difference or found.width
     along = np.unique(np.concatenate([np.geomspace(min(targets) / 2, max(targets) * 2, 25), targets]))
     asked = np.flatnonzero(np.isin(along, targets)).tolist()
     seen = []
-    for axis, (way, words) in zip(axes[0], SHARED.items(), strict=True):
+    for axis, (way, text) in zip(axes[0], SHARED.items(), strict=True):
         for label, spread, method, systems, look in curves:
             needed = np.array([found.queries(spread, method, systems, x) for x in along])[:, THIRD[way]]
             needed[np.isinf(needed)] = np.nan
@@ -156,7 +156,7 @@ def plot_design(found: TopicSetSize) -> Figure:
         axis.set(xscale="log", yscale="log", xlabel=_along(found))
         ticks = sorted({*along[[0, -1]].tolist(), *targets})
         axis.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
-        axis.set_title(words[0].upper() + words[1:], loc="left")
+        axis.set_title(text[0].upper() + text[1:], loc="left")
         axis.minorticks_off()
     named = [tick for tick in TICKS if np.nanmin(seen) <= tick <= np.nanmax(seen)]
     axes[0, 0].set_yticks(named, [f"{tick:,}" for tick in named])
@@ -192,10 +192,10 @@ def _size_curves(found: TopicSetSize) -> list[tuple[str, Any, str, int, dict[str
 
 @reports(Variance)
 def variance_report(found: Variance) -> Report:
-    """Show each component's share, and how far the order of systems can be relied on."""
-    shares = found.to_polars().pivot("component", index="measure", values="share", maintain_order=True)
+    """Show each component's fraction of the variance, and the reliability of the ranking of systems."""
+    fractions = found.to_polars().pivot("component", index="measure", values="share", maintain_order=True)
     table = Table(
-        shares, "Where the variance of scores comes from", formats=dict.fromkeys(shares.columns[1:], _percent)
+        fractions, "Components of the variance of scores", formats=dict.fromkeys(fractions.columns[1:], _percent)
     )
     summary = found.summary()
     columns = ["measure", "queries", "e_rho2", intervals(digits=3).alias("Eρ², 95%"), "phi", "needed"]
@@ -204,37 +204,37 @@ def variance_report(found: Variance) -> Report:
     frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
     per = " in each collection" if len(found.collections) > 1 else ""
     notes = (
-        "Eρ²: reliability of the order of systems; Φ: of the scores themselves",
+        "Eρ²: reliability of the ranking of systems; Φ: of the scores themselves",
         f"needed: queries{per} with which Eρ² reaches {found.reliability:g}",
     )
     right = [name for name in frame.columns if "95%" in name]
     coefficients = Table(
-        frame, "How far the order can be relied on", digits=3, notes=notes, formats={"needed": count}, right=right
+        frame, "Reliability of the ranking of systems", digits=3, notes=notes, formats={"needed": count}, right=right
     )
-    return verdict(found, "variance", [table, coefficients])
+    return result_report(found, "variance", [table, coefficients])
 
 
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
+def _percent(fraction: float) -> str:
+    return f"{fraction:.1%}"
 
 
 @draws(Variance)
 @styled
 def plot_variance(found: Variance) -> Figure:
-    """Draw the shares of the components as bars, and Eρ² against the number of queries."""
+    """Draw the fractions of the components as bars, and Eρ² against the number of queries."""
     drawn, axes = figure(PAGE, 1.9 + 0.3 * len(found.measures), columns=2)
     left, right = axes[0]
     rows = found.to_polars()
     names = [shortened(measure, 22) for measure in found.measures]
     start = np.zeros(len(names))
     for i, component in enumerate(rows["component"].unique(maintain_order=True)):
-        share = rows.filter(component=component)["share"].fill_null(0.0).to_numpy()
+        fraction = rows.filter(component=component)["share"].fill_null(0.0).to_numpy()
         area = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white"}
-        left.barh(names, share, left=start, label=component, height=0.6, **area)
-        start += share
+        left.barh(names, fraction, left=start, label=component, height=0.6, **area)
+        start += fraction
     left.invert_yaxis()
-    left.set(xlabel="share of the variance", xlim=(0, 1))
-    left.set_title("where scores differ", loc="left")
+    left.set(xlabel="fraction of the variance", xlim=(0, 1))
+    left.set_title("variance components", loc="left")
     largest = max(sum(parts.sizes) for parts in found.components)
     sizes = np.unique(np.rint(np.geomspace(2, 4 * largest, 40)).astype(int)).tolist()
     curves = found.design(sizes)
@@ -244,83 +244,84 @@ def plot_variance(found: Variance) -> Figure:
     over_queries(right, sizes)
     per = " per collection" if len(found.collections) > 1 else ""
     right.set(xlabel=f"queries n{per}", ylabel="Eρ²", ylim=(0, 1.02))
-    right.set_title("reliability of the order of systems", loc="left")
+    right.set_title("reliability of the ranking of systems", loc="left")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return titled(drawn, "What makes scores differ, and how many queries make the order of systems reliable")
+    return titled(drawn, "Why scores differ, and how many queries make the ranking of systems reliable")
 
 
 @reports(Power)
 def power_report(found: Power, *, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
     at = found.sizes[found._size(n)]
-    frame = found.summary(at).select("measure", "p10", "p50", "p90", "n80", *_ends(found))
+    frame = found.summary(at).select("measure", "p10", "p50", "p90", "n80", *_limits_as_text(found))
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
         frame = frame.join(medians, on="measure", how="left", maintain_order="left")
     clear = None if found.intervals is None else found.clearly_best(at)
     best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
     pairs = counted(found.verdicts()["pairs"], "pair")
-    title = f"Power at {at} queries over {pairs}{'; * clearly the highest' if best else ''}"
+    title = f"Power at {at} queries over {pairs}{'; * significantly the highest' if best else ''}"
     right = frame.columns[5:7]
     table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
     error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
     if found.intervals is None:
-        error += "; other queries would move it more: intervals say how far"
+        error += "; the choice of queries adds more: use resamples for intervals"
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
     if found.intervals is not None:
         more["differences"] = found.differences(at)
-    closing = [_told_apart(found), error, made_with(found, "sizes", "complete", "data")]
-    return verdict(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+    closing = [_significant_pairs(found), error, made_with(found, "sizes", "complete", "data")]
+    return result_report(found, "power", [table], (), closing, summary=found.summary(at), more=more)
 
 
-def _ends(found: Power) -> Iterator[pl.Expr]:
-    """Give the intervals of the median power and of N80 as text, where there are any."""
+def _limits_as_text(found: Power) -> Iterator[pl.Expr]:
+    """Yield the intervals of the median power and of N80 as text, where there are any."""
     if found.intervals is not None:
         yield intervals("p50_low", "p50_high", 3).alias("p50, 95%")
         yield count_intervals("n80_low", "n80_high").alias("n80, 95%")
 
 
-def _told_apart(found: Power) -> str:
+def _significant_pairs(found: Power) -> str:
     counts = found.verdicts()
     if len(found.measures) == 1:
-        return f"On all queries, {counts['any']} of {counted(counts['pairs'], 'pair')} told apart."
+        return f"On all queries, {counted(counts['any'], 'pair', 'differs', of=counts['pairs'])} significantly."
     return (
-        f"On all queries, {counts['all']} of {counted(counts['pairs'], 'pair')} told apart by every measure,"
-        f" {counts['most']} by more than half, {counts['any']} by at least one, {counts['none']} by none."
+        f"On all queries, {counted(counts['all'], 'pair', 'differs', of=counts['pairs'])} significantly under every"
+        f" measure, {counts['most']} under more than half, {counts['any']} under at least one, {counts['none']} under"
+        " none."
     )
 
 
 @reports(Stability)
 def stability_report(found: Stability) -> Report:
-    """Show τ at some sizes, the area under the curve and the first n with τ ≥ .8."""
+    """Show τ at some sizes, the area under the curve and the first n with τ ≥ 0.8."""
     frame = found.summary()
     counts = [name for name in frame.columns if "at_0.8" in name]
-    table = Table(frame, "Agreement (τ) of the order on n queries", digits=3, formats=dict.fromkeys(counts, count))
+    table = Table(frame, "Stability (τ) of the ranking on n queries", digits=3, formats=dict.fromkeys(counts, count))
     closing = [
-        "tau: with the order on all queries, which include the n: even equal systems seem stable as n grows",
+        "tau: with the ranking on all queries, which include the n: even equal systems seem stable as n grows",
         "split: between two sets of n queries that share none, as with new queries",
         made_with(found, "sizes"),
     ]
-    return verdict(found, "stability", [table], (), closing)
+    return result_report(found, "stability", [table], (), closing)
 
 
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
-    """Say in words how many queries are needed, with the power at numbers around it."""
+    """State how many queries are needed, with the power at numbers around it."""
     table = Table(found.to_polars(), "Power by number of queries", digits=3)
-    return verdict(found, "plan", [table], [plan_in_words(found)])
+    return result_report(found, "plan", [table], [plan_in_words(found)])
 
 
 def plan_in_words(found: Plan) -> str:
-    """Say how many queries are needed."""
-    beside = "" if found.resampled is None else f" Resampling the pilot says {_queries(found.resampled)}."
+    """State how many queries are needed."""
+    resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-        f" with {percent(found.power)} power at level {found.alpha:g}, plan for {_queries(found.queries)} queries"
-        f" (95% interval, for what the pilot leaves open: {_queries(found.low)} to {_queries(found.high)});"
-        f" with {_queries(found.assured)} that power is reached with 90% certainty."
-        f"{beside} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
-        f" more; it observed {found.observed:.4g}."
+        f" with {percent(found.power)} power at level {found.alpha:g}, {_queries(found.queries)} queries are needed"
+        f" (95% interval, given the uncertainty of the pilot: {_queries(found.low)} to {_queries(found.high)});"
+        f" with {_queries(found.assured)} that power is reached with 90% confidence."
+        f"{resampled} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
+        f" more; the observed difference {found.a} − {found.b} is {found.observed:.4g}."
     )
 
 
@@ -341,12 +342,12 @@ def plot_plan(found: Plan) -> Figure:
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
     if np.isfinite(found.low):
-        end = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
-        words = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
-        axis.axvspan(found.low, min(end, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=words)
-        over_queries(axis, [int(min(sizes[0], found.low)), int(end)])
+        last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
+        label = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
+        axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
+        over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
     enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
-    return titled(drawn, f"{enough} queries give {percent(found.power)} power to tell {pair} apart in {found.measure}")
+    return titled(drawn, f"{enough} queries give {percent(found.power)} power to distinguish {pair} in {found.measure}")

@@ -1,4 +1,4 @@
-"""Tables and sentences about a result, for people and for machines."""
+"""Reports: tables and sentences about a result, for readers and for programs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import polars as pl
 
 from rankdev._common.result import Result
 from rankdev.display.cells import Cell, as_cell, counts, interval
-from rankdev.display.layout import Column, Paint, coloured, paragraph, plain, table_lines
+from rankdev.display.layout import Column, Paint, coloured, paragraph, table_lines, uncoloured
 from rankdev.errors import printable
 
-WIDTH = 80  # columns where nothing says how many there are
+WIDTH = 80  # columns where the width is unknown
 
 
 @dataclass(frozen=True)
 class Table:
-    """A frame as people read it, made on use where it is a function.
+    """A frame for reading, computed on use where it is a function.
 
     ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
     of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
-    the columns do not fit side by side; ``names`` says which columns are where it is not these. Columns of ``prose``
+    the columns do not fit side by side; ``names`` lists them where they are other columns. Columns of ``prose``
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
     Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``notes`` follow the
     table.
@@ -46,7 +46,7 @@ class Table:
 
     @cached_property
     def shown(self) -> pl.DataFrame:
-        """The frame, made now where it was not made before."""
+        """The frame, computed where it is a function."""
         return self.frame() if callable(self.frame) else self.frame
 
     @cached_property
@@ -64,7 +64,7 @@ class Table:
             cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
             if name in self.bars:
                 most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
-                cells = [replace(cell, share=_share(value, most)) for cell, value in zip(cells, values, strict=True)]
+                cells = [replace(cell, fraction=_bar(value, most)) for cell, value in zip(cells, values, strict=True)]
             found.append(Column(printable(name), cells, right, name in names, name in self.prose))
         return found
 
@@ -78,17 +78,18 @@ class Table:
         return Cell(cell.text + "*", "best") if (row, name) in self.best else Cell(cell.text + " ", cell.style)
 
 
-def _share(value: float | None, most: float) -> float | None:
-    """Give the length of a number's bar; what is not there, and what is below 0, has none."""
+def _bar(value: float | None, most: float) -> float | None:
+    """Return the length of a number's bar; missing and negative numbers have none."""
     return None if value is None or not 0 <= value <= most else value / most
 
 
 @dataclass(frozen=True)
 class Report:
-    """Tables and sentences for people; ``rows``, one fact each, for machines.
+    """Tables and sentences for readers; ``rows``, one fact each, for programs.
 
-    ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a verdict also knows the
-    ``command`` that gives it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which JSON holds.
+    ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a result also has the
+    ``command`` that prints it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which are in
+    the JSON.
     Rows that are read again have a ``provenance``: in the metadata of Parquet files, and where it is ``noteworthy`` in
     the first row of text formats.
     """
@@ -117,19 +118,19 @@ class Report:
 
     @classmethod
     def joined(cls, rows: pl.DataFrame, parts: Sequence[Report], closing: Sequence[str] = ()) -> Report:
-        """Put reports one after the other, with rows of their own for machines."""
+        """Put reports one after the other, with rows of their own for programs."""
         return cls(rows, [table for part in parts for table in part.tables], closing=closing)
 
-    def text(self, width: int = WIDTH, paint: Paint = plain) -> str:
-        """Give everything as text for a terminal of some width."""
+    def text(self, width: int = WIDTH, paint: Paint = uncoloured) -> str:
+        """Return everything as text for a terminal of some width."""
         return "\n".join(self._lines(width, paint)) + "\n"
 
     def print_text(self, stream: IO[str]) -> None:
-        """Print for a person: on a terminal in its width and colours, elsewhere plain in 80 columns."""
+        """Print for a reader: on a terminal in its width and colours, elsewhere uncoloured in 80 columns."""
         terminal = stream.isatty()
         width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
         colours = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        stream.write(self.text(width, coloured if colours else plain))
+        stream.write(self.text(width, coloured if colours else uncoloured))
 
     def _lines(self, width: int, paint: Paint) -> Iterator[str]:
         for text in self.opening:
@@ -162,7 +163,7 @@ def count_intervals(low: str, high: str) -> pl.Expr:
 
 
 def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Expr:
-    return pl.struct(low, high).map_elements(lambda ends: write(*ends.values()), return_dtype=pl.String)
+    return pl.struct(low, high).map_elements(lambda limits: write(*limits.values()), return_dtype=pl.String)
 
 
 def best_cells(
@@ -180,7 +181,7 @@ def best_cells(
 
 
 def report_by_segment(parts: Mapping[str, Report], remarks: Sequence[str] = ()) -> Report:
-    """Put the reports of segments one after the other; rows, summaries and further tables tell the segment.
+    """Put the reports of segments one after the other; rows, summaries and further tables name the segment.
 
     So do lines that the first report, of all queries, does not have.
     """
@@ -218,21 +219,21 @@ def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(named, how="diagonal_relaxed")
 
 
-# a level is called so on the screen, because α is a parameter of RDQ as well
-WORDS = {"alpha": "level", "p_value": "p-value"}
+# alpha is printed as level, because α is a parameter of RDQ as well
+LABELS = {"alpha": "level", "p_value": "p-value"}
 
 
-def verdict(
+def result_report(
     found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
 ) -> Report:
-    """Make a report that says how the result was made, and holds all that was computed."""
+    """Make the report of a result, with its parameters and everything that was computed."""
     known = {"summary": found.summary(), **more}
     return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
 
 
 def made_with(found: Result, *without: str) -> str:
     """Name the parameters of a result."""
-    shown = {WORDS.get(name, name): value for name, value in found.parameters.items() if name not in without}
+    shown = {LABELS.get(name, name): value for name, value in found.parameters.items() if name not in without}
     return ", ".join(
         f"{name} = {value:,}" if type(value) is int else f"{name} = {value}" for name, value in shown.items()
     )

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankdev.display.cells import Cell, count, number
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, best_cells, intervals, verdict
+from rankdev.display.report import Report, Table, best_cells, intervals, result_report
 from rankdev.display.style import (
     COLOURS,
     HATCHES,
@@ -231,7 +231,9 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
         closing.append(OWN)
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves uncertain conclusions most"))
-    return verdict(found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)})
+    return result_report(
+        found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)}
+    )
 
 
 @draws(Bounds)

@@ -1,4 +1,4 @@
-"""Pairs, differences by query."""
+"""Reports and figures of significance tests and of differences by query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev.display.cells import number, p_value, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, intervals, made_with, verdict
+from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.display.style import (
     COLOURS,
     PAGE,
@@ -23,12 +23,11 @@ from rankdev.display.style import (
     styled,
     titled,
 )
-from rankdev.errors import UsageError, counted, printable
+from rankdev.errors import counted, printable
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.leaderboard import grouped
-from rankdev.statistics.panels import as_scores, panels
-from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.leaderboard import PairByQuery, differences_to_best, grouped, has_all_pairs, pair_by_query
+from rankdev.statistics.significance import Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +38,7 @@ NAMED = 6  # pairs that a sentence names; more are counted
 
 @reports(Significance)
 def significance_report(found: Significance) -> Report:
-    """Say which systems are better, with a row per pair and measure; differences that can be believed are marked."""
+    """State which systems are better, with a row per pair and measure; significant differences are marked."""
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
     spread = f"{percent(1 - found.alpha)} interval"
@@ -58,39 +57,40 @@ def significance_report(found: Significance) -> Report:
     if len(measures) == 1:
         frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
-    believed = {(i, adjusted) for i, p in enumerate(rows["p_adjusted"]) if p is not None and p <= found.alpha}
-    table = Table(frame, title, best=believed, formats=formats, right=(spread, "w/t/l"))
+    significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
+    table = Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l"))
     drawn = found.permutations > 0
     closing = (
         f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses",
         made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
     )
-    return verdict(found, "compare", [table], list(_who_is_better(found, rows)), closing)
+    return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing)
 
 
 def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
+    rows = rows.with_columns(significant=pl.Series(found.significant))
     for (measure,), pairs in rows.group_by("measure", maintain_order=True):
         if pairs.height == 1:
             yield one_pair(found, pairs.row(0, named=True))
             continue
-        told = [
+        better = [
             f"{row['a']} > {row['b']}" if row["difference"] > 0 else f"{row['b']} > {row['a']}"
-            for row in pairs.iter_rows(named=True)
-            if row["p_adjusted"] is not None and row["p_adjusted"] <= found.alpha
+            for row in pairs.filter("significant").iter_rows(named=True)
         ]
-        named = ", ".join(told[:NAMED]) + (", …" if len(told) > NAMED else "")
-        yield f"{measure}: {counted(len(told), 'pair', of=pairs.height)} told apart{': ' if told else ''}{named}."
+        named = ", ".join(better[:NAMED]) + (", …" if len(better) > NAMED else "")
+        counts = counted(len(better), "pair", "differs", of=pairs.height)
+        yield f"{measure}: {counts} significantly{': ' if better else ''}{named}."
 
 
 def one_pair(found: Significance, row: dict[str, Any]) -> str:
-    """Say whether two systems are told apart, and which is better."""
+    """State whether two systems differ significantly, and which is better."""
     a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
     if p is not None and p <= found.alpha:
         better, worse = (a, b) if row["difference"] > 0 else (b, a)
         by = number(abs(row["difference"]))
         return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
-    queries = counted(row["wins"] + row["ties"] + row["losses"], "query", "does")
-    return f"{queries} not tell {a} and {b} apart in {measure} (p {_equals(p)})."
+    queries = counted(row["wins"] + row["ties"] + row["losses"], "query")
+    return f"{a} and {b} do not differ significantly in {measure} on {queries} (p {_equals(p)})."
 
 
 def _equals(p: float | None) -> str:
@@ -108,7 +108,7 @@ def query_differences_report(found: QueryDifferences) -> Report:
         )
         for measure in found.measures
     ]
-    return verdict(found, "compare", tables, [], ())
+    return result_report(found, "compare", tables, [], ())
 
 
 LABELLED = 40  # queries up to which each bar carries its query's name
@@ -124,19 +124,15 @@ def plot_query_differences(found: QueryDifferences, measure: str | None = None) 
 @styled
 def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     """Draw two systems query by query: their differences, largest first, and each query's two scores as a point."""
-    chosen = as_scores(scores, [measure]).select(systems=[a, b])
-    panel = panels(chosen)[0]
-    apart = panel.values[:, 0, 0] - panel.values[:, 1, 0]
-    order = np.argsort(-apart, kind="stable")
-    counted = significance(chosen, test="t", correction="none").to_polars()  # what is only rounding is a tie there
-    wins, ties, losses = (int(counted[name][0]) for name in ("wins", "ties", "losses"))
+    pair = pair_by_query(scores, a, b, measure)
     drawn, (left, right) = _panels()
-    _bars(left, apart[order], [chosen.queries[panel.queries[i]] for i in order])
+    _bars(left, pair)
     left.set_ylabel(f"difference in {measure}")
-    _points(right, panel.values[:, :, 0])
+    _points(right, *pair.scores)
     one, other = (shortened(printable(name)) for name in (a, b))
     right.set(xlabel=other, ylabel=one)
-    return titled(drawn, f"{one} beats {other} on {wins}, ties on {ties} and loses on {losses} of {len(apart)} queries")
+    counts = f"beats {other} on {pair.wins}, ties on {pair.ties} and loses on {pair.losses}"
+    return titled(drawn, f"{one} {counts} of {len(pair.queries)} queries")
 
 
 def _panels() -> tuple[Figure, Any]:
@@ -144,9 +140,9 @@ def _panels() -> tuple[Figure, Any]:
     return drawn, axes[0]
 
 
-def _bars(axis: Any, apart: Floats, names: list[str]) -> None:
+def _bars(axis: Any, pair: PairByQuery) -> None:
     """Draw the differences in their order, with their mean as a line."""
-    mean = apart.mean()
+    apart, mean = pair.differences, pair.mean
     colours = np.where(apart >= 0, COLOURS[0], COLOURS[1])
     axis.bar(range(len(apart)), apart, width=1.0 if len(apart) > 60 else 0.8, color=colours)
     axis.axhline(0, color="black", linewidth=0.6)
@@ -155,29 +151,29 @@ def _bars(axis: Any, apart: Floats, names: list[str]) -> None:
     axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
     axis.grid(visible=False, axis="x")
     if len(apart) <= LABELLED:
-        labels = [shortened(printable(name), 22) for name in names]
+        labels = [shortened(printable(name), 22) for name in pair.queries]
         axis.set_xticks(range(len(apart)), labels, rotation=90, fontsize=6)
     else:
         axis.set_xlabel(f"{len(apart):,} queries")
 
 
-def _points(axis: Any, values: Floats) -> None:
+def _points(axis: Any, first: Floats, second: Floats) -> None:
     """Draw a point per query: the first system's score over the second's; on the line they are equal."""
-    ends = [float(values.min()), float(values.max())]
-    axis.plot(ends, ends, color="#777777", linewidth=0.8)
-    first, second = values.T
+    low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
+    axis.plot([low, high], [low, high], color="#777777", linewidth=0.8)
     for side, sign, colour in ((first >= second, "o", COLOURS[0]), (first < second, "x", COLOURS[1])):
         axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
-    room = 0.04 * (ends[1] - ends[0]) or 0.1
-    axis.set(xlim=(ends[0] - room, ends[1] + room), ylim=(ends[0] - room, ends[1] + room))
+    margin = 0.04 * (high - low) or 0.1
+    axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
     axis.set_aspect("equal")
     axis.set_title("below the line: lost", loc="left")
 
 
 @styled
 def plot_groups(found: Significance, measure: str) -> Figure:
-    """Draw every system's distance to the best with its interval; bars join systems that are not told apart."""
-    order, behind = _behind(found, measure)
+    """Draw each difference to the best system with its interval; bars join groups with no significant difference."""
+    behind = differences_to_best(found, measure)
+    order = tuple(row.system for row in behind)
     groups = [(order.index(members[0]), order.index(members[-1])) for members in grouped(order, found, measure)]
     joined = [group for group in groups if group[0] < group[1]]
     lanes = _lanes(joined)
@@ -185,9 +181,10 @@ def plot_groups(found: Significance, measure: str) -> Figure:
     drawn, axes = figure(PAGE, 1.2 + 0.17 * len(order), columns=2, sharey=True, width_ratios=[1 - wide, wide])
     left, right = axes[0]
     left.axvline(0, color="#777777", linewidth=0.8)
-    for i, (difference, low, high, told) in enumerate(behind):
-        left.plot([low, high], [i, i], color=COLOURS[0], linewidth=1.2)
-        left.plot(difference, i, "o", color=COLOURS[0], markerfacecolor=COLOURS[0] if told else "white", markersize=4)
+    for i, row in enumerate(behind):
+        face = COLOURS[0] if row.significant or i == 0 else "white"
+        left.plot([row.low, row.high], [i, i], color=COLOURS[0], linewidth=1.2)
+        left.plot(row.difference, i, "o", color=COLOURS[0], markerfacecolor=face, markersize=4)
     left.set_yticks(range(len(order)), [shortened(printable(name)) for name in order])
     best = shortened(printable(order[0]), 30)
     label = f"{measure} less that of {best}, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
@@ -197,79 +194,56 @@ def plot_groups(found: Significance, measure: str) -> Figure:
         right.plot([lane, lane], [first - 0.2, last + 0.2], color="#333333", linewidth=2, solid_capstyle="round")
     right.set(xlim=(-0.7, max(lanes, default=0) + 0.7))
     right.axis("off")
-    rivals = sum(not told for *_, told in behind)
-    return titled(drawn, _words(order, rivals, measure, bool(joined)))
-
-
-def _behind(found: Significance, measure: str) -> tuple[tuple[str, ...], list[tuple[float, float, float, bool]]]:
-    """Give the systems, best first, and each one's difference to the best: it, its interval, whether it is believed."""
-    rows = found.to_polars().filter(measure=measure)
-    systems = tuple(dict.fromkeys([*rows["a"], *rows["b"]]))
-    if not every_pair(rows):
-        raise UsageError("groups of systems need every pair of them; test without baselines, or draw the pairs")
-    known: dict[tuple[str, str], tuple[float, float, float, bool]] = {}
-    for row in rows.iter_rows(named=True):
-        difference, low, high = (row[name] or 0.0 for name in ("difference", "low", "high"))
-        told = row["p_adjusted"] is not None and row["p_adjusted"] <= found.alpha
-        known[row["a"], row["b"]] = (difference, low, high, told)
-        known[row["b"], row["a"]] = (-difference, -high, -low, told)
-    ahead = {system: sum(known[system, other][0] for other in systems if other != system) for system in systems}
-    order = tuple(sorted(systems, key=lambda system: -ahead[system]))
-    return order, [(0.0, 0.0, 0.0, True), *(known[system, order[0]] for system in order[1:])]
-
-
-def every_pair(rows: pl.DataFrame) -> bool:
-    """Tell whether verdicts are about every pair of their systems, and not of baselines alone."""
-    systems = len({*rows["a"], *rows["b"]})
-    return 2 * rows.height == systems * (systems - 1) * rows["measure"].n_unique()
+    tied = sum(not row.significant for row in behind[1:])
+    return titled(drawn, _groups_title(order, tied, measure, bool(joined)))
 
 
 def _lanes(groups: Sequence[tuple[int, int]]) -> list[int]:
-    """Give each bar the first lane in which it touches no other."""
-    ends: list[int] = []
+    """Return for each bar the first lane in which it touches no other."""
+    taken: list[int] = []  # the last system in each lane
     lanes = []
     for first, last in groups:
-        lane = next((i for i, end in enumerate(ends) if end < first), len(ends))
-        ends[lane : lane + 1] = [last]
+        lane = next((i for i, end in enumerate(taken) if end < first), len(taken))
+        taken[lane : lane + 1] = [last]
         lanes.append(lane)
     return lanes
 
 
-def _words(order: Sequence[str], rivals: int, measure: str, joined: bool) -> str:
+def _groups_title(order: Sequence[str], tied: int, measure: str, joined: bool) -> str:
     first = shortened(order[0])
-    if not rivals:
-        told = "told apart from every other system"
-    elif rivals == len(order) - 1:
-        told = "not told apart from any other system"
+    if not tied:
+        others = "significantly different from every other system"
+    elif tied == len(order) - 1:
+        others = "not significantly different from any other system"
     else:
-        told = f"not told apart from {rivals} of {len(order) - 1} others"
-    bars = "; bars: neighbours of which no two are told apart" if joined else ""
-    return f"{first} is {told} in {measure}{bars}"
+        others = f"not significantly different from {tied} of {len(order) - 1} others"
+    bars = "; bars: groups with no significant difference inside" if joined else ""
+    return f"{first} is {others} in {measure}{bars}"
 
 
 @draws(Significance)
 def plot_significance(found: Significance, show: str | None = None, measure: str | None = None) -> Figure:
-    """Draw each pair's difference with its interval, or ``show="groups"``: which systems cannot be told apart.
+    """Draw each pair's difference with its interval, or with ``show="groups"`` groups without significant differences.
 
-    Groups are of one measure, the first unless named. Where the pairs are too many for a picture, it shows groups.
+    Groups are of one measure, the first unless named. Where the pairs are too many for a figure, it shows groups.
     """
-    rows = found.to_polars()
+    rows = found.to_polars().with_columns(significant=pl.Series(found.significant))
     measures = rows["measure"].unique(maintain_order=True).to_list()
     if measure is not None:
         check_choice("measure", measure, measures)
         rows = rows.filter(measure=measure)
-    chosen = show or ("groups" if rows.height > SHOWN and every_pair(rows) else "pairs")
+    chosen = show or ("groups" if rows.height > SHOWN and has_all_pairs(rows) else "pairs")
     check_choice("show", chosen, ("pairs", "groups"))
     return plot_groups(found, measure or measures[0]) if chosen == "groups" else plot_pairs(found, rows)
 
 
 @styled
 def plot_pairs(found: Significance, rows: pl.DataFrame) -> Figure:
-    """Draw each pair's difference with its interval; filled dots are differences that can be believed."""
+    """Draw each pair's difference with its interval; filled dots are significant differences."""
     names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
-    believed = (rows["p_adjusted"] <= found.alpha).fill_null(False).to_list()
+    significant = rows["significant"].to_list()
     label = f"difference, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
-    drawn = draw_intervals(rows, "difference", names, label, believed, zero=True, between=" − ")
+    drawn = draw_intervals(rows, "difference", names, label, significant, zero=True, between=" − ")
     measures = rows["measure"].unique(maintain_order=True)
     under = f" in {measures[0]}" if len(measures) == 1 else f" in {len(measures)} measures"
-    return titled(drawn, f"{sum(believed)} of {counted(rows.height, 'difference')} told apart{under}")
+    return titled(drawn, f"{sum(significant)} of {counted(rows.height, 'difference')} significant{under}")

@@ -1,4 +1,4 @@
-"""One look for all pictures: a column's width, readable type, colours that colour-blind people can tell."""
+"""One style for all figures: a column's width, readable type, a colour-blind-safe palette."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHADES = {
     "Rho": "#A87400",
 }
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # areas that grey paper can tell apart
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # distinguish areas in grayscale
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 SETTINGS: Any = {
     "font.size": 8,
@@ -65,14 +65,14 @@ SETTINGS: Any = {
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw with this look, and leave matplotlib's settings as they were."""
+    """Draw with this style, and leave matplotlib's settings as they were."""
 
     @wraps(draw)
     def drawing(*args: P.args, **options: P.kwargs) -> Figure:
         try:
             import matplotlib as mpl
         except ImportError:
-            raise MissingExtraError("matplotlib", "plot", "a picture") from None
+            raise MissingExtraError("matplotlib", "plot", "a figure") from None
         with mpl.rc_context(SETTINGS):
             return draw(*args, **options)
 
@@ -88,29 +88,29 @@ def figure(
     layout: Literal["constrained"] | None = "constrained",
     **options: Any,
 ) -> tuple[Figure, Any]:
-    """Give a figure of some inches and its grid of axes."""
-    drawn = _picture()(figsize=(width, height), layout=layout)
+    """Return a figure of some inches and its grid of axes."""
+    drawn = _notebook_figure()(figsize=(width, height), layout=layout)
     return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
 
 
 @cache
-def _picture() -> type[Figure]:
-    """Give the kind of figure that notebooks show by themselves; made on use, for matplotlib is optional."""
+def _notebook_figure() -> type[Figure]:
+    """Return a class of figures that notebooks display; defined on use, because matplotlib is optional."""
     from matplotlib.figure import Figure
 
-    class Picture(Figure):
-        """A figure that no window manager knows, and that shows itself in a notebook."""
+    class NotebookFigure(Figure):
+        """A figure without a window manager that displays itself in a notebook."""
 
         def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
             content = io.BytesIO()
             self.savefig(content, format="png", dpi=2 * NOTEBOOK)
-            return content.getvalue(), {"width": round(NOTEBOOK * self.get_figwidth()), "alt": in_words(self)}
+            return content.getvalue(), {"width": round(NOTEBOOK * self.get_figwidth()), "alt": alt_text(self)}
 
-    return Picture
+    return NotebookFigure
 
 
 def titled(drawn: Figure, text: str) -> Figure:
-    """Say on top of a figure what there is to see, in as many lines as it takes."""
+    """Put a title on top of a figure, in as many lines as it takes."""
     title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
     letters = int(14 * drawn.get_figwidth())
     while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
@@ -119,8 +119,8 @@ def titled(drawn: Figure, text: str) -> Figure:
     return drawn
 
 
-def in_words(figure: Figure) -> str:
-    """Give what a figure's titles and labels say, for those who do not see it."""
+def alt_text(figure: Figure) -> str:
+    """Return the titles and labels of a figure, as its alternative text."""
     texts = [figure.get_suptitle()]
     for axes in figure.axes:
         texts += [axes.get_title(loc="left") or axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
@@ -128,7 +128,7 @@ def in_words(figure: Figure) -> str:
 
 
 def over_queries(axis: Any, sizes: Sequence[int]) -> None:
-    """Let the axis run over numbers of queries, by their logarithm, with the usual numbers named."""
+    """Scale an axis logarithmically over numbers of queries, with ticks at the usual ones."""
     axis.set_xscale("log")
     ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
     if len(ticks) > 6:
@@ -138,20 +138,20 @@ def over_queries(axis: Any, sizes: Sequence[int]) -> None:
 
 
 def shortened(name: str, longest: int = 40) -> str:
-    """Cut a name in the middle, so that it leaves room for what it names.
+    """Cut a name in the middle, so that it leaves space for what it names.
 
-    >>> shortened("a-name-that-goes-on-and-on", 11)
-    'a-nam…nd-on'
+    >>> shortened("a-name-that-is-very-very-long", 11)
+    'a-nam…-long'
     """
     half = (longest - 1) // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
 def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
-    """Cut the longest of some names until all of them together have room.
+    """Cut the longest of some names until all of them fit side by side.
 
-    >>> side_by_side(["q1", "a-name-that-goes-on", "another-name-so-long"], 24)
-    ['q1', 'a-nam…es-on', 'anoth…-long']
+    >>> side_by_side(["q1", "a-name-that-is-long", "another-name-so-long"], 24)
+    ['q1', 'a-nam…-long', 'anoth…-long']
     """
     limit = max(map(len, names))
     while limit > 7 and sum(min(len(name), limit) for name in names) > longest:
@@ -160,7 +160,7 @@ def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
 
 
 def colour_of(measure: str) -> str:
-    """Give the colour of a measure at any cutoff, the same in every picture.
+    """Return the colour of a measure at any cutoff, the same in every figure.
 
     >>> colour_of("RDQ@5") == colour_of("RDQ@10")
     True
@@ -171,7 +171,7 @@ def colour_of(measure: str) -> str:
 
 
 def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Give each measure its look: its colour, and dash and marker so that none needs colour to be told apart."""
+    """Return the style of each measure: its colour, and dash and marker that distinguish it without colour."""
     found: dict[str, dict[str, Any]] = {}
     taken: dict[str, set[int]] = {}
     for measure in measures:
@@ -189,13 +189,13 @@ def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse a name that does not say what kind of picture to write."""
+    """Refuse a file name without the extension of a figure format."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: a picture's name must end in {', '.join(FORMATS)}")
+        raise UsageError(f"{path}: a figure's name must end in {', '.join(FORMATS)}")
 
 
 def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
-    """Write a figure as PNG, SVG or PDF, by the name's ending; the same figure gives the same bytes."""
+    """Write a figure as PNG, SVG or PDF, by the name's extension; the same figure gives the same bytes."""
     import matplotlib as mpl
 
     check_name(path)
@@ -209,13 +209,13 @@ def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
     return Path(path)
 
 
-SHOWN = 80  # lines that a picture holds; the others are left to the table
+SHOWN = 80  # lines in a figure; the others are left to the table
 
 
 def draw_intervals(
     rows: pl.DataFrame, value: str, names: Sequence[tuple[str, ...]], label: str, filled: Any = None, **look: Any
 ) -> Figure:
-    """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` as for a list of lines."""
+    """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` goes to ``_lines``."""
     middle, low, high = (rows[name].cast(float).fill_null(np.nan).to_numpy() for name in (value, "low", "high"))
     return _lines(names, middle, low, high, label, filled, **look)
 
@@ -232,7 +232,7 @@ def _lines(
     groups: Sequence[int] | None = None,
     between: str = "",
 ) -> Figure:
-    """Draw a dot and its interval per name: a group, told where there are several, and one name or two."""
+    """Draw a dot and its interval per name: a group, written where there are several, and one name or two."""
     lines = min(len(names), SHOWN)
     left_out = f"\n{len(names) - lines:,} more in the table" if len(names) > lines else ""
     drawn, axes = figure(PAGE, 1.0 + (0.2 if lines <= 30 else 0.17) * lines)
@@ -254,6 +254,6 @@ def _lines(
 
 
 def _label(name: tuple[str, ...], between: str, grouped: bool) -> str:
-    """Write a name so that each part of it can still be told."""
+    """Write a name so that each part of it stays recognisable."""
     first, *rest = side_by_side([printable(part) for part in (name if grouped else ("", *name[1:]))])
     return f"{first}: {between.join(rest)}" if first else between.join(rest)

@@ -1,4 +1,4 @@
-"""Do measures order and space the systems alike?"""
+"""Agreement between measures: do they order and space the systems alike?"""
 
 from __future__ import annotations
 
@@ -15,15 +15,37 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import as_scores, carried, pairs_of, panels
-from rankdev.statistics.rank_correlation import ends_of_tau, tau_ap, tau_b
+from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Agreement(Result):
-    """Kendall τ-b and Pearson r between measures over system means: ``tau[dataset, a, b]``, ``r`` alike.
+    """Rank correlation and Pearson correlation between measures, over the means of the systems.
 
-    NaN where a measure gives all systems the same mean. ``tau_ends`` are the ends of 95% intervals of τ and of τ_ap
-    between the true orders, ``[end, τ or τ_ap, dataset, a, b]``.
+    Attributes
+    ----------
+    datasets : tuple of str
+        Names of the data sets.
+    measures : tuple of str
+        Measures that are correlated.
+    tau : ndarray
+        Kendall's τ-b, ``[dataset, a, b]``; NaN where a measure has the same mean for all systems.
+    r : ndarray
+        Pearson's r, in the same layout.
+    remarks : tuple of str
+        Notes on the scores, such as queries that were left out.
+    tau_ap : ndarray, optional
+        τ_ap, in the same layout: the mean of both directions.
+    tau_limits : ndarray, optional
+        Limits of 95% intervals of τ and τ_ap at infinitely many queries, ``[limit, τ or τ_ap, dataset, a, b]``.
+    resamples : int
+        Posterior draws behind the intervals; 0 without intervals.
+    seed : int
+        Seed of these draws.
+
+    See Also
+    --------
+    agreement : Returns it.
     """
 
     display: ClassVar = "rankdev.display.agreement"
@@ -34,14 +56,28 @@ class Agreement(Result):
     r: Floats = field(repr=False)
     remarks: tuple[str, ...] = ()
     tau_ap: Floats | None = field(default=None, repr=False)
-    tau_ends: Floats | None = field(default=None, repr=False)
+    tau_limits: Floats | None = field(default=None, repr=False)
     resamples: int = 0
     seed: int = 0
 
     made_with = ("resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a data set and pair of measures: dataset, a, b, tau, r."""
+        """Return one row per data set and pair of measures.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns dataset, a, b, tau, r.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
+        >>> scores = rd.Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
+        >>> rd.agreement(scores).to_polars().columns
+        ['dataset', 'a', 'b', 'tau', 'r']
+        """
         pairs = pairs_of(self.measures)
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
         frame = pl.DataFrame(
@@ -56,15 +92,29 @@ class Agreement(Result):
         return frame.fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """The same with tau_ap; where there are intervals, with low and high of τ, tau_ap_low and tau_ap_high."""
+        """Return the table with τ_ap and, where there are any, the intervals.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns dataset, a, b, tau, r, tau_ap; with intervals also low and high (of τ), tau_ap_low, tau_ap_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
+        >>> scores = rd.Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
+        >>> rd.agreement(scores).summary()["tau_ap"].to_list()
+        [0.5]
+        """
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
         frame = self.to_polars()
         if self.tau_ap is not None:
             frame = frame.with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel()))
-        if self.tau_ends is not None:
+        if self.tau_limits is not None:
             for which, names in enumerate((("low", "high"), ("tau_ap_low", "tau_ap_high"))):
-                ends = {name: pl.Series(self.tau_ends[end, which][upper].ravel()) for end, name in enumerate(names)}
-                frame = frame.with_columns(**ends)
+                limits = {name: pl.Series(self.tau_limits[i, which][upper].ravel()) for i, name in enumerate(names)}
+                frame = frame.with_columns(**limits)
         return frame.fill_nan(None)
 
 
@@ -75,15 +125,32 @@ def agreement(
     resamples: int = 0,
     seed: int = 0,
 ) -> Agreement:
-    """Correlate measures over the systems' means, for each data set.
+    """Correlate measures over the means of the systems, for each data set.
 
-    Besides Kendall's τ-b and Pearson's r there is τ_ap, which weights the top of the order more, as the mean of both
-    directions. ``resamples`` is how often true means of the systems are drawn, for 95% intervals of both between the
-    orders that ever more queries would give.
+    Kendall's τ-b and Pearson's r, and τ_ap, which weights the top of the ranking more (the mean of both directions).
 
+    Parameters
+    ----------
+    scores : Scores, table, or dict of str to either
+        Scores of one data set, or of several by name.
+    measures : sequence of str, optional
+        Measures to correlate. Default: all.
+    resamples : int, default 0
+        Number of posterior draws used for 95% intervals of τ and τ_ap at infinitely many queries; 0 for no intervals.
+    seed : int, default 0
+        Seed of these draws.
+
+    Returns
+    -------
+    Agreement
+        Correlations of every two measures, for each data set.
+
+    Examples
+    --------
+    >>> import rankdev as rd
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
-    >>> scores = Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
-    >>> agreement(scores).to_polars().select("a", "b", "tau", "r").row(0)
+    >>> scores = rd.Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
+    >>> rd.agreement(scores).to_polars().select("a", "b", "tau", "r").row(0)
     ('P@1', 'P@2', 0.3333333333333333, 0.5)
     """
     named = scores if isinstance(scores, Mapping) else {"all": scores}
@@ -99,7 +166,7 @@ def agreement(
     resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
-    ends = np.stack([_ends(part, resamples, seed) for part in aligned], axis=2) if resamples else None
+    limits = np.stack([_limits(part, resamples, seed) for part in aligned], axis=2) if resamples else None
     return Agreement(
         datasets=tuple(parts),
         measures=chosen,
@@ -107,24 +174,24 @@ def agreement(
         r=r,
         remarks=tuple(_carried(parts)),
         tau_ap=ap,
-        tau_ends=ends,
+        tau_limits=limits,
         resamples=resamples,
         seed=seed,
     )
 
 
-def _ends(scores: Scores, draws: int, seed: int) -> Floats:
-    """Give the ends of the intervals of τ and τ_ap between the true orders: ``[end, τ or τ_ap, a, b]``."""
+def _limits(scores: Scores, draws: int, seed: int) -> Floats:
+    """Return the limits of the intervals of τ and τ_ap between the true orders: ``[limit, τ or τ_ap, a, b]``."""
     size = len(scores.measures)
-    ends = np.full((2, 2, size, size), np.nan)
+    limits = np.full((2, 2, size, size), np.nan)
     for a in range(size):
         for b in range(a + 1, size):
             known = np.isfinite(scores.values[:, :, [a, b]]).all(axis=(0, 2))
             if known.sum() > 1:
                 one, other = (scores.values[:, known, m].T for m in (a, b))
                 rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, a, b])))
-                ends[:, :, a, b] = ends[:, :, b, a] = ends_of_tau(one, other, draws, rng)
-    return ends
+                limits[:, :, a, b] = limits[:, :, b, a] = tau_limits(one, other, draws, rng)
+    return limits
 
 
 def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
@@ -133,7 +200,7 @@ def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
 
 
 def _correlations(scores: Scores) -> tuple[Floats, Floats, Floats]:
-    """Give τ, r and τ_ap of every two measures, over the queries that both have; unknown where there are none."""
+    """Return τ, r and τ_ap of every two measures, over the queries that both have; NaN where there are none."""
     size = (len(scores.measures), len(scores.measures))
     tau, r, ap = (np.full(size, np.nan) for _ in range(3))
     groups = panels(scores)
@@ -150,7 +217,7 @@ def _correlations(scores: Scores) -> tuple[Floats, Floats, Floats]:
 
 
 def _pearson(a: Floats, b: Floats) -> Floats:
-    """Correlate each row of ``a`` with each of ``b``; unknown where a row is constant."""
+    """Correlate each row of ``a`` with each of ``b``; NaN where a row is constant."""
     first, second = _centred(a), _centred(b)
     lengths = (np.sqrt((part**2).sum(axis=1)) for part in (first, second))
     with np.errstate(invalid="ignore"):

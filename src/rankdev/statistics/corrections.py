@@ -1,10 +1,10 @@
 """Registry of multiple-comparison corrections.
 
-The flips of a query are the same for all systems and measures, so the maximum knows how the comparisons depend on
-each other. Nothing is assumed about systems being exchangeable, which randomised Tukey needs.
+A correction takes the families that are corrected together, the test's results for each, and how to draw; it returns
+adjusted p-values and intervals for each. Intervals contain 0 exactly where the adjusted p-value is above α.
 
-It gets the families that are corrected together, what the test said about each, and how to draw; and gives adjusted
-p-values and intervals for each. Intervals hold 0 exactly where the adjusted p-value is above α.
+Max-T: the flips of a query are the same for all systems and measures, so the maximum reflects how the comparisons
+depend on each other. Unlike randomised Tukey it does not assume that systems are exchangeable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Simultaneous:
     comparisons: int
 
     def p(self, family: Family) -> Floats:
-        """Give p-values that hold for all pairs of all the families together."""
+        """Return p-values that hold for all pairs of all the families together."""
         queries = len(family.values)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
@@ -45,7 +45,7 @@ class Simultaneous:
         return p
 
     def interval(self, family: Family, alpha: float) -> tuple[Floats, Floats]:
-        """Give intervals that hold the differences of all pairs together with confidence 1 − ``alpha``."""
+        """Return intervals that cover the differences of all pairs together with confidence 1 − ``alpha``."""
         queries = len(family.values)
         most = most_extremes(len(self.largest), alpha, "plus-one")
         r = 1.0 if most < 0 or queries < 2 else float(self.largest[most])
@@ -56,8 +56,8 @@ class Simultaneous:
 def simultaneous(families: Sequence[Family], seed: int) -> Simultaneous:
     """Flip the centred differences of all families together."""
     comparisons = sum(family.pairs for family in families)
-    most, fewest, room = FLIPS
-    flips = int(np.clip(room // comparisons, fewest, most))
+    most, fewest, products = FLIPS
+    flips = int(np.clip(products // comparisons, fewest, most))
     queries = 1 + max(int(family.queries[-1]) for family in families)
     words = flip_words(stream_keys(seed, queries, 3)[2, 1], queries, 0, flips)  # the first keys serve the test
     bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
@@ -68,7 +68,7 @@ def simultaneous(families: Sequence[Family], seed: int) -> Simultaneous:
 
 
 def _largest(family: Family, signs: Floats) -> Floats:
-    """Give the largest |Σ S (d − mean)| in units of √(n Σ (d − mean)²) over the pairs, for each flip."""
+    """Return the largest |Σ S (d − mean)| in units of √(n Σ (d − mean)²) over the pairs, for each flip."""
     queries = len(family.values)
     # whole numbers until here: the product is exact in whatever order it is summed
     sums = (signs @ family.units).T - np.outer(family.units.sum(axis=0) / queries, signs.sum(axis=1))
@@ -85,16 +85,16 @@ def _largest(family: Family, signs: Floats) -> Floats:
     return largest
 
 
-ROOM = 1 << 22  # scores shuffled at a time
+AT_ONCE = 1 << 22  # scores shuffled at a time
 
 
 def tukey(
     family: Family, *, permutations: int, p_value: PValue, seed: int, alpha: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Give p-values that hold for all pairs together, and the ends of the intervals that agree with them.
+    """Return p-values that hold for all pairs together, and the limits of the intervals that agree with them.
 
-    Within each query the systems' scores are shuffled; a pair's p-value is the share of shuffles whose best
-    and worst system lie at least as far apart as the pair. This takes systems to be exchangeable: one system that
+    Within each query the systems' scores are shuffled; a pair's p-value is the fraction of shuffles whose best
+    and worst system differ at least as much as the pair. This assumes that systems are exchangeable: one system that
     is much noisier than the others makes it reject too often among the others.
     """
     queries = len(family.values)
@@ -109,7 +109,7 @@ def tukey(
 
 def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *units.shape])))
-    step = max(1, ROOM // units.size)
+    step = max(1, AT_ONCE // units.size)
     found = []
     for start in range(0, permutations, step):
         block = np.broadcast_to(units, (min(step, permutations - start), *units.shape))
@@ -119,7 +119,7 @@ def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Adjusted:
-    """Adjusted p-values of a family's pairs, and the ends of their intervals."""
+    """Adjusted p-values of a family's pairs, and the limits of their intervals."""
 
     p: Floats = field(repr=False)
     low: Floats = field(repr=False)
@@ -131,9 +131,9 @@ Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to correct; ``multiplies`` where p-values are multiplied, so that small ones must be known.
+    """A correction; ``multiplies`` where p-values are multiplied, so that small ones must be accurate.
 
-    ``draws`` counts the shuffles of its own that it takes where no number is given.
+    ``draws`` is the number of its own shuffles where none is given.
     """
 
     correct: Correct
@@ -156,20 +156,20 @@ def correction(name: str, multiplies: bool = False, draws: int = 0) -> Callable[
 
 @correction("holm", multiplies=True)
 def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
-    """Bound the chance of any false rejection; the intervals hold all differences together (max-T)."""
+    """Control the family-wise error rate; the intervals cover all differences together (max-T)."""
     adjusted = _split(holm(_joined(tested)), families)
     if sum(family.pairs for family in families) == 1:
         return uncorrected(families, tested, drawing)
-    ends = simultaneous(families, drawing.seed)
+    together = simultaneous(families, drawing.seed)
     return [
-        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha)))
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *together.interval(family, drawing.alpha)))
         for family, p in zip(families, adjusted, strict=True)
     ]
 
 
 @correction("bh", multiplies=True)
 def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
-    """Bound the share of false rejections; the intervals, at level α × the share rejected, that of those that miss."""
+    """Control the false discovery rate, and with intervals at α × the fraction rejected, the false coverage rate."""
     raw = _joined(tested)
     adjusted = benjamini_hochberg(raw)
     level = drawing.alpha * max(1, int((adjusted <= drawing.alpha).sum())) / len(raw)
@@ -183,12 +183,12 @@ def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], 
 def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Compare each studentised mean with the largest of all under sign flips; the intervals are its own."""
     if any(len(family.values) < 2 for family in families):
-        raise UsageError("max-t needs at least two queries; take another correction")
-    ends = simultaneous(families, drawing.seed)
+        raise UsageError("max-t needs at least two queries; choose another correction")
+    together = simultaneous(families, drawing.seed)
     found = []
     for family in families:
-        p = ends.p(family)
-        found.append(Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *ends.interval(family, drawing.alpha))))
+        p = together.p(family)
+        found.append(Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *together.interval(family, drawing.alpha))))
     return found
 
 
@@ -196,7 +196,7 @@ def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
 def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
     if len(families) > 1:
-        raise UsageError("tukey compares the systems' means of one measure; over all measures take max-t or holm")
+        raise UsageError("tukey compares the systems' means of one measure; over all measures use max-t or holm")
     p, low, high = tukey(
         families[0],
         permutations=drawing.permutations or USUAL,
@@ -214,8 +214,8 @@ def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: D
 
 
 def _own(family: Family, tested: Tested, drawing: Drawing) -> tuple[Floats, Floats]:
-    ends = tested.interval(drawing.alpha)
-    return agreeing(tested.p, drawing.alpha, family.mean, *ends) if tested.agrees else ends
+    limits = tested.interval(drawing.alpha)
+    return agreeing(tested.p, drawing.alpha, family.mean, *limits) if tested.agrees else limits
 
 
 def _joined(tested: Sequence[Tested]) -> Floats:

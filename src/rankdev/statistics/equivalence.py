@@ -1,4 +1,4 @@
-"""Are two systems the same for all that matters? Equivalence, superiority and non-inferiority within a margin."""
+"""Equivalence, superiority and non-inferiority of systems, for a margin below which differences do not matter."""
 
 from __future__ import annotations
 
@@ -25,9 +25,26 @@ MORE_SKEW = 8.0  # few queries show too little of the skewness; this much ÷ n i
 
 @dataclass(frozen=True, eq=False)
 class Equivalence(Result):
-    """Verdicts on pairs of systems; ``columns`` holds the table, one entry per pair and measure.
+    """Equivalence tests of pairs of systems.
 
-    ``one_sided`` are the ends of the intervals that decide about sameness and non-inferiority.
+    Attributes
+    ----------
+    columns : dict
+        Columns of the table, one entry per pair and measure.
+    one_sided : tuple of ndarray
+        Limits of the 1 − 2α intervals, which decide on equivalence and non-inferiority.
+    margin : float
+        Largest difference that does not matter.
+    alpha : float
+        Level of the tests.
+    correction : {"bonferroni", "none"}
+        Correction for the number of pairs.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+
+    See Also
+    --------
+    equivalence : Returns it.
     """
 
     display: ClassVar = "rankdev.display.comparisons"
@@ -42,16 +59,61 @@ class Equivalence(Result):
     made_with = ("margin", "alpha", "correction")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per pair and measure: measure, a, b, difference, the interval that decides, and the verdict."""
+        """Return one row per pair and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, difference, low and high (the interval that decides), verdict.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal(0.5, 0.05, (1, 50, 1)) + rng.normal(0, 0.02, (2, 50, 1))
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)
+        >>> rd.equivalence(scores, margin=0.02).to_polars().select("a", "b", "verdict").row(0)
+        ('a', 'b', 'same')
+        """
         return pl.DataFrame(self.columns)
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: measure, pairs, and how many of them got each verdict."""
+        """Count the conclusions of each measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, same, better, worse, undecided.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal(0.5, 0.05, (1, 50, 1)) + rng.normal(0, 0.02, (2, 50, 1))
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)
+        >>> rd.equivalence(scores, margin=0.02).summary().row(0)
+        ('P@5', 1, 1, 0, 0, 0)
+        """
         counts = ((pl.col("verdict") == word).sum().alias(word) for word in VERDICTS)
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), *counts)
 
     def noninferiority(self) -> pl.DataFrame:
-        """One row per pair and measure: measure, a, b, low, high, and whether a is no worse than b, and b than a."""
+        """Test non-inferiority: whether a is no worse than b by more than the margin, and b no worse than a.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, low, high, a_no_worse, b_no_worse; one row per pair and measure.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal(0.5, 0.05, (1, 50, 1)) + rng.normal(0, 0.02, (2, 50, 1))
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)
+        >>> rd.equivalence(scores, margin=0.02).noninferiority().select("a_no_worse", "b_no_worse").row(0)
+        (True, True)
+        """
         low, high = self.one_sided
         columns = {"low": low, "high": high, "a_no_worse": low > -self.margin, "b_no_worse": high < self.margin}
         return (
@@ -68,20 +130,41 @@ def equivalence(
     alpha: float = 0.05,
     correction: Literal["bonferroni", "none"] = "bonferroni",
 ) -> Equivalence:
-    """Judge every pair of systems, or every system against each baseline, by a margin below which nothing matters.
+    """Test equivalence and superiority of every pair of systems, or of every system and each baseline.
 
     - *same*: the 1 − 2α interval of the difference lies between −margin and margin (two one-sided tests at α);
     - *better*, *worse* (a than b): not the same, and the 1 − α interval lies above 0, or below it;
     - *undecided*: none of these.
 
-    ``low`` and ``high`` are the ends of the interval that decided, of the 1 − α one where nothing is decided.
-    Bonferroni's correction divides α by the number of pairs of a measure. The margin must be chosen before looking.
+    ``low`` and ``high`` are the limits of the interval that decides: the 1 − α interval where nothing is decided.
 
-    >>> from rankdev.evaluation.scores import Scores
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems.
+    margin : float
+        Largest difference that does not matter. Choose it before looking at the scores.
+    measures : sequence of str, optional
+        Measures to compare by. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs.
+    alpha : float, default 0.05
+        Level of each test.
+    correction : {"bonferroni", "none"}
+        Bonferroni divides alpha by the number of pairs of a measure.
+
+    Returns
+    -------
+    Equivalence
+        A conclusion per pair and measure, with the interval it rests on.
+
+    Examples
+    --------
+    >>> import rankdev as rd
     >>> rng = np.random.default_rng(0)
     >>> values = rng.normal(0.5, 0.05, (1, 50, 1)) + rng.normal(0, 0.02, (2, 50, 1))
-    >>> scores = Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)
-    >>> equivalence(scores, margin=0.02).to_polars()["verdict"].to_list()
+    >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(50))), ("P@5",), values)
+    >>> rd.equivalence(scores, margin=0.02).to_polars()["verdict"].to_list()
     ['same']
     """
     margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, 0, 0.5)
@@ -108,15 +191,15 @@ def equivalence(
     return Equivalence(table, (narrow[0], narrow[1]), margin, alpha, correction, (*remarks, *carried(scores)))
 
 
-def _joined(ends: list[tuple[Floats, Floats]]) -> Floats:
-    return np.concatenate([np.stack(one) for one in ends], axis=1)
+def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
+    return np.concatenate([np.stack(one) for one in limits], axis=1)
 
 
 def interval(family: Family, level: float) -> tuple[Floats, Floats]:
-    """Give intervals whose every end is wrong with probability ``level`` ÷ 2, for skewed differences too.
+    """Return intervals each of whose limits is wrong with probability ``level`` ÷ 2, also for skewed differences.
 
-    Each end is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic. Where all
-    differences are equal, what sign flips can say.
+    Each limit is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic. Where all
+    differences are equal, the limits are those of the sign-flip test.
     """
     queries = len(family.values)
     if queries < 2:
@@ -131,7 +214,7 @@ def interval(family: Family, level: float) -> tuple[Floats, Floats]:
 
 
 def _skewed(t: float, skewness: Floats, queries: int) -> Floats:
-    """Give the t of skewed differences whose corrected value is ``t``: the cubic, solved."""
+    """Return the t of skewed differences whose corrected value is ``t``: the cubic, solved."""
     root = np.sqrt(queries)
     none = np.abs(skewness) < 1e-6
     g = np.where(none, 1.0, skewness)
@@ -149,12 +232,12 @@ def _skewness(family: Family) -> Floats:
 
 
 def _remarks(families: list[Family], level: float) -> tuple[str, ...]:
-    """Say where equal differences of few queries decide nothing."""
-    silent = sum(
+    """Note the pairs with equal differences on too few queries for any decision."""
+    undecidable = sum(
         int((family.statistics["deviation"] == 0).sum())
         for family in families
         if 2.0 ** (1 - len(family.values)) > 2 * level
     )
-    if not silent:
+    if not undecidable:
         return ()
-    return (f"{counted(silent, 'pair', 'has')} the same difference on all of too few queries to decide anything",)
+    return (f"{counted(undecidable, 'pair', 'has')} the same difference on all queries, which are too few to decide",)

@@ -1,8 +1,8 @@
-"""Scores with uncertainty of judgments.
+"""Scores with the uncertainty of preference judgments.
 
-Strengths are normal around a curve of the system's own ranking: a ranking that agrees with the judgments tells
-something about the items that were judged little, and leaving that out would make every system look worse than it
-is. How much it tells, and how far strengths scatter, is estimated from all queries together (Laplace's approximation).
+Strengths have a normal prior around a curve over the system's own ranking: a ranking that agrees with the judgments
+is informative about items with few judgments, and ignoring that would make every system look worse than it is. How
+informative it is, and how far strengths scatter, is estimated from all queries together (Laplace's approximation).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from rankdev.preferences.strengths import Strengths
 from rankdev.statistics.panels import pairs_of
 
 EACH = 8  # draws of strengths for each draw of the prior
-SHARPEST = 2.0  # least curvature of the prior's likelihood: what is hardly known is drawn widely, but not wildly
+SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
 LIMITS = (-5.0, 4.0)  # of the logarithm of the prior's deviation
 NEWTON = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Wins between items, ``wins[query, item, other]``, padded; ``real`` tells items from padding."""
+    """Wins between items, ``wins[query, item, other]``, padded; ``real`` marks items, not padding."""
 
     wins: Floats = field(repr=False)
     real: Bools = field(repr=False)
@@ -53,7 +53,7 @@ class Judged:
         return cls(padded, real)
 
     def fit(self, mean: Floats, deviation: float, start: Floats) -> tuple[Floats, Floats]:
-        """Give the likeliest strengths under a normal prior, and the curvature there, query by query."""
+        """Return the posterior mode of the strengths under a normal prior, and the curvature there, query by query."""
         counts, won = self.wins + self.wins.transpose(0, 2, 1), self.wins.sum(axis=2)
         prior = np.where(self.real, deviation**-2, 1.0)
         strength, diagonal = start, np.arange(self.wins.shape[1])
@@ -70,9 +70,9 @@ class Judged:
 
 
 def ranking_curve(place: Floats, real: Bools) -> Floats:
-    """Give the two shapes that a prior's mean can have over a ranking: ``[shape, query, item]``.
+    """Return the two basis functions of the prior's mean over a ranking: ``[function, query, item]``.
 
-    Normal scores of the places in the ranking (from 1), and their squares around their mean.
+    Normal scores of the positions in the ranking (from 1), and their squares around their mean.
     """
     items = real.sum(axis=1, keepdims=True)
     score = np.where(real, special.ndtri(np.clip((items - place + 0.625) / (items + 0.25), 1e-9, 1 - 1e-9)), 0.0)
@@ -81,10 +81,10 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
 
 
 def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw strengths of all items again and again: ``[draw, query, item]``."""
+    """Draw strengths of all items from their posterior: ``[draw, query, item]``."""
     warm = {"strength": np.zeros(judged.real.shape)}
 
-    def surprise(prior: Floats) -> float:
+    def negative_log_likelihood(prior: Floats) -> float:
         mean, deviation = _prior(prior, curve)
         strength, curvature = judged.fit(mean, deviation, warm["strength"])
         warm["strength"] = strength
@@ -94,12 +94,12 @@ def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Gen
         return float(apart / 2 + size - likely + (prior[0] ** 2 + prior[2] ** 2) / 2)
 
     found = optimize.minimize(
-        surprise,
+        negative_log_likelihood,
         np.zeros(3),
         method="Nelder-Mead",
         options={"xatol": 0.01, "fatol": 0.01, "initial_simplex": np.vstack([np.zeros(3), np.diag([0.7, 0.7, 0.4])])},
     )
-    values, vectors = np.linalg.eigh(_curvature(surprise, found.x))
+    values, vectors = np.linalg.eigh(_curvature(negative_log_likelihood, found.x))
     drawn = []
     for start in range(0, draws, EACH):
         prior = found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST)))
@@ -115,22 +115,40 @@ def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:
 
 
 def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.05) -> Floats:
-    """Give second derivatives by differences."""
+    """Return second derivatives by finite differences."""
     moves = step * np.eye(len(at))
     found = np.empty((len(at), len(at)))
     for i, one in enumerate(moves):
         for j, other in enumerate(moves):
-            ends: list[Any] = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
-            found[i, j] = sum(ends) / (4 * step**2)
+            corners: list[Any] = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
+            found[i, j] = sum(corners) / (4 * step**2)
     return (found + found.T) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class UncertainScores(Result):
-    """Mean scores of systems drawn again and again, ``[resample, system, measure]``.
+    """Mean scores of systems with the uncertainty of judgments and queries.
 
-    ``judgments`` are means over the same queries, with only the judgments drawn again; in ``both`` the queries
-    are drawn again too. ``scores`` are those of the references as judged.
+    Attributes
+    ----------
+    scores : Scores
+        Scores against the references as judged.
+    both : ndarray
+        Mean scores with judgments and queries resampled, ``[resample, system, measure]``.
+    judgments : ndarray
+        Mean scores with only the judgments resampled, in the same layout.
+    resamples : int
+        Number of draws.
+    alpha : float
+        Intervals have confidence 1 − alpha.
+    seed : int
+        Seed of the draws.
+    remarks : tuple of str
+        Notes on the judgments and the scores.
+
+    See Also
+    --------
+    evaluate_with_uncertainty : Returns it.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -147,28 +165,59 @@ class UncertainScores(Result):
 
     @property
     def means(self) -> Floats:
-        """What is estimated, ``[system, measure]``: the score against the true order, as a mean over draws."""
+        """Estimated scores against the true order, ``[system, measure]``: means over the draws."""
         return _mean_of(self.judgments)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per system and measure: measure, system, mean, low, high, judgments_low, judgments_high."""
+        """Return one row per measure and system.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, system, mean, low, high (uncertainty of judgments and queries), judgments_low,
+            judgments_high (of the judgments only).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
+        >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found.to_polars()["system"].to_list()
+        ['good', 'bad']
+        """
         systems, measures = self.scores.systems, self.scores.measures
         names = {"measure": np.repeat(measures, len(systems)).tolist(), "system": list(systems) * len(measures)}
-        ends = self._ends(self.both, self.judgments)
-        return pl.DataFrame({**names, "mean": self.means.T.ravel(), **ends}).fill_nan(None)
+        limits = self._limits(self.both, self.judgments)
+        return pl.DataFrame({**names, "mean": self.means.T.ravel(), **limits}).fill_nan(None)
 
     def differences(self) -> pl.DataFrame:
-        """One row per measure and pair of systems: measure, a, b, difference, and intervals as in the table."""
+        """Return the difference of every pair of systems.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, difference, low, high, judgments_low, judgments_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
+        >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found.differences()["difference"][0] > 0
+        True
+        """
         one, other = np.triu_indices(len(self.scores.systems), 1)
         apart = self.means[one] - self.means[other]
-        ends = self._ends(*(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
-        return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **ends}).fill_nan(None)
+        limits = self._limits(*(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
+        return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **limits}).fill_nan(None)
 
-    def _ends(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
+    def _limits(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
         tails = [self.alpha / 2, 1 - self.alpha / 2]
         found = (*_quantiles(both, tails), *_quantiles(judgments, tails))
         names = ("low", "high", "judgments_low", "judgments_high")
-        return {name: end.T.ravel() for name, end in zip(names, found, strict=True)}
+        return {name: limit.T.ravel() for name, limit in zip(names, found, strict=True)}
 
     def _pairs(self) -> dict[str, list[str]]:
         """Name each measure and pair of systems."""
@@ -177,16 +226,30 @@ class UncertainScores(Result):
         return {name: [pair[place] for pair in pairs] for place, name in enumerate(("measure", "a", "b"))}
 
     def beats(self) -> pl.DataFrame:
-        """One row per measure and pair of systems: measure, a, b, how often a beats b (ties count half).
+        """Estimate how often a beats b, for every pair of systems.
 
-        Resamples in which one of the two has no score do not count.
+        Ties count half. Resamples in which one of the two has no score do not count.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, a_beats_b (fraction of the resamples).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
+        >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found.beats()["a_beats_b"][0] > 0.8
+        True
         """
         a, b = np.triu_indices(len(self.scores.systems), 1)
         difference = self.both[:, a] - self.both[:, b]
         won = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).sum(axis=0)
         known = np.isfinite(difference).sum(axis=0)
-        share = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
-        return pl.DataFrame({**self._pairs(), "a_beats_b": share.T.ravel()}).fill_nan(None)
+        fraction = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
+        return pl.DataFrame({**self._pairs(), "a_beats_b": fraction.T.ravel()}).fill_nan(None)
 
 
 def evaluate_with_uncertainty(
@@ -202,16 +265,42 @@ def evaluate_with_uncertainty(
 ) -> UncertainScores:
     """Score systems against the true order behind preferences, with the uncertainty of judgments and queries.
 
-    Orders are drawn from what the judgments leave open, given the system's own ranking, whose agreement with the
-    judgments of all queries says something about items with few judgments; each is scored, with the queries
-    drawn again as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
-    these: it does not count them as tied. ``options`` go to the references as judged: alpha, rule, max_depth, ridge,
-    ties, disconnected.
+    Orders are drawn from their posterior given the judgments and the system's own ranking, whose agreement with the
+    judgments of all queries is informative about items with few judgments. Each order is scored, with the queries
+    resampled as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
+    these: it does not count them as tied.
 
+    Parameters
+    ----------
+    preferences : Preferences, path, table or list of (query, winner, loser)
+        Pairwise judgments.
+    runs : dict of str to Run, path, table or dict
+        Ranking of each system.
+    measures : str, Measure or list of them
+        Such as ``"RDQ@5"``.
+    resamples : int, default 200
+        Number of orders drawn.
+    alpha : float, default 0.05
+        Intervals have confidence 1 − alpha.
+    seed : int, default 0
+        Seed of the draws.
+    evaluate : callable, optional
+        ``evaluate(tiers, runs, measures)``, which returns Scores. Default: :func:`rankdev.evaluate`.
+    **options
+        Options of the references as judged: rule, max_depth, ridge, ties, disconnected.
+
+    Returns
+    -------
+    UncertainScores
+        Estimates with intervals, for systems and for their differences.
+
+    Examples
+    --------
+    >>> import rankdev as rd
     >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
     >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-    >>> doubt = evaluate_with_uncertainty(judged, runs, ["RDQ@2"])
-    >>> doubt.beats()["a_beats_b"][0] > 0.8
+    >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+    >>> found.beats()["a_beats_b"][0] > 0.8
     True
     """
     from rankdev.preferences import tiers_from_preferences
@@ -224,7 +313,7 @@ def evaluate_with_uncertainty(
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
-    # of one judge the order is that judge's own, and every answer tells of it, repeated ones too
+    # with one judge the order is that judge's own, and repeated answers are informative too
     alone = given.worker is not None and len(given.workers) == 1
     known = replace(given, worker=None, workers=()) if alone else given
     judged = tiers_from_preferences(known, "bradley-terry", seed=seed, **options)
@@ -245,7 +334,7 @@ def evaluate_with_uncertainty(
 def _against_orders(
     fit: Strengths, runs: Mapping[str, Any], measures: Any, resamples: int, seed: int, score: Callable[..., Scores]
 ) -> Iterator[Floats]:
-    """Score each system against orders drawn from what judgments leave open, given its own ranking."""
+    """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
     judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
     found = []
@@ -272,7 +361,7 @@ def _against_orders(
 def _scored(
     again: list[dict[str, list[list[str]]]], name: str, run: Run, measures: Any, score: Callable[..., Scores]
 ) -> list[Floats]:
-    """Score one system against many references; by the usual way all at once, under names of their own."""
+    """Score one system against many references: all at once under distinct query names, unless ``score`` is custom."""
     if score is not _evaluate:
         return [score(tiers, {name: run}, measures).values for tiers in again]
     tiers = {f"{draw} {query}": one for draw, drawn in enumerate(again) for query, one in drawn.items()}
@@ -282,7 +371,7 @@ def _scored(
 
 
 def _places(items: list[str], ranking: list[str]) -> Floats:
-    """Number items by their place among each other in a ranking, from 1; those that are not there share the last."""
+    """Rank items by their positions in a ranking, from 1; those that are not there share the last rank."""
     seen = {item: place for place, item in enumerate(dict.fromkeys(ranking))}
     known = np.array([seen.get(item, len(seen)) for item in items], float)
     below = (known[:, None] > known).sum(axis=1)
@@ -290,7 +379,7 @@ def _places(items: list[str], ranking: list[str]) -> Floats:
 
 
 def _few(fit: Strengths) -> tuple[str, ...]:
-    """Say where there are fewer judgments than sorting needs."""
+    """Note the queries with fewer judgments than sorting needs."""
     items = np.diff(fit.pairs.starts)
     query = np.searchsorted(fit.pairs.starts, fit.pairs.first, side="right") - 1
     judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items))
@@ -298,13 +387,13 @@ def _few(fit: Strengths) -> tuple[str, ...]:
     if not few:
         return ()
     return (
-        f"{counted(few, 'query', 'has', of=len(items))} fewer judgments than an order of n items needs (n log₂ n);"
-        " what is said about these rests on little",
+        f"{counted(few, 'query', 'has', of=len(items))} fewer judgments than sorting n items needs (n log₂ n);"
+        " their scores are uncertain",
     )
 
 
 def _about_one(judge: str) -> str:
-    return f"all judgments come from one judge, {judge}: the intervals are about that judge's order, not people's"
+    return f"all judgments come from one judge, {judge}: the intervals hold for this judge's order only"
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:
@@ -339,6 +428,6 @@ def _mean_of(drawn: Floats) -> Floats:
 def _quantiles(drawn: Floats, tails: list[float]) -> Floats:
     """Quantiles over the resamples that have a score; NaN where none has."""
     known = np.isfinite(drawn).any(axis=0)
-    ends = np.full((len(tails), *known.shape), np.nan)
-    ends[:, known] = np.nanquantile(drawn[:, known], tails, axis=0)
-    return ends
+    limits = np.full((len(tails), *known.shape), np.nan)
+    limits[:, known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    return limits

@@ -1,4 +1,4 @@
-"""Is A better than B beyond these collections? Random-effects meta-analysis, pair by pair."""
+"""Random-effects meta-analysis: differences between systems over several collections."""
 
 from __future__ import annotations
 
@@ -20,14 +20,34 @@ from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.panels import agreeing, alike, families_of, is_several, wanted_pairs
 
 CORRECTIONS = ("holm", "bh", "none")
-FEW = 5  # collections below which their heterogeneity is hardly known
+FEW = 5  # collections below which their heterogeneity is poorly estimated
 STEPS = 200
 ROUNDING = 1e-20  # variance below which nothing varies
 
 
 @dataclass(frozen=True, eq=False)
 class MetaAnalysis(Result):
-    """Verdicts on pairs of systems over several collections; ``columns`` holds the table, ``parts`` that of each."""
+    """Differences of pairs of systems over several collections.
+
+    Attributes
+    ----------
+    columns : dict
+        Columns of the table, one entry per pair and measure.
+    parts : dict
+        Columns of the table by collection.
+    collections : tuple of str
+        Names of the collections.
+    correction : {"holm", "bh", "none"}
+        Correction of the p-values over the pairs of a measure.
+    alpha : float
+        Level of the tests; intervals have confidence 1 − alpha.
+    remarks : tuple of str
+        Notes on the analysis.
+
+    See Also
+    --------
+    meta_analysis : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.comparisons"
 
@@ -41,21 +61,79 @@ class MetaAnalysis(Result):
     made_with = ("collections", "correction", "alpha")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per pair and measure: the mean difference, its interval, that of a new collection, heterogeneity, p.
+        """Return one row per pair and measure.
 
-        ``tau`` is the standard deviation of true differences between collections, ``i2`` the share of the observed
-        scatter that is due to it, ``q`` Cochran's statistic with its p-value ``q_p``.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, difference (mean over collections), low, high, new_low, new_high (interval of the
+            true difference in a new collection), tau (standard deviation of the true differences between
+            collections), i2 (fraction of the observed scatter that tau explains), q and q_p (Cochran's statistic and
+            its p-value), p, p_adjusted.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal([[[0.5]], [[0.4]]], 0.1, (3, 2, 40, 1))
+        >>> queries = tuple(map(str, range(40)))
+        >>> parts = {f"year {i}": rd.Scores(("new", "old"), queries, ("P@5",), part) for i, part in enumerate(values)}
+        >>> with warnings.catch_warnings(action="ignore"):  # three collections are few
+        ...     found = rd.meta_analysis(parts)
+        >>> found.to_polars()["p"][0] < 0.05
+        True
         """
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
-        """One row per pair, measure and collection: queries, difference, low, high, and its weight in the mean."""
+        """Return one row per pair, measure and collection.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, collection, queries, difference, low, high, weight (in the mean).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal([[[0.5]], [[0.4]]], 0.1, (3, 2, 40, 1))
+        >>> queries = tuple(map(str, range(40)))
+        >>> parts = {f"year {i}": rd.Scores(("new", "old"), queries, ("P@5",), part) for i, part in enumerate(values)}
+        >>> with warnings.catch_warnings(action="ignore"):  # three collections are few
+        ...     found = rd.meta_analysis(parts)
+        >>> found.by_collection()["collection"].to_list()
+        ['year 0', 'year 1', 'year 2']
+        """
         return pl.DataFrame(self.parts).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: measure, pairs, and how many of them differ significantly."""
-        told = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
-        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
+        """Count the pairs of each measure that differ significantly.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal([[[0.5]], [[0.4]]], 0.1, (3, 2, 40, 1))
+        >>> queries = tuple(map(str, range(40)))
+        >>> parts = {f"year {i}": rd.Scores(("new", "old"), queries, ("P@5",), part) for i, part in enumerate(values)}
+        >>> with warnings.catch_warnings(action="ignore"):  # three collections are few
+        ...     found = rd.meta_analysis(parts)
+        >>> found.summary().row(0)
+        ('P@5', 1, 1)
+        """
+        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
+        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+
+    @property
+    def significant(self) -> list[bool]:
+        """Which rows of the table differ significantly."""
+        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
 
 
 def meta_analysis(
@@ -66,9 +144,37 @@ def meta_analysis(
     correction: str = "holm",
     alpha: float = 0.05,
 ) -> MetaAnalysis:
-    """Combine the differences of several collections, which may truly differ, into one verdict per pair and measure.
+    """Combine the differences in several collections, which may truly differ, by a random-effects meta-analysis.
 
     REML estimates how far true differences vary between collections; the interval is Hartung and Knapp's.
+
+    Parameters
+    ----------
+    collections : dict of str to Scores or table
+        Scores of the same systems in each collection; at least two.
+    measures : sequence of str, optional
+        Measures to compare by. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs.
+    correction : {"holm", "bh", "none"}
+        Correction of the p-values over the pairs of a measure.
+    alpha : float, default 0.05
+        Level of the tests; intervals have confidence 1 − alpha.
+
+    Returns
+    -------
+    MetaAnalysis
+        Mean difference, heterogeneity and p-value of each pair and measure.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal([[[0.5]], [[0.4]]], 0.1, (5, 2, 40, 1))
+    >>> queries = tuple(map(str, range(40)))
+    >>> parts = {f"year {i}": rd.Scores(("new", "old"), queries, ("P@5",), part) for i, part in enumerate(values)}
+    >>> rd.meta_analysis(parts).summary().row(0)
+    ('P@5', 1, 1)
     """
     check_choice("correction", correction, CORRECTIONS)
     if not is_several(collections):
@@ -103,7 +209,7 @@ def meta_analysis(
 
 
 def _known(error: Floats, queries: Any) -> Floats:
-    """Let a collection in which all differences are equal, whose spread says nothing, have the others' spread."""
+    """Replace the error of a collection in which all differences are equal by that of the others' mean variance."""
     spread = error**2 * queries
     varies = spread > 0
     usual = spread.sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
@@ -112,7 +218,7 @@ def _known(error: Floats, queries: Any) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """What a random-effects meta-analysis says, an entry per pair; ``weight[collection, pair]``."""
+    """Estimates of a random-effects meta-analysis, an entry per pair; ``weight[collection, pair]``."""
 
     mean: Floats = field(repr=False)
     error: Floats = field(repr=False)
@@ -149,19 +255,19 @@ def combine(mean: Floats, variance: Floats) -> Combined:
     tau2 = reml(mean, variance)
     weight, middle = _weighted(mean, variance, tau2)
     total = weight.sum(axis=0)
-    # Hartung and Knapp's; no less than Wald's, lest collections that agree by chance seem to be known too well
+    # Hartung and Knapp's; no less than Wald's, which would be too small for collections that agree by chance
     error = np.sqrt(np.maximum((weight * (mean - middle) ** 2).sum(axis=0) / (count - 1), 1.0) / total)
     error[(variance <= ROUNDING).all(axis=0) & (np.ptp(mean, axis=0) == 0)] = 0.0
     fixed, common = _weighted(mean, variance, np.zeros_like(tau2))
     q = (fixed * (mean - common) ** 2).sum(axis=0)
     typical = (count - 1) * fixed.sum(axis=0) / (fixed.sum(axis=0) ** 2 - (fixed**2).sum(axis=0))
-    # what the estimate of a variance near 0 leaves open; half its standard error was seen to suffice
-    room = np.sqrt(2 / _information(weight)) / 2
-    return Combined(middle, error, tau2, tau2 / (tau2 + typical), q, weight / total, np.maximum(tau2, room))
+    # uncertainty of an estimated variance near 0; half its standard error suffices in simulations
+    floor = np.sqrt(2 / _information(weight)) / 2
+    return Combined(middle, error, tau2, tau2 / (tau2 + typical), q, weight / total, np.maximum(tau2, floor))
 
 
 def reml(mean: Floats, variance: Floats) -> Floats:
-    """Give the restricted maximum-likelihood estimate of the variance between collections, by Fisher scoring."""
+    """Return the restricted maximum-likelihood estimate of the variance between collections, by Fisher scoring."""
     tau2 = np.maximum(mean.var(axis=0, ddof=1) - variance.mean(axis=0), 0.0)
     scale = mean.var(axis=0, ddof=1) + variance.mean(axis=0)
     for _ in range(STEPS):
@@ -176,7 +282,7 @@ def reml(mean: Floats, variance: Floats) -> Floats:
 
 
 def _information(weight: Floats) -> Floats:
-    """Twice what the restricted likelihood says about the variance between collections."""
+    """Return twice the restricted information about the variance between collections."""
     total, squares, cubes = (np.sum(weight**power, axis=0) for power in (1, 2, 3))
     information: Floats = squares - 2 * cubes / total + (squares / total) ** 2
     return information
@@ -194,14 +300,14 @@ def _corrected(found: Combined, pairs: int, correction: str, alpha: float) -> di
     if correction != "none":
         adjust = holm if correction == "holm" else benjamini_hochberg
         adjusted = np.concatenate([adjust(part) for part in p.reshape(-1, pairs)])
-        told = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1).repeat(pairs)
-        level = alpha / pairs * (1 if correction == "holm" else np.maximum(told, 1))
-    ends = agreeing(adjusted, alpha, found.mean, *found.interval(level))
+        rejected = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1).repeat(pairs)
+        level = alpha / pairs * (1 if correction == "holm" else np.maximum(rejected, 1))
+    low, high = agreeing(adjusted, alpha, found.mean, *found.interval(level))
     new_low, new_high = found.interval(level, new=True)
     return {
         "difference": found.mean,
-        "low": ends[0],
-        "high": ends[1],
+        "low": low,
+        "high": high,
         "new_low": new_low,
         "new_high": new_high,
         "tau": np.sqrt(found.tau2),
@@ -216,4 +322,4 @@ def _corrected(found: Combined, pairs: int, correction: str, alpha: float) -> di
 def _remarks(count: int) -> tuple[str, ...]:
     if count >= FEW:
         return ()
-    return (f"{count} collections hardly show how far collections differ; the intervals are wide because of that",)
+    return (f"{count} collections are too few to estimate well how much they differ; the intervals are wide",)

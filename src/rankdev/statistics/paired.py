@@ -1,10 +1,9 @@
-"""Registry of paired tests; differences by query."""
+"""Registry of paired tests: randomization, t, Wilcoxon, bootstrap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,18 +22,14 @@ from rankdev.statistics.randomization import (
     p_from_counts,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 RESAMPLES = 100_000
-FEWEST = 5  # queries from which the bootstrap can say something at the usual levels
-ROOM = 1 << 24  # numbers held at a time
+FEWEST = 5  # queries from which the bootstrap can reject at the usual levels
+AT_ONCE = 1 << 24  # numbers held at a time
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a test draws; ``comparisons`` are those that its p-values are adjusted over."""
+    """How a test draws; ``comparisons`` is the number of those that are corrected together."""
 
     permutations: int | None
     p_value: PValue
@@ -47,14 +42,14 @@ class Drawing:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """p of each pair, a function that gives the ends of intervals at a level, and what to know about both."""
+    """p of each pair, a function from a level to the limits of the intervals, and notes on both."""
 
     p: Floats = field(repr=False)
     interval: Callable[[float], tuple[Floats, Floats]]
     permutations: int = 0  # flips or resamples that were drawn
     warnings: tuple[str, ...] = ()
     note: str = ""  # how it was done, where that is unusual
-    agrees: bool = True  # whether the interval is about what the test tests
+    agrees: bool = True  # whether interval and test are about the same quantity
 
 
 Test = Callable[[Family, Drawing], Tested]
@@ -83,24 +78,24 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     def interval(level: float) -> tuple[Floats, Floats]:
         return inverted(family, level, kept, drawing.p_value, drawing.seed)
 
-    return Tested(p, interval, kept, *_said(family, drawing, kept, tilt, needed))
+    return Tested(p, interval, kept, *_notes(family, drawing, kept, tilt, needed))
 
 
-def _said(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
-    """Give warnings and a note on what so many flips can say."""
+def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
+    """Return warnings and a note on what so many flips can reject."""
     over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
     among = counted(over, "comparison")
     if tilt:
         return (), (
-            f"{needed:,} plain flips would be needed for {among}; after {flips:,}, small p-values come from"
+            f"{needed:,} uniform flips would be needed for {among}; after {flips:,}, small p-values come from"
             f" {DRAWS:,} tilted flips per pair"
         )
     if over * 2.0 ** (1 - queries) > alpha:
-        many = f"{counted(queries, 'query', 'has')} {2**queries:,} flips"
-        return (), f"{many}, too few for any rejection at {alpha:g} among {among}"
+        few = counted(queries, "query", "is")
+        return (), f"{few} too few for any significant difference at level {alpha:g} among {among}"
     if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
         return (
-            f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: no rejection is possible at {alpha:g}"
+            f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: nothing can be significant at {alpha:g}"
             f" among {among}; leave permutations out, or give at least {needed:,}",
         ), ""
     return (), ""
@@ -108,7 +103,7 @@ def _said(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int)
 
 @test("t")
 def student(family: Family, drawing: Drawing) -> Tested:
-    """Student's paired t-test; equal differences, whose spread says nothing, get the sign flips' exact p."""
+    """Student's paired t-test; where all differences are equal, the exact p of the sign-flip test."""
     from scipy import stats
 
     queries = len(family.values)
@@ -127,7 +122,7 @@ def student(family: Family, drawing: Drawing) -> Tested:
 
 @test("wilcoxon")
 def wilcoxon(family: Family, drawing: Drawing) -> Tested:
-    """Wilcoxon's signed-rank test, zero differences left out; the interval beside it is Student's."""
+    """Wilcoxon's signed-rank test, zero differences left out; its interval is Student's."""
     from scipy import stats
 
     def one(apart: Floats) -> float:
@@ -179,11 +174,11 @@ def bootstrap(family: Family, drawing: Drawing) -> Tested:
 
 
 def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[Indices, Floats]]:
-    """Give |t| of centred resamples, a few pairs at a time: pairs, ``[pair, resample]``; pairs that vary only."""
+    """Yield |t| of centred resamples, a few pairs at a time: pairs, ``[pair, resample]``; pairs that vary only."""
     queries = len(family.values)
     bits = 50 - 2 * int(np.ceil(np.log2(queries)))  # whole numbers whose sums are exact, in any order
     moved = np.flatnonzero(family.statistics["deviation"] > 0)
-    step = max(1, ROOM // resamples)
+    step = max(1, AT_ONCE // resamples)
     for start in range(0, len(moved), step):
         pairs = moved[start : start + step]
         apart = np.concatenate([rows for _, rows in family.differences(pairs)]) * family.unit
@@ -199,9 +194,9 @@ def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[In
 
 
 def _weights(queries: int, resamples: int, seed: int) -> Iterator[tuple[slice, Floats]]:
-    """Give how often each resample holds each query, some resamples at a time."""
+    """Yield how often each resample holds each query, some resamples at a time."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, queries])))
-    step = max(1, min(resamples, ROOM // 16 // queries))
+    step = max(1, min(resamples, AT_ONCE // 16 // queries))
     for start in range(0, resamples, step):
         block = min(step, resamples - start)
         picks = generator.integers(0, queries, size=(block, queries))
@@ -216,5 +211,5 @@ def _on_constant(family: Family) -> tuple[str, ...]:
         return ()
     return (
         f"{counted(pairs, 'pair', 'differs')} by the same amount on all"
-        f" {counted(len(family.values), 'query')}, so that the spread says nothing; p is that of the sign flips",
+        f" {counted(len(family.values), 'query')}: there is no variance to test with; p is that of the sign-flip test",
     )

@@ -22,13 +22,13 @@ class Panel:
     """Measures that are available for the same queries: ``values[query, system, measure]``."""
 
     measures: tuple[str, ...]
-    places: tuple[int, ...]  # where these measures stand among all that were asked for
+    places: tuple[int, ...]  # positions of these measures among all requested ones
     queries: npt.NDArray[np.int64] = field(repr=False)  # indices into the scores' queries
     values: Floats = field(repr=False)
 
 
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
-    """Take ``Scores`` or a plain table with the columns system, query, measure, value."""
+    """Accept ``Scores`` or a table with the columns system, query, measure, value."""
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
     chosen = found if measures is None else found.select(measures=measures)
     if not chosen.measures:
@@ -85,12 +85,12 @@ def _gaps(scores: Scores) -> list[str]:
 
 
 def carried(scores: Scores) -> tuple[str, ...]:
-    """Give the remarks that a verdict passes on: the queries it leaves out, and what its scores say of themselves."""
+    """Return the notes that a result inherits: the queries that are left out, and the notes of its scores."""
     return (*_gaps(scores), *scores.remarks)
 
 
 def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Give all pairs of systems in their order.
+    """Return all pairs of systems in their order.
 
     >>> pairs_of(["a", "b", "c"])
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
@@ -100,7 +100,7 @@ def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
 
 
 Indices = npt.NDArray[np.int64]
-ROOM = 1 << 22  # differences held at a time
+AT_ONCE = 1 << 22  # differences held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class Family:
 
     @cached_property
     def unit(self) -> float:
-        """What a whole unit is worth."""
+        """Score of one whole unit."""
         return float(1 / scale_for(largest_of(self.values[:, :, None]), len(self.values))[0])
 
     @cached_property
@@ -132,13 +132,13 @@ class Family:
         return np.rint(self.values / self.unit)
 
     def differences(self, wanted: npt.NDArray[Any] | None = None) -> Iterator[tuple[Indices, Floats]]:
-        """Give the differences of (wanted) pairs in whole units, a few pairs at a time: pairs, ``[pair, query]``.
+        """Yield the differences of (wanted) pairs in whole units, a few pairs at a time: pairs, ``[pair, query]``.
 
-        A difference of a single unit can come from rounding alone and is none.
+        A difference of a single unit can come from rounding alone and counts as 0.
         """
         columns = np.ascontiguousarray(self.units.T)
         places = np.arange(self.pairs) if wanted is None else np.arange(self.pairs)[wanted]
-        step = max(1, ROOM // len(self.values))
+        step = max(1, AT_ONCE // len(self.values))
         for start in range(0, len(places), step):
             pairs = places[start : start + step]
             apart = columns[self.first[pairs]] - columns[self.second[pairs]]
@@ -150,7 +150,7 @@ class Family:
         """Describe each pair: difference, deviation, effect, wins, ties, losses, and how many are not zero.
 
         The effect is the mean in standard deviations (Cohen's d for pairs): 0 without a difference, infinite
-        where all differences are equal, unknown with a single query.
+        where all differences are equal, NaN with a single query.
         """
         queries = len(self.values)
         names = ("difference", "deviation", "wins", "losses", "moved")
@@ -179,12 +179,12 @@ class Family:
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """Tell the pairs whose differences are all equal, and not zero: their spread says nothing."""
+        """Which pairs have equal, nonzero differences on all queries: their standard error is not informative."""
         return (self.statistics["deviation"] == 0) & (self.mean != 0)
 
 
 def symmetric(family: Family, critical: Floats | float, alpha: float) -> tuple[Floats, Floats]:
-    """Give the mean ± ``critical`` standard errors; where all differences are equal, what sign flips can say.
+    """Return the mean ± ``critical`` standard errors; where all differences are equal, the sign-flip interval.
 
     2 of the 2^n flips of n equal differences are as extreme as they are.
     """
@@ -195,7 +195,7 @@ def symmetric(family: Family, critical: Floats | float, alpha: float) -> tuple[F
 
 
 def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Let intervals hold 0 exactly where p is above ``alpha``: an end that says otherwise moves to 0, or just off."""
+    """Let intervals contain 0 exactly where p is above ``alpha``: a limit that disagrees moves to 0, or next to it."""
     kept, tiny = p > alpha, np.nextafter(0.0, 1.0)
     low = np.where(kept, np.minimum(low, 0.0), np.where(mean > 0, np.maximum(low, tiny), low))
     high = np.where(kept, np.maximum(high, 0.0), np.where(mean < 0, np.minimum(high, -tiny), high))
@@ -203,7 +203,7 @@ def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -
 
 
 def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]:
-    """Give a family per measure, in order."""
+    """Return a family per measure, in order."""
     found: dict[int, Family] = {}
     for panel in panels(scores):
         for m, place in enumerate(panel.places):
@@ -212,11 +212,11 @@ def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]
 
 
 def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
-    """Give the pairs (a, b) asked for as indices; a baseline is always b."""
+    """Return the requested pairs (a, b) as indices; a baseline is always b."""
     if baselines is None:
         return np.triu_indices(len(scores.systems), 1)
     names = [baselines] if isinstance(baselines, str) else baselines
-    # refuses unknown names, and takes repeated ones once
+    # select refuses unknown names, and takes repeated ones once
     targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
     if not targets:
         raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
@@ -227,12 +227,12 @@ def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple
 
 
 def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Tell scores by collection from those of a single one, which may be a table by columns."""
+    """Check whether scores are those of several collections; a dict of columns is a table of one."""
     return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
 
 
 def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | None) -> dict[str, Scores]:
-    """Bring collections to the same systems and measures, in the same order; refuse others."""
+    """Bring collections to the same systems and measures, in the same order; refuse differing ones."""
     parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
     if not parts:
         raise UsageError("there are no scores; give those of at least one collection")

@@ -1,4 +1,4 @@
-"""Sensitivity and tuning over parameter grids."""
+"""Sensitivity to a measure's parameters, and their tuning, over grids."""
 
 from __future__ import annotations
 
@@ -32,8 +32,34 @@ PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0
 class Sensitivity(Result):
     """Median power over pairs for every cell of a grid of parameters.
 
-    ``axes`` names the parameters, ``cells`` holds one tuple of their values per cell, ``measures`` the texts and
-    ``power`` the median power of the cells.
+    Attributes
+    ----------
+    measure : str
+        The measure whose parameters vary.
+    axes : tuple of str
+        Names of the parameters.
+    cells : tuple of tuple
+        Values of the parameters, one tuple per cell.
+    measures : tuple of str
+        Text of the measure in each cell.
+    power : ndarray
+        Median power of each cell.
+    n : int
+        Queries per subsample.
+    subsamples, permutations : int
+        Subsamples, and sign flips per test.
+    alpha : float
+        Level of the tests.
+    p_value : {"plus-one", "paper"}
+        How p follows from the number of extreme flips.
+    seed : int
+        Seed of subsamples and flips.
+    remarks : tuple of str
+        Notes on the simulation and the scores.
+
+    See Also
+    --------
+    sensitivity : Returns it.
     """
 
     display: ClassVar = "rankdev.display.agreement"
@@ -54,7 +80,23 @@ class Sensitivity(Result):
     made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per cell: one column per parameter, n, power."""
+        """Return one row per cell.
+
+        Returns
+        -------
+        polars.DataFrame
+            One column per parameter, n, power (median over pairs).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> references = {str(q): list("abcdef") for q in range(30)}
+        >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+        >>> found = rd.sensitivity(references, runs, grid={"alpha": [1, 4]}, n=20, subsamples=10)
+        >>> found.to_polars().columns
+        ['alpha', 'n', 'power']
+        """
         columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
         frame = pl.DataFrame(columns, strict=False)
         return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))
@@ -79,11 +121,59 @@ def sensitivity(
     empty: Empty = "zero",
     progress: Progress | None = None,
 ) -> Sensitivity:
-    """Give the median power at ``n`` queries for every combination of a measure's parameters.
+    """Estimate the median power at ``n`` queries for every combination of a measure's parameters.
 
-    The default grid is the paper's 25 values of α and λ. The runs are matched with the references once, and
-    all cells are tested on the same subsamples with the same flips. ``order``, ``ties``
-    and ``empty`` are those of :func:`evaluate`.
+    The runs are matched with the references once, and all cells are tested on the same subsamples with the same flips.
+
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query.
+    runs : dict of str to Run, path, table or dict
+        Ranking of each system.
+    grid : dict of str to sequence, optional
+        Values of each parameter. Default: the RDQ paper's 25 combinations of alpha and lam.
+    measure : str, default "RDQ@5"
+        The measure whose parameters vary.
+    n : int, default 100
+        Queries per subsample.
+    subsamples : int, default 300
+        Subsamples of n queries.
+    permutations : int, default 1000
+        Sign flips per test.
+    alpha : float, default 0.05
+        Level of the tests.
+    p_value : {"plus-one", "paper"}
+        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+    seed : int, default 0
+        Seed of subsamples and flips.
+    engine : {"auto", "numpy", "numba", "torch"}
+        What counts the flips; all give the same numbers.
+    threads : int, optional
+        Default: all cores.
+    order : {"score", "rank"}, optional
+        What orders a run, as in :func:`rankdev.evaluate`.
+    ties : str, optional
+        How equal scores are ordered, as in :func:`rankdev.evaluate`.
+    empty : {"zero", "skip"}
+        Score of queries without relevant items, as in :func:`rankdev.evaluate`.
+    progress : callable, optional
+        ``progress(done, total, note)``, in additions.
+
+    Returns
+    -------
+    Sensitivity
+        Median power of each cell.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rng = np.random.default_rng(0)
+    >>> references = {str(q): list("abcdef") for q in range(30)}
+    >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+    >>> found = rd.sensitivity(references, runs, grid={"alpha": [1, 4], "lam": [0, 0.2]}, n=20, subsamples=10)
+    >>> found.cells
+    ((1, 0), (1, 0.2), (4, 0), (4, 0.2))
     """
     names, cells, texts = grid_measures(measure, grid)
     scores: Scores = evaluate(references, runs, texts, order=order, ties=ties, empty=empty)
@@ -120,9 +210,7 @@ def sensitivity(
 def grid_measures(
     measure: str, grid: Mapping[str, Sequence[Any]]
 ) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...], list[str]]:
-    """Give the parameters' names, the cells of their grid and the text of the measure in each cell."""
-    from rankdev.measures import parse
-
+    """Return the parameters' names, the cells of their grid and the text of the measure in each cell."""
     if not isinstance(grid, Mapping):
         raise UsageError(f"grid must map parameters to values, such as {{'alpha': [1, 2]}}; got {shown(grid)}")
     base = parse(measure)
@@ -142,18 +230,56 @@ GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "RBP": {"p": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)},
     "Compat": {"p": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)},
 }
-RIDGE = 0.01  # keeps a scale finite where a measure predicts every verdict
+RIDGE = 0.01  # keeps a scale finite where a measure predicts every preference
 STEPS = 40
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tuning(Result):
-    """How well a measure predicts people's verdicts for every cell of a grid of parameters, on held-out queries.
+    """How well a measure predicts assessors' preferences for every cell of a grid of parameters, on held-out queries.
 
-    People prefer a to b with probability 1 / (1 + exp(−scale × difference)). A cell's scale is fitted without the
-    queries that it is judged on; ``losses[query, cell]`` is the mean −log of the probability of what people said
-    (log 2 is chance). ``chosen[fold]`` is the cell that the other folds would choose, and ``tuned`` and ``usual`` are
-    the held-out losses of choosing so and of the measure as given: choosing pays where the first are smaller.
+    The model: assessors prefer a to b with probability 1 / (1 + exp(−scale × difference)). A cell's scale is fitted
+    without the queries that it is evaluated on.
+
+    Attributes
+    ----------
+    measure : str
+        The measure as given.
+    axes : tuple of str
+        Names of the parameters.
+    cells : tuple of tuple
+        Values of the parameters, one tuple per cell.
+    measures : tuple of str
+        Text of the measure in each cell.
+    losses : ndarray
+        Mean negative log-likelihood of the preferences, ``[query, cell]``; log 2 is chance.
+    agreement : ndarray
+        Fraction of the preferences that each cell predicts.
+    weights : ndarray
+        Preferences of each query.
+    draws : ndarray
+        How often each resample holds each query, ``[resample, query]``.
+    chosen : tuple of str
+        The cell that the other folds would choose, for each fold.
+    tuned, usual : ndarray
+        Held-out losses by query of the chosen cells, and of the measure as given: tuning helps where the first are
+        smaller.
+    tuned_agreement, usual_agreement : float
+        Fractions of the preferences that each predicts.
+    folds : int
+        Folds of the cross-validation.
+    resamples : int
+        Bootstrap resamples of the queries.
+    alpha : float
+        Intervals have confidence 1 − alpha.
+    seed : int
+        Seed of folds and resamples.
+    remarks : tuple of str
+        Notes on the result and the data.
+
+    See Also
+    --------
+    tune : Returns it.
     """
 
     display: ClassVar = "rankdev.display.agreement"
@@ -185,11 +311,29 @@ class Tuning(Result):
 
     @property
     def plausible(self) -> Bools:
-        """Which cells are not clearly worse than the best one."""
+        """Which cells are not significantly worse than the best one."""
         return np.asarray(self._behind()[1] <= 0)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per cell: its parameters, loss (held out), behind (the best one), low, high, plausible, agreement."""
+        """Return one row per cell.
+
+        Returns
+        -------
+        polars.DataFrame
+            One column per parameter, loss (held out), behind (how far behind the best cell), low, high, plausible
+            (not significantly worse than the best), agreement.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> references = {str(q): list("abcdef") for q in range(30)}
+        >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+        >>> said = [{"query": q, "a": "x", "b": "y", "winner": "x" if int(q) % 3 else "y"} for q in references]
+        >>> found = rd.tune("RDQ@3", references, runs, said, grid={"alpha": [1, 4]}, resamples=20)
+        >>> found.to_polars().columns
+        ['alpha', 'loss', 'behind', 'low', 'high', 'plausible', 'agreement']
+        """
         columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
         behind, low, high = self._behind()
         numbers = {"loss": self._mean, "behind": behind, "low": low, "high": high, "plausible": self.plausible}
@@ -198,7 +342,24 @@ class Tuning(Result):
         )
 
     def summary(self) -> pl.DataFrame:
-        """Does choosing pay? One row each: what, loss, agreement (held out), low and high of what choosing gains."""
+        """Compare tuned parameters with the measure as given, on held-out queries.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns what, loss, agreement, gain, low, high (interval of the gain by tuning).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> references = {str(q): list("abcdef") for q in range(30)}
+        >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+        >>> said = [{"query": q, "a": "x", "b": "y", "winner": "x" if int(q) % 3 else "y"} for q in references]
+        >>> found = rd.tune("RDQ@3", references, runs, said, grid={"alpha": [1, 4]}, resamples=20)
+        >>> found.summary()["what"].to_list()
+        ['as given', 'chosen without the query']
+        """
         gains = self._mean_draws(self.usual - self.tuned)
         low, high = np.quantile(gains, self._tails)
         means = [float(part @ self.weights / self.weights.sum()) for part in (self.usual, self.tuned)]
@@ -217,7 +378,7 @@ class Tuning(Result):
         return self.alpha / 2, 1 - self.alpha / 2
 
     def _behind(self) -> tuple[Floats, Floats, Floats]:
-        """Give how far each cell is behind the best one, and the interval over queries."""
+        """Return how far each cell is behind the best one, and the interval over queries."""
         apart = self.losses - self.losses[:, [int(np.argmin(self._mean))]]
         low, high = np.quantile(self._mean_draws(apart), self._tails, axis=0)
         return np.asarray(self.weights @ apart / self.weights.sum()), low, high
@@ -241,11 +402,51 @@ def tune(
     order: Order | None = None,
     ties: Ties | None = None,
 ) -> Tuning:
-    """Choose a measure's parameters by how well it predicts people's verdicts on queries that were held out.
+    """Tune a measure's parameters to predict assessors' preferences on held-out queries.
 
-    ``verdicts`` are those of :func:`agreement_with_people`; those without a preference are left out. ``grid`` maps
-    parameters to values; RDQ, RBP and Compat have one. What is reported was never seen by what was fitted: scales are
-    fitted, and for ``summary()`` cells chosen, without the queries they are judged on.
+    Everything reported is held out: scales are fitted, and for ``summary()`` cells chosen, without the queries that
+    they are evaluated on.
+
+    Parameters
+    ----------
+    measure : str
+        Such as ``"RDQ@5"``.
+    references : References, path, table or dict
+        Ideal order of each query.
+    runs : dict of str to Run, path, table or dict
+        Ranking of each system.
+    verdicts : table or list of dict
+        Side-by-side preferences, as in :func:`rankdev.agreement_with_people`; ties are left out.
+    grid : dict of str to sequence, optional
+        Values of each parameter. RDQ, RBP and Compat have a default.
+    folds : int, default 5
+        Folds of the cross-validation, over queries.
+    resamples : int, default 1000
+        Bootstrap resamples of the queries, for intervals.
+    alpha : float, default 0.05
+        Intervals have confidence 1 − alpha.
+    seed : int, default 0
+        Seed of folds and resamples.
+    order : {"score", "rank"}, optional
+        What orders a run, as in :func:`rankdev.evaluate`.
+    ties : str, optional
+        How equal scores are ordered, as in :func:`rankdev.evaluate`.
+
+    Returns
+    -------
+    Tuning
+        Held-out loss of each cell, and whether tuning helps.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> rng = np.random.default_rng(0)
+    >>> references = {str(q): list("abcdef") for q in range(30)}
+    >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+    >>> said = [{"query": q, "a": "x", "b": "y", "winner": "x" if int(q) % 3 else "y"} for q in references]
+    >>> found = rd.tune("RDQ@3", references, runs, said, grid={"alpha": [1, 4]}, resamples=20)
+    >>> found.plausible.tolist()
+    [True, True]
     """
     folds, resamples = check_whole("folds", folds, 2), check_whole("resamples", resamples, 20)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
@@ -254,16 +455,16 @@ def tune(
         raise UsageError(f"there is no default grid for {base}; give one, such as grid={{'p': [0.5, 0.8]}}")
     axes, cells, texts = grid_measures(str(base), GRIDS[base.name] if grid is None else grid)
     scores = evaluate(references, runs, list(dict.fromkeys([str(base), *texts])), order=order, ties=ties)
-    said = Verdicts.from_table(verdicts, scores)
-    apart = scores.values[said.a, said.query] - scores.values[said.b, said.query]
-    kept = np.isfinite(apart).all(axis=1) & (said.preferred != 0)
-    names, query = np.unique(said.query[kept], return_inverse=True)
+    judged = Verdicts.from_table(verdicts, scores)
+    apart = scores.values[judged.a, judged.query] - scores.values[judged.b, judged.query]
+    kept = np.isfinite(apart).all(axis=1) & (judged.preferred != 0)
+    names, query = np.unique(judged.query[kept], return_inverse=True)
     if len(names) < folds:
         raise DataError(
-            f"verdicts with a preference are on {counted(len(names), 'query')}; {folds} folds need at least as many"
+            f"preferences without ties cover {counted(len(names), 'query')}; {folds} folds need at least as many"
         )
     places = [scores.measures.index(text) for text in (str(base), *texts)]
-    toward = apart[kept][:, places] * said.preferred[kept][:, None]  # above 0: the measure says what people said
+    toward = apart[kept][:, places] * judged.preferred[kept][:, None]  # above 0: measure and assessors agree
     rng = np.random.default_rng(seed)
     fold = rng.permutation(np.arange(len(names)) % folds)[query]
     losses, picked = _held_out(toward, fold, folds)
@@ -291,11 +492,11 @@ def tune(
         alpha=alpha,
         seed=seed,
     )
-    return _with_remarks(found, (*scores.remarks, *said.remarks), int((said.preferred == 0).sum()))
+    return _with_remarks(found, (*scores.remarks, *judged.remarks), int((judged.preferred == 0).sum()))
 
 
 def _held_out(toward: Floats, fold: Ints, folds: int) -> tuple[Floats, Ints]:
-    """Give the loss of every verdict by scales fitted without its fold, and the cell that the other folds choose."""
+    """Return the loss of every preference by scales fitted without its fold, and each fold's choice by the others."""
     losses, picked = np.zeros(toward.shape), np.zeros(folds, np.int64)
     for part in range(folds):
         inside = fold == part
@@ -306,31 +507,31 @@ def _held_out(toward: Floats, fold: Ints, folds: int) -> tuple[Floats, Ints]:
 
 
 def fitted_scales(toward: Floats) -> tuple[Floats, Floats]:
-    """Give each column's scale ≥ 0 with the smallest mean logistic loss and a slight ridge, and that loss."""
+    """Return each column's scale ≥ 0 with the smallest mean logistic loss and a slight ridge, and that loss."""
     size = np.sqrt(np.maximum((toward**2).mean(axis=0), 1e-24))
     unit = toward / size
     scale = np.zeros(toward.shape[1])
     for _ in range(STEPS):
-        right = 1 / (1 + np.exp(np.clip(scale * unit, -500, 500)))  # 1 − the probability of what was said
-        slope = -(unit * right).mean(axis=0) + RIDGE * scale
-        curve = (unit**2 * right * (1 - right)).mean(axis=0) + RIDGE
+        missed = 1 / (1 + np.exp(np.clip(scale * unit, -500, 500)))  # 1 − the probability of the preference
+        slope = -(unit * missed).mean(axis=0) + RIDGE * scale
+        curve = (unit**2 * missed * (1 - missed)).mean(axis=0) + RIDGE
         scale = np.clip(scale - slope / curve, 0, np.maximum(2 * scale, 1.0))
     loss = np.logaddexp(0, -scale * unit).mean(axis=0) + RIDGE * scale**2 / 2
     return scale / size, loss
 
 
-def _with_remarks(found: Tuning, said: Sequence[str], ties: int) -> Tuning:
-    lines = list(said)
+def _with_remarks(found: Tuning, notes: Sequence[str], ties: int) -> Tuning:
+    lines = list(notes)
     if ties:
-        lines.append(f"{counted(ties, 'verdict')} without a preference {'is' if ties == 1 else 'are'} left out")
+        lines.append(f"{counted(ties, 'tie', 'is')} left out")
     plausible = int(found.plausible.sum())
     if plausible > 1:
         lines.append(
-            f"the data cannot choose: {plausible} of {len(found.cells)} cells are not clearly worse than the best"
+            f"the data do not decide: {plausible} of {len(found.cells)} cells are not significantly worse than the best"
         )
     gain = found.summary().row(1, named=True)
     if not gain["low"] > 0:
-        lines.append(f"choosing does not clearly predict better than {found.measure} as given: keep it")
+        lines.append(f"tuning does not predict significantly better than {found.measure} as given: keep it")
     if len(set(found.chosen)) > 1:
         lines.append(f"the {found.folds} folds choose {len(set(found.chosen))} different cells")
     return replace(found, remarks=tuple(lines))

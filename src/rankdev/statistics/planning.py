@@ -1,4 +1,4 @@
-"""How many queries do I need? An answer from a pilot, with the pilot's own uncertainty."""
+"""How many queries does a comparison need? Estimated from a pilot, with the pilot's own uncertainty."""
 
 from __future__ import annotations
 
@@ -26,22 +26,55 @@ SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
     *("queries", "low", "high", "assured", "resampled", "detectable"),
 )
-SMALLEST = 10  # queries of a pilot from which its interval was seen to hold
-SURE = 0.07  # level whose lower end holds in 90% of pilots, skewed ones such as those of AP@5 included
-HEAVY = 8.0  # kurtosis above which it was seen to hold less often than it says
+SMALLEST = 10  # queries of a pilot from which its interval holds in simulations
+ASSURANCE = 0.07  # level whose lower limit holds in 90% of pilots, skewed ones such as those of AP@5 included
+HEAVY = 8.0  # kurtosis above which its coverage is below the nominal level in simulations
 ROUNDING = 1e-12  # spread up to which differences are equal
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan(Result):
-    """Queries needed to tell two systems apart, and what the pilot can tell by itself.
+    """Queries needed to detect a difference between two systems. Answers beyond ten million are infinite.
 
-    ``queries`` is the analytic answer (noncentral t) for ``difference``, between ``low`` and ``high`` given
-    the pilot's uncertainty, infinite above where the pilot cannot exclude that there is no difference; ``assured``
-    is the number at which the power is reached with 90% certainty, not only on average;
-    ``resampled`` is the answer by resampling the pilot with replacement, None
-    where it would need too many queries. ``detectable`` is the smallest difference that the pilot's own
-    number of queries would detect. Answers beyond ten million are infinite.
+    Attributes
+    ----------
+    a, b : str
+        The systems.
+    measure : str
+        The measure they are compared by.
+    pilot : int
+        Queries of the pilot.
+    observed : float
+        Mean difference a − b in the pilot.
+    deviation : float
+        Standard deviation of the differences in the pilot.
+    difference : float
+        The difference to detect.
+    queries : float
+        Queries needed (noncentral t).
+    low, high : float
+        95% interval of that number, given the uncertainty of the pilot; high is infinite where the pilot cannot
+        exclude that there is no difference.
+    assured : float
+        Queries at which the power is reached with 90% confidence, not only on average.
+    resampled : float or None
+        Queries needed by resampling the pilot with replacement; None where these would be too many.
+    detectable : float
+        Smallest difference that the pilot's own number of queries would detect.
+    curve : tuple of ndarray
+        Numbers of queries, and their power by both methods.
+    power : float
+        Power to reach.
+    alpha : float
+        Level of the test.
+    seed : int
+        Seed of the resampling.
+    remarks : tuple of str
+        Notes on the pilot.
+
+    See Also
+    --------
+    plan : Returns it.
     """
 
     display: ClassVar = "rankdev.display.power"
@@ -68,13 +101,44 @@ class Plan(Result):
     made_with = ("a", "b", "measure", "difference", "power", "alpha", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a number of queries: n, the analytic power and the power by resampling."""
+        """Return the power for numbers of queries around the one needed.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns n, analytic, resampled.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal(0.5, 0.1, (2, 40, 1))
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> found = rd.plan(scores, "a", "b", "P@5", difference=0.05)
+        >>> found.to_polars()["n"].to_list()
+        [16, 32, 47, 63, 94, 126]
+        """
         sizes, analytic, resampled = self.curve
         columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
         return pl.DataFrame(columns).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """One row with the answer: the systems, the measure, the pilot, the queries needed and their interval."""
+        """Return the plan in one row.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns a, b, measure, pilot, observed, deviation, difference, queries, low, high, assured, resampled,
+            detectable.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal(0.5, 0.1, (2, 40, 1))
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> found = rd.plan(scores, "a", "b", "P@5", difference=0.05)
+        >>> found.summary().select("a", "b", "queries").row(0)
+        ('a', 'b', 63.0)
+        """
         return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
 
 
@@ -122,27 +186,56 @@ def plan(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Plan | TopicSetSize:
-    """Plan how many queries a comparison of two systems, or a new collection, needs.
+    """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
-    With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison under one ``measure``.
-    ``difference`` is the smallest difference of means that matters; without it the pilot's own is taken,
-    which makes the interval much wider because that difference is itself uncertain. The pilot needs at least
-    10 queries.
+    With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
+    Without them the answer is for a new collection (topic set size design), and follows from the variance of scores.
 
-    Without them, the answer follows from the ``variance`` of one system's scores over queries, or from scores to
-    estimate it from, by measure: of one collection or, as ``{name: scores}``, of several, which may hold other systems
-    each. ``difference`` is then what should be detected with ``power``, between the best and the worst where there are
-    more than two ``systems`` (analysis of variance; Student's t for two); ``width`` is how wide the 1 − ``alpha``
-    interval of a difference may be, on average. ``correlation`` is that of two systems' scores on the same queries;
-    without it the scores say, and for a number it is 0, which is safe.
+    Parameters
+    ----------
+    scores : Scores, table, or dict of str to either, optional
+        Scores of the pilot; or scores to estimate the variance from, of one collection or of several by name, which
+        may hold different systems.
+    a : str, optional
+        The first of two systems to compare.
+    b : str, optional
+        The second.
+    measure : str or sequence of str, optional
+        One measure for a pair; for a collection those to plan for, by default all.
+    difference : float or sequence of float, optional
+        Smallest difference of means that matters. For a pair the default is the observed one, which makes the interval
+        much wider because it is itself uncertain. With more than two ``systems`` it is the one between the best and
+        the worst (analysis of variance; Student's t for two).
+    width : float or sequence of float, optional
+        How wide the 1 − alpha interval of a difference may be, on average. For a collection only.
+    variance : float, optional
+        Variance of one system's scores over queries, in place of ``scores``. For a collection only.
+    systems : int or sequence of int, default 2
+        Number of systems that the collection should compare.
+    correlation : float, optional
+        Correlation between two systems' scores on the same queries. Default: estimated from the scores; with
+        ``variance`` 0, which is conservative.
+    power : float, default 0.8
+        Power to reach.
+    alpha : float, default 0.05
+        Level of the test.
+    seed : int, default 0
+        Seed of the resampling of a pilot.
 
-    >>> rng = np.random.default_rng(0)
-    >>> values = rng.normal(0.5, 0.1, (2, 40, 1))
-    >>> scores = Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
-    >>> found = plan(scores, "a", "b", "P@5", difference=0.05)
+    Returns
+    -------
+    Plan or TopicSetSize
+        A Plan for two systems, else a TopicSetSize.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> values = np.random.default_rng(0).normal(0.5, 0.1, (2, 40, 1))
+    >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@5",), values)
+    >>> found = rd.plan(scores, "a", "b", "P@5", difference=0.05)
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
-    >>> plan(variance=0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
+    >>> rd.plan(variance=0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
     if a is None and b is None:
@@ -181,10 +274,10 @@ def _of_pair(
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
     elif abs(observed) < 1e-12:
-        raise DataError(f"the pilot shows no difference between {a} and {b}; say which matters: difference=")
+        raise DataError(f"the pilot shows no difference between {a} and {b}; give the one that matters: difference=")
     target = abs(observed) if difference is None else difference
     low, high = bounded_effect(apart, difference)
-    sure, _ = bounded_effect(apart, difference, alpha=SURE)
+    assured, _ = bounded_effect(apart, difference, alpha=ASSURANCE)
     remarks = _remarks(apart)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=3)
@@ -206,7 +299,7 @@ def _of_pair(
         queries=queries,
         low=queries_for(high, power, alpha),
         high=queries_for(low, power, alpha),
-        assured=queries_for(sure, power, alpha),
+        assured=queries_for(assured, power, alpha),
         resampled=draws.queries_for(power, queries),
         detectable=detectable_effect(len(apart), power, alpha) * deviation,
         curve=draws.curve(effect, queries),
@@ -223,7 +316,7 @@ def _remarks(apart: Floats) -> tuple[str, ...]:
         return ()
     return (
         f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
-        " too narrow, and more queries in the pilot would tell",
+        " too narrow; a pilot with more queries would be safer",
     )
 
 
@@ -236,10 +329,10 @@ def _pilot(scores: Scores) -> Floats:
 
 
 def bounded_effect(apart: Floats, difference: float | None, alpha: float = 0.05) -> tuple[float, float]:
-    """Bound the standardised effect between which the truth lies at that level; 0 where the sign is open.
+    """Return an interval of the standardised effect at that level; its lower limit is 0 where the sign is uncertain.
 
     For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
-    queries show too little of it; for the pilot's own by the effect's standard error, skewness and kurtosis included.
+    queries underestimate it; for the observed one by the effect's standard error, skewness and kurtosis included.
     """
     n, spread = len(apart), float(apart.std(ddof=1))
     if spread <= ROUNDING:
@@ -250,8 +343,8 @@ def bounded_effect(apart: Floats, difference: float | None, alpha: float = 0.05)
     score = (apart - apart.mean()) / spread
     effect = abs(float(apart.mean())) / spread
     skew = float((score**3).mean()) * (1 if apart.mean() > 0 else -1)
-    shape = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
-    reach = special.stdtrit(n - 1, 1 - alpha / 2) * np.sqrt(shape / n)
+    inflation = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
+    reach = special.stdtrit(n - 1, 1 - alpha / 2) * np.sqrt(inflation / n)
     centre = (1 - 3 / (4 * n - 5)) * effect
     return max(centre - reach, 0.0), centre + reach
 
@@ -267,7 +360,7 @@ def _deviation(apart: Floats, alpha: float) -> tuple[float, float]:
 
 
 def heaviness(apart: Floats) -> float:
-    """Give the kurtosis (3 for normal differences) around a mean without the largest and smallest few."""
+    """Return the kurtosis (3 for normal differences) around a mean without the largest and smallest few."""
     n = len(apart)
     cut = int(n / (2 * np.sqrt(n - 4)))
     centre = np.sort(apart)[cut : n - cut].mean()
@@ -295,8 +388,8 @@ class _Resampling:
             drawn = self.shifted[picks]
             spread = drawn.std(axis=1, ddof=1)
             # a few equal differences of a pilot that varies are chance, not certainty
-            told = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
-            hits += int((told & (constant | (spread > ROUNDING))).sum())
+            rejected = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
+            hits += int((rejected & (constant | (spread > ROUNDING))).sum())
         return hits / RESAMPLES
 
     def queries_for(self, power: float, analytic: float) -> float | None:

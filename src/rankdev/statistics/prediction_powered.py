@@ -1,7 +1,7 @@
-"""A few queries judged by people, many by a model: estimates that use both and rest on the people.
+"""Prediction-powered inference: combine a few human-judged queries with many that a model judged.
 
-Prediction-powered inference (Angelopoulos et al. 2023): the model's mean over many queries, corrected by how far model
-and people differ where both judged. However wrong the model is, the interval holds; a good one makes it narrow.
+Angelopoulos et al. (2023): the model's mean over many queries, corrected by how far model and assessors differ where
+both judged. The interval is valid however wrong the model is; a good model makes it narrow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,25 @@ FEWEST = 10  # queries that both judged
 
 @dataclass(frozen=True, eq=False)
 class PredictionPowered(Result):
-    """Means of systems and their differences, from people's and a model's judgments; ``columns`` holds the table."""
+    """Means of systems and their differences, from human and model judgments together.
+
+    Attributes
+    ----------
+    columns : dict
+        Columns of the table.
+    both : int
+        Queries that assessors and model judged.
+    model_only : int
+        Queries that only the model judged.
+    alpha : float
+        Intervals have confidence 1 − alpha.
+    remarks : tuple of str
+        Notes on the estimates.
+
+    See Also
+    --------
+    prediction_powered : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.comparisons"
 
@@ -40,17 +58,47 @@ class PredictionPowered(Result):
     made_with = ("both", "model_only", "alpha")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure and system, and per measure and pair (a − b): the estimate and what it is made of.
+        """Return one row per measure and system, and one per measure and pair (a − b).
 
-        ``human``, with its interval, is the estimate from human judgments alone, ``model`` that from the model's alone;
-        ``trust`` is the weight of the model (λ), 0 where it tells nothing about people, 1 where it is as good as they.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b (null for a single system), estimate, low, high, human, human_low, human_high (from
+            human judgments alone), model (from the model's alone), trust (λ, the weight of the model: 0 where it is
+            not informative, 1 where it is as good as assessors).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> truth = rng.random((2, 300, 1)) * [[[0.8]], [[1.0]]]
+        >>> queries = tuple(map(str, range(300)))
+        >>> human = rd.Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
+        >>> model = rd.Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
+        >>> rd.prediction_powered(human, model).to_polars().select("a", "b").rows()
+        [('a', None), ('b', None), ('a', 'b')]
         """
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """The rows of systems without a pair: measure, system, estimate, low, high, narrower.
+        """Return the estimates of the systems.
 
-        ``narrower`` is the width of the interval as a share of that of people alone.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, system, estimate, low, high, narrower (width of the interval as a fraction of that from
+            human judgments alone).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rng = np.random.default_rng(0)
+        >>> truth = rng.random((2, 300, 1)) * [[[0.8]], [[1.0]]]
+        >>> queries = tuple(map(str, range(300)))
+        >>> human = rd.Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
+        >>> model = rd.Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
+        >>> rd.prediction_powered(human, model).summary()["narrower"].max() < 0.6
+        True
         """
         width = (pl.col("high") - pl.col("low")) / (pl.col("human_high") - pl.col("human_low"))
         kept = self.to_polars().filter(pl.col("b").is_null())
@@ -67,18 +115,37 @@ def prediction_powered(
     baselines: str | Sequence[str] | None = None,
     alpha: float = 0.05,
 ) -> PredictionPowered:
-    """Estimate what people would say of all the model's queries, with intervals for means and differences.
+    """Estimate scores by human judgments of all the model's queries, with intervals for means and differences.
 
-    ``human`` are scores against references made by people, ``model`` against those made by a model, for the same
-    systems; the people's queries should be a random sample of the model's. The weight of the model is tuned for
-    each system and pair (PPI++), so that a bad model costs next to nothing.
+    The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing.
 
+    Parameters
+    ----------
+    human : Scores or table
+        Scores against references made by assessors. Their queries should be a random sample of the model's.
+    model : Scores or table
+        Scores of the same systems against references made by a model.
+    measures : sequence of str, optional
+        Measures to estimate. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs.
+    alpha : float, default 0.05
+        Intervals have confidence 1 − alpha.
+
+    Returns
+    -------
+    PredictionPowered
+        Estimates of means and differences, next to those from each kind of judgment alone.
+
+    Examples
+    --------
+    >>> import rankdev as rd
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random((2, 300, 1)) * [[[0.8]], [[1.0]]]
     >>> queries = tuple(map(str, range(300)))
-    >>> human = Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
-    >>> model = Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
-    >>> prediction_powered(human, model).summary()["narrower"].max() < 0.6
+    >>> human = rd.Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
+    >>> model = rd.Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
+    >>> rd.prediction_powered(human, model).summary()["narrower"].max() < 0.6
     True
     """
     alpha = check_number("alpha", alpha, 0, 1)
@@ -93,9 +160,9 @@ def prediction_powered(
     rows: dict[str, list[Any]] = {}
     for m, measure in enumerate(judged.measures):
         values = [judged.values[:, common, m], predicted.values[:, there, m], predicted.values[:, others, m]]
-        told, said, alone = _available(values, measure)
+        known = _available(values, measure)
         for a, b in [(i, None) for i in range(len(judged.systems))] + list(zip(first, second, strict=True)):
-            one, other, new = (part[a] if b is None else part[a] - part[b] for part in (told, said, alone))
+            one, other, new = (part[a] if b is None else part[a] - part[b] for part in known)
             found = {
                 "measure": measure,
                 "a": judged.systems[a],
@@ -110,14 +177,14 @@ def prediction_powered(
 
 
 def _available(values: list[Floats], measure: str) -> list[Floats]:
-    """Keep the queries for which everything is known."""
+    """Keep the queries for which every system has a value."""
     both = np.isfinite(values[0]).all(axis=0) & np.isfinite(values[1]).all(axis=0)
     alone = np.isfinite(values[2]).all(axis=0)
     if both.sum() < FEWEST or not alone.any():
         raise DataError(
-            f"{measure}: people and model share {counted(int(both.sum()), 'query')} with values of all systems, and the"
-            f" model has {alone.sum():,} more; expected at least {FEWEST} and at least 2, with the same query ids on"
-            " both sides"
+            f"{measure}: human and model scores share {counted(int(both.sum()), 'query')} with values of all systems,"
+            f" and the model has {alone.sum():,} more; expected at least {FEWEST} and at least 2, with the same query"
+            " ids on both sides"
         )
     return [values[0][:, both], values[1][:, both], values[2][:, alone]]
 
@@ -125,27 +192,27 @@ def _available(values: list[Floats], measure: str) -> list[Floats]:
 def _remarks(unknown: int) -> tuple[str, ...]:
     if not unknown:
         return ()
-    return (f"{unknown} of the people's queries are not among the model's; they are left out",)
+    return (f"{counted(unknown, 'human-judged query', 'is')} not among the model's queries; left out",)
 
 
-def estimate(told: Floats, said: Floats, alone: Floats, alpha: float) -> dict[str, float]:
-    """Estimate a mean from what people told and the model said of the same queries, and what it said of others."""
-    n, more = len(told), len(alone)
-    spread = np.concatenate([said, alone]).var(ddof=1)
-    trust = float(np.clip(np.cov(told, said)[0, 1] / (spread * (1 + n / more)), 0, 1)) if spread > 0 else 0.0
-    left = told - trust * said
+def estimate(human: Floats, model: Floats, extra: Floats, alpha: float) -> dict[str, float]:
+    """Estimate a mean from human and model scores of the same queries, and the model's scores of extra ones."""
+    n, more = len(human), len(extra)
+    spread = np.concatenate([model, extra]).var(ddof=1)
+    trust = float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + n / more)), 0, 1)) if spread > 0 else 0.0
+    residual = human - trust * model
     # one degree of freedom goes to the weight
-    variance = left.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n + trust**2 * spread / more
-    middle = left.mean() + trust * alone.mean()
+    variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n + trust**2 * spread / more
+    middle = residual.mean() + trust * extra.mean()
     reach = float(special.stdtrit(n - 1, 1 - alpha / 2))
-    error, plain = np.sqrt(variance), told.std(ddof=1) / np.sqrt(n)
+    error, human_error = np.sqrt(variance), human.std(ddof=1) / np.sqrt(n)
     return {
         "estimate": float(middle),
         "low": float(middle - reach * error),
         "high": float(middle + reach * error),
-        "human": float(told.mean()),
-        "human_low": float(told.mean() - reach * plain),
-        "human_high": float(told.mean() + reach * plain),
-        "model": float(np.concatenate([said, alone]).mean()),
+        "human": float(human.mean()),
+        "human_low": float(human.mean() - reach * human_error),
+        "human_high": float(human.mean() + reach * human_error),
+        "model": float(np.concatenate([model, extra]).mean()),
         "trust": trust,
     }

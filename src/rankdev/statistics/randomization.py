@@ -1,9 +1,9 @@
 """Sign-flip p-values and intervals.
 
-Flips are drawn not at random but tilted towards large sums, by exponential tilts of several strengths, and weighted
-by how much likelier they were made. With the observed flip counted among them, as (b + 1)/(B + 1) counts it among
-plain ones, the p-value is valid for any tilt that does not look at the observed signs (Harrison 2012, Biometrika 99).
-A thousand such flips tell p = 1e-9 from 2e-9, where plain ones would have to be billions.
+Flips are drawn not uniformly but tilted towards large sums, by exponential tilts of several strengths, and weighted
+by how much likelier the tilt makes them. With the observed flip counted among them, as (b + 1)/(B + 1) counts it among
+uniform ones, the p-value is valid for any tilt that does not depend on the observed signs (Harrison 2012,
+Biometrika 99). A thousand such flips distinguish p = 1e-9 from 2e-9; it would take billions of uniform ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRAWS = 1200  # flips per pair; a multiple of the number of tilts
 
 
 def tilted_p(apart: Floats, tolerance: float, key: np.uint64, compiled: bool = True) -> Floats:
-    """Give the two-sided p-value of each row of differences, in whole units; rows must not be all zero.
+    """Return the two-sided p-value of each row of differences, in whole units; rows must not be all zero.
 
     >>> flat = np.ones((1, 40))  # 2 of the 2^40 flips are as extreme: 1.8e-12
     >>> bool(1e-12 < tilted_p(flat, 0.5, np.uint64(1))[0] < 3e-12)
@@ -50,12 +50,12 @@ def tilted_p(apart: Floats, tolerance: float, key: np.uint64, compiled: bool = T
 
 
 def _weight(score: Floats, scale: Floats) -> Floats:
-    """Give the weight of a flip with that standard score: how likely it is at random, over how likely by the tilts."""
+    """Return the importance weight of a flip with that standard score: its uniform over its tilted probability."""
     weight: Floats = len(TILTS) / np.exp(score[:, None] * TILTS - scale).sum(axis=1)
     return weight
 
 
-def sums_plain(size: Floats, chance: Any, uniform: Any) -> Floats:
+def sums_numpy(size: Floats, chance: Any, uniform: Any) -> Floats:
     """Sum sizes with a plus where the uniform number is below the chance, and a minus elsewhere."""
     sums = np.empty((len(size), uniform.shape[1]))
     tilts = chance.shape[1]
@@ -70,7 +70,7 @@ def sums_plain(size: Floats, chance: Any, uniform: Any) -> Floats:
 
 def _kernel(compiled: bool) -> Callable[[Floats, Any, Any], Floats]:
     if not (compiled and find_spec("numba")):
-        return sums_plain
+        return sums_numpy
     from rankdev.statistics.flips.compiled import sums_compiled
 
     return sums_compiled
@@ -79,10 +79,10 @@ def _kernel(compiled: bool) -> Callable[[Floats, Any, Any], Floats]:
 PValue = Literal["plus-one", "paper"]
 ENUMERATED = 20  # non-zero differences up to which all sign flips are counted
 USUAL = 100_000  # flips where nothing asks for more
-COMPARED = 5e9  # flips × pairs up to which plain flips answer in seconds
-FIRST = 10_000  # plain flips before small p-values are looked for with tilted ones
-ENOUGH = 100  # extreme flips after which a p-value is known well enough
-AT_ONCE = 50_000  # flips × pairs of an interval that are looked at together, in the processor's cache
+COMPARED = 5e9  # flips × pairs up to which uniform flips take seconds
+FIRST = 10_000  # uniform flips, after which small p-values are estimated with tilted ones
+ENOUGH = 100  # extreme flips with which a p-value is accurate enough
+AT_ONCE = 50_000  # flips × pairs of an interval that are processed together, in the processor's cache
 INVERTED = (10**8, 2 * 10**7, 1999)  # flips × pairs and flips × systems of an interval, and the fewest flips
 
 
@@ -92,7 +92,7 @@ def p_from_counts(counts: Floats, permutations: int, p_value: PValue) -> Floats:
 
 
 def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
-    """Give the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
+    """Return the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
 
     >>> most_extremes(1000, 0.05, "plus-one"), most_extremes(1000, 0.05, "paper")  # 50/1001 and 50/1000
     (49, 50)
@@ -103,7 +103,7 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
 
 
 def flips_for(comparisons: int, alpha: float) -> int:
-    """Give the flips after which even an extreme one leaves something to reject among so many comparisons.
+    """Return the number of flips with which the correction for so many comparisons can reject anything.
 
     >>> flips_for(66, 0.05), flips_for(8256, 0.05)  # 12 and 129 systems
     (100000, 330240)
@@ -114,10 +114,10 @@ def flips_for(comparisons: int, alpha: float) -> int:
 def flip_p(
     family: Family, flips: int, tilt: bool, p_value: PValue, seed: int, engine: str, threads: int | None
 ) -> Floats:
-    """Give p of each pair: exact where few differences are not zero, else from flips drawn at random.
+    """Return p of each pair: exact where few differences are not zero, else from flips drawn at random.
 
-    With ``tilt`` the first flips only sort out the pairs with large p; the others get theirs from tilted flips.
-    A pair that stays is below what any sorted-out pair can reach, which keeps every p-value valid.
+    With ``tilt`` the first flips only settle the pairs with large p; the others get theirs from tilted flips, and are
+    below what any settled pair can reach, which keeps every p-value valid.
     """
     queries = len(family.values)
     p = np.full(family.pairs, np.nan)
@@ -144,7 +144,7 @@ def _counts(family: Family, flips: int, seed: int, engine: str, threads: int | N
 
 def _tilted(family: Family, wanted: Any, seed: int, engine: str, threads: int | None) -> Floats:
     queries = len(family.values)
-    key = stream_keys(seed, queries, 2)[1, 1]  # the first key flips plainly
+    key = stream_keys(seed, queries, 2)[1, 1]  # the first key is for uniform flips
     parts = np.array_split(np.flatnonzero(wanted), max(1, int(wanted.sum()) // 1000))
 
     def work(part: Indices) -> Floats:
@@ -156,7 +156,7 @@ def _tilted(family: Family, wanted: Any, seed: int, engine: str, threads: int | 
 
 
 def enumerated(apart: Floats, tolerance: float) -> float:
-    """Give the share of all sign flips whose sum is at least as extreme as the observed one.
+    """Return the fraction of all sign flips whose sum is at least as extreme as the observed one.
 
     The sums of the flipped part are sums of two halves, so sorting one half counts all 2^k of them in
     2^(k/2) steps.
@@ -180,10 +180,10 @@ def _subset_sums(numbers: Floats) -> Floats:
 
 
 def inverted(family: Family, level: float, flips: int, p_value: PValue, seed: int) -> tuple[Floats, Floats]:
-    """Give the differences that the test would not reject at ``level``: the ends for each pair.
+    """Return the limits of the differences that the test would not reject at ``level``, for each pair.
 
     A flip S with Σ S d = A and Σ S = C is at least as extreme for the hypothesis δ where |A − δC| ≥ |T − δn|: between
-    (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must hold δ as p needs.
+    (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must contain δ as p needs.
     """
     queries = len(family.values)
     words, exact = _flips(family, flips, seed)
@@ -196,13 +196,13 @@ def inverted(family: Family, level: float, flips: int, p_value: PValue, seed: in
 
     def work(pairs: Indices) -> Floats:
         a, b = family.first[pairs], family.second[pairs]
-        ends = _spans((totals[a] - totals[b])[:, None], sums[a] - sums[b], balance, queries)
-        low = np.partition(ends.min(axis=0), most, axis=1)[:, most]
-        high = np.partition(ends.max(axis=0), -1 - most, axis=1)[:, -1 - most]
+        limits = _spans((totals[a] - totals[b])[:, None], sums[a] - sums[b], balance, queries)
+        low = np.partition(limits.min(axis=0), most, axis=1)[:, most]
+        high = np.partition(limits.max(axis=0), -1 - most, axis=1)[:, -1 - most]
         return np.stack([low, high])
 
     parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * len(words) // AT_ONCE)
-    low, high = np.concatenate([ends for _, ends in spread(work, parts, None)], axis=1) * family.unit
+    low, high = np.concatenate([limits for _, limits in spread(work, parts, None)], axis=1) * family.unit
     return low, high
 
 
@@ -211,17 +211,17 @@ def _spans(total: Floats, flipped: Floats, balance: Floats, queries: int) -> Flo
     parts[np.abs(parts) <= slack(queries)] = 0.0  # sums that are equal are equal
     widths = np.stack([queries - balance, queries + balance])[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends: Floats = parts / widths
+        limits: Floats = parts / widths
     # a flip of all or none is as extreme for every hypothesis
-    ends[..., np.abs(balance) == queries] = np.reshape([-np.inf, np.inf], (2, 1, 1))
-    return ends
+    limits[..., np.abs(balance) == queries] = np.reshape([-np.inf, np.inf], (2, 1, 1))
+    return limits
 
 
 def _flips(family: Family, flips: int, seed: int) -> tuple[Words, bool]:
-    """Give the flips of the test itself, fewer where pairs are many; all of them where queries are few."""
+    """Return the flips of the test itself, fewer where pairs are many; all of them where queries are few."""
     queries, systems = family.values.shape
     products, held, fewest = INVERTED
-    room = max(fewest, min(products // family.pairs, held // systems))
-    if queries <= ENUMERATED and 2 ** (queries - 1) <= room:
+    most = max(fewest, min(products // family.pairs, held // systems))
+    if queries <= ENUMERATED and 2 ** (queries - 1) <= most:
         return flip_words(np.uint64(0), queries, 0, 2 ** (queries - 1), exact=True), True
-    return flip_words(stream_keys(seed, queries, 1)[0, 1], queries, 0, min(flips, room)), False
+    return flip_words(stream_keys(seed, queries, 1)[0, 1], queries, 0, min(flips, most)), False

@@ -1,4 +1,4 @@
-"""Do people agree? Side-by-side verdicts on the lists of two systems, beside what each measure says of them."""
+"""Agreement of measures with assessors: side-by-side preferences between the lists of two systems."""
 
 from __future__ import annotations
 
@@ -27,12 +27,39 @@ THIRDS = ("small", "medium", "large")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementWithPeople(Result):
-    """How often each measure prefers the list that people prefer.
+    """How often each measure prefers the list that assessors prefer.
 
-    ``agreement[measure]`` is the share of verdicts with a preference that the measure predicts; where it sees no
-    difference it is right half the time. ``draws[resample, measure]`` are the same over resampled queries.
-    ``ceiling`` is how often one judge predicts another about the same two lists, where several judged them.
-    ``differences[verdict, measure]`` are the measures' differences a − b and ``preferred`` people's: 1, −1.
+    Attributes
+    ----------
+    measures : tuple of str
+        Measures that were compared with the assessors.
+    agreement : ndarray
+        Fraction of the preferences (ties left out) that each measure predicts; a measure without a difference counts
+        half.
+    draws : ndarray
+        The same over resampled queries, ``[resample, measure]``.
+    differences : ndarray
+        Differences a − b of the measures, ``[preference, measure]``.
+    preferred : ndarray
+        Preferences of the assessors: 1 for a, −1 for b.
+    queries : int
+        Queries with a preference.
+    ties : int
+        Comparisons without a preference.
+    ceiling : float or None
+        How often one judge predicts another on the same two lists; None without such pairs of judges.
+    resamples : int
+        Bootstrap resamples of the queries.
+    alpha : float
+        Intervals have confidence 1 − alpha.
+    seed : int
+        Seed of the resamples.
+    remarks : tuple of str
+        Notes on the preferences.
+
+    See Also
+    --------
+    agreement_with_people : Returns it.
     """
 
     display: ClassVar = "rankdev.display.agreement"
@@ -52,25 +79,72 @@ class AgreementWithPeople(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure: measure, agreement, low, high, verdicts (those with a preference)."""
-        low, high = self._ends(self.draws)
+        """Return one row per measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, agreement, low, high, verdicts (number of preferences, without ties).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.array([[[1.0, 0.4], [0.5, 0.6]], [[0.0, 0.3], [0.2, 0.9]]])
+        >>> scores = rd.Scores(("x", "y"), ("q1", "q2"), ("P@1", "AP@5"), values)
+        >>> said = [{"query": q, "a": "x", "b": "y", "winner": name} for q, name in (("q1", "x"), ("q2", "y"))]
+        >>> found = rd.agreement_with_people(scores, said)
+        >>> found.to_polars().select("measure", "agreement", "verdicts").rows()
+        [('P@1', 0.5, 2), ('AP@5', 1.0, 2)]
+        """
+        low, high = self._limits(self.draws)
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
         return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
 
     def between(self) -> pl.DataFrame:
-        """Does one measure agree more than another? One row per pair: a, b, difference, low, high.
+        """Compare the agreement of every two measures.
 
-        The same verdicts and the same resampled queries serve both, so that the interval is narrower than those of
-        the two measures suggest.
+        Both are compared on the same preferences and resampled queries, so that the interval is narrower than those
+        of the two measures suggest.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns a, b (measures), difference, low, high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.array([[[1.0, 0.4], [0.5, 0.6]], [[0.0, 0.3], [0.2, 0.9]]])
+        >>> scores = rd.Scores(("x", "y"), ("q1", "q2"), ("P@1", "AP@5"), values)
+        >>> said = [{"query": q, "a": "x", "b": "y", "winner": name} for q, name in (("q1", "x"), ("q2", "y"))]
+        >>> found = rd.agreement_with_people(scores, said)
+        >>> found.between().select("a", "b", "difference").row(0)
+        ('P@1', 'AP@5', -0.5)
         """
         first, second = np.triu_indices(len(self.measures), 1)
-        low, high = self._ends(self.draws[:, first] - self.draws[:, second])
+        low, high = self._limits(self.draws[:, first] - self.draws[:, second])
         names = {"a": [self.measures[i] for i in first], "b": [self.measures[i] for i in second]}
         apart = self.agreement[first] - self.agreement[second]
         return pl.DataFrame({**names, "difference": apart, "low": low, "high": high})
 
     def by_size(self) -> pl.DataFrame:
-        """By the size of a measure's own difference, in thirds: measure, size, from, to, agreement, verdicts."""
+        """Return the agreement by the size of a measure's difference, in thirds.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, size (small, medium, large), from, to, agreement, verdicts (number of preferences).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.array([[[1.0, 0.4], [0.5, 0.6]], [[0.0, 0.3], [0.2, 0.9]]])
+        >>> scores = rd.Scores(("x", "y"), ("q1", "q2"), ("P@1", "AP@5"), values)
+        >>> said = [{"query": q, "a": "x", "b": "y", "winner": name} for q, name in (("q1", "x"), ("q2", "y"))]
+        >>> found = rd.agreement_with_people(scores, said)
+        >>> found.by_size().select("measure", "size", "agreement").row(0)
+        ('P@1', 'small', 0.0)
+        """
         rows: list[tuple[Any, ...]] = []
         for m, measure in enumerate(self.measures):
             size = np.abs(self.differences[:, m])
@@ -81,7 +155,7 @@ class AgreementWithPeople(Result):
         names = ["measure", "size", "from", "to", "agreement", "verdicts"]
         return pl.DataFrame(rows, schema=names, orient="row")
 
-    def _ends(self, draws: Floats) -> Floats:
+    def _limits(self, draws: Floats) -> Floats:
         tail = self.alpha / 2
         return np.quantile(draws, [tail, 1 - tail], axis=0)
 
@@ -95,28 +169,50 @@ def agreement_with_people(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> AgreementWithPeople:
-    """Say how often each measure prefers the list that people prefer.
+    """Estimate how often each measure prefers the list that assessors prefer.
 
-    ``verdicts`` is a table with the columns query, a, b (systems) and winner, which names a system or says ``tie``;
-    ``judge`` where several people judged. Verdicts without a preference are counted and predict nothing. Intervals
-    resample queries with all that was said about them.
+    Ties are counted but not predicted. Intervals resample queries, each with all its preferences.
 
-    >>> scores = Scores(("x", "y"), ("q1", "q2"), ("P@1",), np.array([[[1.0], [0.5]], [[0.0], [0.2]]]))
-    >>> said = [{"query": "q1", "a": "x", "b": "y", "winner": "x"}, {"query": "q2", "a": "x", "b": "y", "winner": "y"}]
-    >>> agreement_with_people(scores, said).agreement.tolist()
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems.
+    verdicts : table or list of dict
+        Side-by-side preferences: columns query, a, b (systems), winner (a system or ``tie``), and judge where there
+        were several.
+    measures : sequence of str, optional
+        Measures to compare. Default: all.
+    resamples : int, default 1000
+        Bootstrap resamples of the queries.
+    alpha : float, default 0.05
+        Intervals have confidence 1 − alpha.
+    seed : int, default 0
+        Seed of the resamples.
+
+    Returns
+    -------
+    AgreementWithPeople
+        Agreement of each measure, with its interval.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> scores = rd.Scores(("x", "y"), ("q1", "q2"), ("P@1",), np.array([[[1.0], [0.5]], [[0.0], [0.2]]]))
+    >>> said = [{"query": q, "a": "x", "b": "y", "winner": name} for q, name in (("q1", "x"), ("q2", "y"))]
+    >>> rd.agreement_with_people(scores, said).agreement.tolist()
     [0.5]
     """
     known = as_scores(scores, measures)
     resamples = check_whole("resamples", resamples, 20)
     alpha = check_number("alpha", alpha, 0, 1)
     seed = check_seed(seed)
-    said = Verdicts.from_table(verdicts, known)
-    apart = known.values[said.a, said.query] - known.values[said.b, said.query]
+    judged = Verdicts.from_table(verdicts, known)
+    apart = known.values[judged.a, judged.query] - known.values[judged.b, judged.query]
     whole = np.isfinite(apart).all(axis=1)
-    decided = whole & (said.preferred != 0)
+    decided = whole & (judged.preferred != 0)
     if not decided.any():
-        raise DataError("no verdict prefers a list that was scored; agreement needs some")
-    apart, preferred, query = apart[decided], said.preferred[decided], said.query[decided]
+        raise DataError("no preference is between two scored lists; agreement needs some")
+    apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
     hits = concordance(apart, preferred[:, None])
     names, code = np.unique(query, return_inverse=True)
     sums = np.stack([np.bincount(code, column, len(names)) for column in hits.T], axis=1)
@@ -129,17 +225,17 @@ def agreement_with_people(
         differences=apart,
         preferred=preferred,
         queries=len(names),
-        ties=int((said.preferred[whole] == 0).sum()),
-        ceiling=said.agreement_of_judges(),
+        ties=int((judged.preferred[whole] == 0).sum()),
+        ceiling=judged.agreement_of_judges(),
         resamples=resamples,
         alpha=alpha,
         seed=seed,
-        remarks=(*said.remarks, *_few(len(names), int((~whole).sum()))),
+        remarks=(*judged.remarks, *_few(len(names), int((~whole).sum()))),
     )
 
 
 def concordance(apart: Floats, preferred: Any) -> Floats:
-    """Give 1 where a difference has the sign that people prefer, 0 where the other, ½ where there is none."""
+    """Return 1 where a difference has the sign of the preference, 0 where the opposite, ½ where there is none."""
     signs = np.where(np.abs(apart) <= ROUNDING, 0.0, np.sign(apart))
     return np.asarray((1 + signs * preferred) / 2)
 
@@ -147,15 +243,15 @@ def concordance(apart: Floats, preferred: Any) -> Floats:
 def _few(queries: int, gaps: int) -> list[str]:
     lines = []
     if gaps:
-        lines.append(f"{counted(gaps, 'verdict', 'is')} left out, because a measure has no value there")
+        lines.append(f"{counted(gaps, 'preference', 'is')} left out, because a measure has no value there")
     if queries < 30:
-        lines.append(f"verdicts on {counted(queries, 'query')} are few: intervals over fewer than 30 are rough")
+        lines.append(f"{counted(queries, 'query', 'is')} few: intervals over fewer than 30 are rough")
     return lines
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Verdicts on pairs of lists, one entry each; ``preferred`` is 1 for a, −1 for b and 0 for a tie."""
+    """Preferences between pairs of lists, one entry each; ``preferred`` is 1 for a, −1 for b and 0 for a tie."""
 
     query: Ints
     a: Ints
@@ -166,7 +262,7 @@ class Verdicts:
 
     @classmethod
     def from_table(cls, table: Any, scores: Scores) -> Verdicts:
-        """Read the columns query, a, b, winner and judge; verdicts on queries that were not scored are left out."""
+        """Read the columns query, a, b, winner and judge; preferences on queries that were not scored are left out."""
         records = isinstance(table, list) and all(isinstance(row, dict) for row in table)
         given = table.to_polars() if isinstance(table, Tabular) else table
         frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
@@ -187,27 +283,27 @@ class Verdicts:
         columns = np.array(pairs, np.int64).reshape(-1, 4).T
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
         lost = frame.height - len(kept)
-        strange = counted(lost, "verdict", "is", of=frame.height)
-        told = getattr(table, "remarks", ()) if isinstance(table, Tabular) else ()
-        remarks = (*told, *([f"{strange} on queries that were not scored"] if lost else []))
+        unknown = counted(lost, "preference", "is", of=frame.height)
+        inherited = getattr(table, "remarks", ()) if isinstance(table, Tabular) else ()
+        remarks = (*inherited, *([f"{unknown} on queries that were not scored"] if lost else []))
         places, first, second, preferred = columns
         return cls(places, first, second, preferred, judge, remarks)
 
     def agreement_of_judges(self) -> float | None:
-        """How often one judge's verdict predicts another's on the same two lists; None where there is one judge."""
+        """Return how often one judge's preference predicts another's on the same two lists; None with one judge."""
         if self.judge is None:
             return None
         groups: dict[tuple[int, int, int], dict[str, int]] = {}
-        for query, a, b, said, judge in zip(
+        for query, a, b, preferred, judge in zip(
             self.query.tolist(), self.a.tolist(), self.b.tolist(), self.preferred.tolist(), self.judge, strict=True
         ):
-            key, sign = ((query, a, b), said) if a < b else ((query, b, a), -said)
+            key, sign = ((query, a, b), preferred) if a < b else ((query, b, a), -preferred)
             groups.setdefault(key, {})[judge] = sign
         hits = [
             (1 + one * other) / 2
-            for said_by in groups.values()
-            for first, one in said_by.items()
-            for second, other in said_by.items()
+            for by_judge in groups.values()
+            for first, one in by_judge.items()
+            for second, other in by_judge.items()
             if first != second and one
         ]
         return float(np.mean(hits)) if hits else None

@@ -28,7 +28,33 @@ FAMILIES = ("measure", "all")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Significance(Result):
-    """Verdicts on pairs of systems; ``columns`` holds the table, one entry per pair and measure."""
+    """Significance tests of pairs of systems.
+
+    Attributes
+    ----------
+    columns : dict
+        Columns of the table, one entry per pair and measure.
+    test : str
+        Name of the test.
+    correction : str
+        Correction for multiple comparisons.
+    family : {"measure", "all"}
+        Comparisons that are corrected together.
+    permutations : int
+        Sign flips or resamples that were drawn; 0 where the test draws none.
+    p_value : {"plus-one", "paper"}
+        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B.
+    alpha : float
+        Level of the tests; intervals have confidence 1 − alpha.
+    seed : int
+        Seed of the flips or resamples.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+
+    See Also
+    --------
+    significance : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.significance"
 
@@ -45,12 +71,48 @@ class Significance(Result):
     made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed")
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: measure, pairs, and how many of them differ significantly."""
-        told = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
-        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), told)
+        """Count the pairs of each measure that differ significantly.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).summary().row(0)
+        ('P@5', 3, 1)
+        """
+        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
+        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+
+    @property
+    def significant(self) -> list[bool]:
+        """Which rows of the table differ significantly."""
+        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per pair and measure: the difference a − b, its interval, effect, wins and p-values."""
+        """Return one row per pair and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, difference (a − b), low, high, effect (the mean difference in standard deviations
+            of the differences), wins, ties, losses (queries), p, p_adjusted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).to_polars().select("a", "b", "wins", "ties", "losses").row(0)
+        ('a', 'b', 14, 0, 26)
+        """
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def discriminative_power(self) -> DiscriminativePower:
@@ -58,11 +120,18 @@ class Significance(Result):
 
         Sakai's early papers do not correct (``correction="none"``), later ones take ``correction="tukey"``.
 
+        Returns
+        -------
+        DiscriminativePower
+            The curves, and how many pairs differ significantly under each measure.
+
+        Examples
+        --------
         >>> import numpy as np
-        >>> from rankdev.evaluation.scores import Scores
+        >>> import rankdev as rd
         >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
-        >>> scores = Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-        >>> found = significance(scores, correction="none").discriminative_power()
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> found = rd.significance(scores, correction="none").discriminative_power()
         >>> found.summary().select("pairs", "significant").row(0)
         (3, 3)
         """
@@ -99,17 +168,49 @@ def significance(
 ) -> Significance:
     """Test every pair of systems, or every system against each baseline, two-sided.
 
-    The randomization test enumerates all sign flips where at most 20 differences are not zero, and draws
-    ``permutations`` of them otherwise: by default 100,000, or as many as the correction needs to reject anything.
-    The bootstrap draws as many resamples. p-values are adjusted over the pairs of a measure, or with
-    ``family="all"`` over all measures too. Uncorrected intervals are the test's own, corrected ones hold for
-    all pairs together; they hold 0 exactly where the adjusted p-value is above ``alpha``. The effect
-    is the mean difference in standard deviations of the differences.
+    Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
+    the adjusted p-value is above ``alpha``.
 
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems; a table has the columns system, query, measure, value.
+    measures : sequence of str, optional
+        Measures to compare by. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs.
+    test : {"randomization", "t", "wilcoxon", "bootstrap"}
+        Paired test. The randomization test enumerates all sign flips where at most 20 differences are not zero, and
+        draws ``permutations`` of them otherwise; the bootstrap draws as many resamples.
+    correction : {"holm", "bh", "max-t", "tukey", "none"}
+        Correction for multiple comparisons.
+    family : {"measure", "all"}
+        Adjust p-values over the pairs of each measure, or over all measures too.
+    permutations : int, optional
+        Sign flips or resamples. Default: 100,000, or as many as the correction needs to reject anything.
+    p_value : {"plus-one", "paper"}
+        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+    alpha : float, default 0.05
+        Level of the tests; intervals have confidence 1 − alpha.
+    seed : int, default 0
+        Seed of the flips or resamples.
+    engine : {"auto", "numpy", "numba", "torch"}
+        What counts the flips; all give the same numbers.
+    threads : int, optional
+        Default: all cores.
+
+    Returns
+    -------
+    Significance
+        Difference, interval, effect size and p-values of each pair and measure.
+
+    Examples
+    --------
     >>> import polars as pl
+    >>> import rankdev as rd
     >>> table = pl.DataFrame({"system": ["a"] * 4 + ["b"] * 4, "query": list("1234") * 2, "measure": "P@1",
     ...                       "value": [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]})
-    >>> significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
+    >>> rd.significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
     for what, word, known in (
@@ -179,7 +280,29 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DiscriminativePower(Result):
-    """The p-values of all pairs of systems in ascending order, measure by measure: their curves of achieved levels."""
+    """Achieved significance levels: the p-values of all pairs of systems in ascending order, for each measure.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The table of :meth:`to_polars`.
+    alpha : float
+        Level of the tests.
+    test : str
+        Name of the test.
+    correction : str
+        Correction for multiple comparisons.
+    permutations : int
+        Sign flips or resamples that were drawn.
+    seed : int
+        Seed of the flips or resamples.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+
+    See Also
+    --------
+    Significance.discriminative_power : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.comparisons"
 
@@ -194,24 +317,72 @@ class DiscriminativePower(Result):
     made_with = ("alpha", "test", "correction", "permutations", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure and pair, smallest p first: measure, place, a, b, difference, needed, p."""
+        """Return one row per measure and pair, smallest p first.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, place, a, b, difference, needed (the difference that would just be significant), p.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).discriminative_power().to_polars()["place"].to_list()
+        [1, 2, 3]
+        """
         return self.frame
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: pairs, how many and which fraction differ significantly, and the difference needed.
+        """Return the discriminative power of each measure.
 
-        ``needed`` is the median over pairs of the difference that would just be significant, given how the
-        pair's differences scatter; ``needed_by_all`` is the largest, which suffices for every pair.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant (their number), fraction, needed (median over pairs of the difference
+            that would just be significant, given how the pair's differences scatter), needed_by_all (the largest,
+            which suffices for every pair).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).discriminative_power().summary().select("pairs", "significant").row(0)
+        (3, 1)
         """
-        told = pl.col("p") <= self.alpha
+        significant = pl.col("p") <= self.alpha
         return self.frame.group_by("measure", maintain_order=True).agg(
             pl.len().alias("pairs"),
-            told.sum().alias("significant"),
-            told.mean().alias("fraction"),
+            significant.sum().alias("significant"),
+            significant.mean().alias("fraction"),
             pl.col("needed").median(),
             pl.col("needed").max().alias("needed_by_all"),
         )
 
     def curve(self, measure: str) -> Floats:
-        """Give a measure's p-values in ascending order."""
+        """Return the p-values of one measure in ascending order.
+
+        Parameters
+        ----------
+        measure : str
+            Label of the measure.
+
+        Returns
+        -------
+        ndarray
+            One p-value per pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> len(rd.significance(scores).discriminative_power().curve("P@5"))
+        3
+        """
         return self.frame.filter(measure=measure)["p"].to_numpy()

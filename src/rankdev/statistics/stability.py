@@ -1,4 +1,4 @@
-"""Rank stability with fewer queries."""
+"""Stability of the ranking of systems with n queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rankdev.statistics.panels import Panel, as_scores, carried, panels
 from rankdev.statistics.power.student import PAPER_SIZES, fitting
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 
-ROOM = 1 << 23  # numbers held at a time
+AT_ONCE = 1 << 23  # numbers held at a time
 SHUFFLES = 10  # ways to cut a pool into halves that share nothing
 PER_POOL = 40  # subsamples of each resampled pool
 TIED = 2.0  # units that two equal means may lie apart
@@ -44,17 +44,17 @@ class Orders:
 
     @property
     def _step(self) -> int:
-        return max(1, ROOM // max(self.queries, self.systems * self.systems * self.measures))
+        return max(1, AT_ONCE // max(self.queries, self.systems * self.systems * self.measures))
 
     def means(self, picks: npt.NDArray[np.int64], units: Floats | None = None) -> Floats:
-        """Give the means over each row of queries: ``[row, measure, system]``."""
+        """Return the means over each row of queries: ``[row, measure, system]``."""
         chosen = np.zeros((len(picks), self.queries))
         np.put_along_axis(chosen, picks, 1.0, axis=1)
         found = chosen @ (self.units if units is None else units) / picks.shape[1]
         return found.reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
 
     def with_all(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats]:
-        """Give the mean τ-b and τ_ap of n queries with all, for each measure; NaN where all systems tie."""
+        """Return the mean τ-b and τ_ap of n queries with all, for each measure; NaN where all systems tie."""
         keys = stream_keys(seed, n, subsamples)[:, 0]
         total = np.zeros((2, self.measures))
         for start in range(0, subsamples, self._step):
@@ -66,10 +66,10 @@ class Orders:
         return tau, ap
 
     def halves(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats, Floats]:
-        """Give the mean τ-b of two sets of n queries that share none, and the ends of its 95% interval.
+        """Return the mean τ-b of two sets of n queries that share none, and the limits of its 95% interval.
 
         The interval comes from cutting the pool into as many such pairs of sets as it has, which are independent; it
-        is unknown where there is only one.
+        is NaN where there is only one.
         """
         keys = stream_keys(seed, 2 * n, subsamples)
         total = np.zeros(self.measures)
@@ -79,12 +79,12 @@ class Orders:
             total += self._between(both, first).sum(axis=0)
         mean, half = total / subsamples, self._half_width(n, seed)
         constant = np.ptp(self._whole, axis=1) <= TIED
-        ends = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
-        tau, low, high = (np.where(constant, np.nan, x) for x in ends)
+        found = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
+        tau, low, high = (np.where(constant, np.nan, x) for x in found)
         return tau, low, high
 
     def _between(self, both: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> Floats:
-        """Compare the queries of each row at the places ``first`` with those at the others."""
+        """Compare the queries of each row at the positions ``first`` with those at the others."""
         inside = np.zeros(both.shape, bool)
         np.put_along_axis(inside, first, True, axis=1)
         one, other = (both[part].reshape(len(both), -1) for part in (inside, ~inside))
@@ -105,7 +105,7 @@ class Orders:
         return half
 
     def over_pools(self, n: int, tau: Floats, subsamples: int, replicates: int, seed: int) -> tuple[Floats, Floats]:
-        """Give the ends of a 95% interval of the mean τ-b with all queries, over the choice of pool and subsamples."""
+        """Return the limits of a 95% interval of the mean τ-b with all queries, over pools and subsamples."""
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, replicates])))
         picks = draw(stream_keys(seed, n, PER_POOL)[:, 0], self.queries, n)
         means, within = np.empty((replicates, self.measures)), np.zeros(self.measures)
@@ -115,14 +115,14 @@ class Orders:
             found = _known(tau_b(self.means(picks, units), whole, TIED))
             means[r] = found.mean(axis=0)
             within += found.var(axis=0, ddof=1) / replicates
-        # what the few subsamples of each resampled pool add is no part of it; what those of the estimate add is
+        # the few subsamples of each resampled pool add variance that is not part of it; those of the estimate are
         pools = np.maximum(means.var(axis=0, ddof=1) - within / PER_POOL, 0.0)
         reach = 1.96 * np.sqrt(pools + within / subsamples)
         return np.maximum(tau - reach, -1.0), np.minimum(tau + reach, 1.0)
 
 
 def _known(tau: Floats) -> Floats:
-    """Count subsamples in which all systems tie as no agreement."""
+    """Count subsamples in which all systems tie as τ = 0."""
     known: Any = np.where(np.isnan(tau), 0.0, tau)
     return np.asarray(known, np.float64)
 
@@ -132,12 +132,36 @@ SHOWN = 6  # sizes that a summary shows side by side
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stability(Result):
-    """How far a measure's order of systems on n queries agrees with its order on others: arrays ``[measure, size]``.
+    """How well n queries reproduce the ranking of systems: arrays ``[measure, size]``.
 
-    ``tau`` is the mean Kendall τ-b with the order on all queries, which include the n; ``tau_ap`` weights the top more.
-    ``split`` is the mean τ-b between two sets of n queries that share none, NaN where the pool is too small; with the
-    ends of its 95% interval in ``split_ends[end, measure, size]``. ``tau_ends`` are those of ``tau`` over the choice
-    of the pool, where ``resamples`` were asked for.
+    Attributes
+    ----------
+    measures : tuple of str
+        Measures whose rankings were compared.
+    sizes : tuple of int
+        Numbers of queries n.
+    tau : ndarray
+        Mean Kendall τ-b with the ranking on all queries, which include the n.
+    tau_ap : ndarray
+        The same with τ_ap, which weights the top more.
+    split : ndarray
+        Mean τ-b between two sets of n queries that share none; NaN where the pool is too small.
+    split_limits : ndarray
+        Limits of its 95% interval, ``[limit, measure, size]``.
+    subsamples : int
+        Subsamples of each size.
+    seed : int
+        Seed of the subsamples.
+    remarks : tuple of str
+        Notes on the sizes and the scores.
+    resamples : int
+        Resampled pools; 0 without intervals of ``tau``.
+    tau_limits : ndarray, optional
+        Limits of 95% intervals of ``tau`` over the choice of the pool, ``[limit, measure, size]``.
+
+    See Also
+    --------
+    stability : Returns it.
     """
 
     display: ClassVar = "rankdev.display.power"
@@ -147,33 +171,64 @@ class Stability(Result):
     tau: Floats = field(repr=False)
     tau_ap: Floats = field(repr=False)
     split: Floats = field(repr=False)
-    split_ends: Floats = field(repr=False)
+    split_limits: Floats = field(repr=False)
     subsamples: int
     seed: int
     remarks: tuple[str, ...] = ()
     resamples: int = 0
-    tau_ends: Floats | None = field(default=None, repr=False)
+    tau_limits: Floats | None = field(default=None, repr=False)
 
     made_with = ("sizes", "subsamples", "resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure and size: measure, n, tau, tau_ap, split, split_low, split_high; low, high of tau."""
+        """Return one row per measure and size.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, n, tau, tau_ap, split, split_low, split_high; with ``resamples`` also low, high (of tau).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
+        >>> found = rd.stability(scores, sizes=[5, 10], subsamples=20)
+        >>> found.to_polars().select("n", "tau").rows()
+        [(5, 1.0), (10, 1.0)]
+        """
         names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
         columns: dict[str, Any] = {"measure": names, "n": np.tile(self.sizes, len(self.measures))}
         columns |= {"tau": self.tau, "tau_ap": self.tau_ap, "split": self.split}
-        columns |= {"split_low": self.split_ends[0], "split_high": self.split_ends[1]}
-        if self.tau_ends is not None:
-            columns |= {"low": self.tau_ends[0], "high": self.tau_ends[1]}
+        columns |= {"split_low": self.split_limits[0], "split_high": self.split_limits[1]}
+        if self.tau_limits is not None:
+            columns |= {"low": self.tau_limits[0], "high": self.tau_limits[1]}
         flat = {name: x if name == "measure" else np.ravel(x) for name, x in columns.items()}
         return pl.DataFrame(flat).fill_nan(None)
 
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
-        """Sum up each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ .8.
+        """Summarise each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ 0.8.
 
-        The sizes are those given; or all, of many those of 25, 100 and 200 that were simulated. ``auc`` is the
-        trapezoid over n divided by its range; ``n_at_0.8`` is infinite where no size reaches .8, with its ends
-        where there are intervals. ``split_at_0.8`` asks the same of split halves, among the sizes of which the pool
-        has two.
+        Parameters
+        ----------
+        at : sequence of int, optional
+            Sizes to show. Default: all; where there are many, those of 25, 100 and 200 that were simulated.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, tau_N for each size N, auc (trapezoids over n, divided by its range), n_at_0.8 (infinite
+            where no size reaches 0.8), with intervals n_at_0.8_low and n_at_0.8_high, split_N, split_at_0.8 (among the
+            sizes of which the pool has two).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
+        >>> found = rd.stability(scores, sizes=[5, 10], subsamples=20)
+        >>> found.summary()["n_at_0.8"].to_list()
+        [5.0]
         """
         usual = [n for n in self.sizes if n in (25, 100, 200)] if len(self.sizes) > SHOWN else []
         wanted = list(at or usual or self.sizes)
@@ -183,8 +238,8 @@ class Stability(Result):
                 raise UsageError(f"stability was not simulated at {n} queries; the sizes are {known}")
         columns: dict[str, Any] = {f"tau_{n}": self.tau[:, self.sizes.index(n)] for n in wanted}
         columns |= {"auc": self._area(), "n_at_0.8": self._first(self.tau)}
-        if self.tau_ends is not None:
-            low, high = self.tau_ends
+        if self.tau_limits is not None:
+            low, high = self.tau_limits
             columns |= {"n_at_0.8_low": self._first(high), "n_at_0.8_high": self._first(low)}
         columns |= {f"split_{n}": self.split[:, self.sizes.index(n)] for n in wanted}
         columns["split_at_0.8"] = self._first(self.split)
@@ -211,18 +266,39 @@ def stability(
     resamples: int = 0,
     seed: int = 0,
 ) -> Stability:
-    """Compare the order of systems on subsamples of n queries with the order on all, measure by measure.
+    """Estimate how stable the ranking of systems is with n queries, for each measure.
 
-    Subsamples are drawn without replacement; equal means are ties (τ-b). A subsample in which all systems tie
-    tells nothing and counts as 0; a measure under which they tie on all queries has no τ. The order on all
-    queries shares queries with every subsample, so that even equal systems seem stable as n grows: ``split`` compares
-    two subsamples that share none. ``resamples`` is how often the pool is resampled.
+    The ranking on subsamples of n queries, drawn without replacement, is compared with the ranking on all; equal means
+    are ties (τ-b). A subsample in which all systems tie counts as 0; a measure under which they tie on all queries has
+    no τ. The ranking on all queries shares queries with every subsample, so that even equal systems seem stable as n
+    grows: ``split`` compares two subsamples that share none.
 
-    >>> from rankdev.evaluation.scores import Scores
-    >>> rng = np.random.default_rng(1)
-    >>> values = rng.random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
-    >>> scores = Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
-    >>> stability(scores, sizes=[5, 10], subsamples=20).to_polars()["tau"].to_list()
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems.
+    sizes : sequence of int, optional
+        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000.
+    measures : sequence of str, optional
+        Measures to compare. Default: all.
+    subsamples : int, default 300
+        Subsamples of each size.
+    resamples : int, default 0
+        Resampled pools, for 95% intervals of τ; 0 for no intervals.
+    seed : int, default 0
+        Seed of the subsamples.
+
+    Returns
+    -------
+    Stability
+        Mean τ by measure and size.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> values = np.random.default_rng(1).random((3, 50, 1)) + [[[0.0]], [[1.0]], [[2.0]]]
+    >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(50))), ("P@1",), values)
+    >>> rd.stability(scores, sizes=[5, 10], subsamples=20).to_polars()["tau"].to_list()
     [1.0, 1.0]
     """
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
@@ -244,17 +320,17 @@ def stability(
                     below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, resamples, seed)
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
-    ends = np.stack([below, above]) if resamples else None
+    limits = np.stack([below, above]) if resamples else None
     return Stability(
         measures=scores.measures,
         sizes=plan,
         tau=tau,
         tau_ap=ap,
         split=split,
-        split_ends=np.stack([low, high]),
+        split_limits=np.stack([low, high]),
         subsamples=subsamples,
         seed=seed,
         remarks=(*remarks, *carried(scores)),
         resamples=resamples,
-        tau_ends=ends,
+        tau_limits=limits,
     )

@@ -1,7 +1,7 @@
-"""How many queries does a new collection need? From the variance of scores alone, before any pair is compared.
+"""Topic set size design: the queries that a new collection needs, from the variance of scores alone.
 
-Topic set size design (Sakai 2016, 2018): a power for a difference, or a width for an interval. His spreadsheets take
-Nagata's approximations; here the distributions are exact.
+Sakai (2016, 2018): enough queries for a power to detect a difference, or for a width of an interval. His spreadsheets
+use Nagata's approximations; here the distributions are exact.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rankdev.evaluation.scores import Scores
 from rankdev.statistics.panels import as_scores, carried, is_several, panels
 from rankdev.statistics.power.student import LIMIT, smallest
 
-CERTAIN = 1e12  # noncentrality at which a difference is seen whatever else
-SMALLEST = 10  # queries of a pilot from which the interval of its variance was seen to hold
+CERTAIN = 1e12  # noncentrality at which a difference is always detected
+SMALLEST = 10  # queries of a pilot from which the interval of its variance holds in simulations
 WAYS = ("same", "different")
-QUERIES = tuple(f"{way}{end}" for way in WAYS for end in ("", "_low", "_high"))
+QUERIES = tuple(f"{way}{limit}" for way in WAYS for limit in ("", "_low", "_high"))
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The variance of a measure's scores over queries, and what is left of it where systems share the queries.
+    """The variance of a measure's scores over queries, and its residual part where systems share the queries.
 
-    Each is a value with its 95% interval, of which the ends are NaN where the variance was given, not estimated.
+    Each is a value with its 95% interval, whose limits are NaN where the variance was given, not estimated.
     """
 
     measure: str | None
@@ -42,13 +42,35 @@ class Spread:
 
     @property
     def correlation(self) -> float:
-        """How far two systems find the same queries hard."""
+        """Correlation between the scores of two systems on the same queries."""
         return 1 - self.same[0] / self.different[0]
 
 
 @dataclass(frozen=True, eq=False)
 class TopicSetSize(Result):
-    """The queries that a new collection needs, by measure and by what is asked of it."""
+    """The queries that a new collection needs, by measure and requirement.
+
+    Attributes
+    ----------
+    spreads : tuple of Spread
+        Variance of each measure's scores over queries.
+    difference : tuple of float
+        Differences to detect.
+    width : tuple of float
+        Largest mean widths of the interval of a difference.
+    systems : tuple of int
+        Numbers of systems compared.
+    power : float
+        Power to detect a difference.
+    alpha : float
+        Level of the tests; intervals have confidence 1 − alpha.
+    remarks : tuple of str
+        Notes on the scores.
+
+    See Also
+    --------
+    plan : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.power"
 
@@ -63,11 +85,21 @@ class TopicSetSize(Result):
     made_with = ("difference", "width", "systems", "power", "alpha")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure and requirement: measure, method, systems, target, and the queries needed.
+        """Return one row per measure and requirement.
 
-        ``method`` is t or anova, whose ``target`` is a difference, or interval, whose target is a width. ``same`` is
-        the number of queries where all systems answer the same ones, ``different`` that for each system where each
-        has its own; both with ``_low`` and ``_high`` where the variance was estimated.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, method (t or anova, with a difference as target; interval, with a width), systems, target,
+            same (queries needed where all systems answer the same ones), same_low, same_high, different (queries per
+            system where each has its own), different_low, different_high. The limits are null where the variance was
+            given.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rd.plan(variance=0.05, difference=0.1).to_polars().select("method", "same", "different").rows()
+        [('t', 81.0, 80.0)]
         """
         rows = [
             (spread.measure, *asked, *self.queries(spread, *asked)) for spread in self.spreads for asked in self.asked
@@ -82,7 +114,31 @@ class TopicSetSize(Result):
         yield from (("interval", 2, width) for width in self.width)
 
     def queries(self, spread: Spread, method: str, systems: int, target: float) -> tuple[float, ...]:
-        """Give the queries needed for one requirement, as in the table."""
+        """Return the queries needed for one requirement, as in the table.
+
+        Parameters
+        ----------
+        spread : Spread
+            Variance of a measure's scores, one of ``spreads``.
+        method : {"t", "anova", "interval"}
+            What the target is: a difference to detect, or the width of an interval.
+        systems : int
+            Number of systems compared.
+        target : float
+            The difference or width.
+
+        Returns
+        -------
+        tuple of float
+            same, same_low, same_high, different, different_low, different_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> found = rd.plan(variance=0.05, difference=0.1)
+        >>> found.queries(found.spreads[0], "t", 2, 0.1)[0]
+        81.0
+        """
 
         def needed(variance: float, same: bool) -> float:
             if np.isnan(variance):
@@ -94,7 +150,19 @@ class TopicSetSize(Result):
         return tuple(needed(value, way == "same") for way in WAYS for value in getattr(spread, way))
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: the pilot's queries, the variance of scores with its interval, the correlation."""
+        """Return the variance of each measure's scores.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pilot (its queries), variance, low, high, correlation (between systems).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rd.plan(variance=0.05, difference=0.1).summary()["variance"].to_list()
+        [0.05]
+        """
         rows = [(each.measure, each.pilot, *each.different, each.correlation) for each in self.spreads]
         names = dict.fromkeys(("variance", "low", "high", "correlation"), pl.Float64)
         return pl.DataFrame(rows, {"measure": pl.String, "pilot": pl.Int64, **names}, orient="row").fill_nan(None)
@@ -113,12 +181,7 @@ def topic_set_size(
 ) -> TopicSetSize:
     """Estimate how many queries a new collection needs, from the variance of scores alone.
 
-    ``variance`` is that of one system's scores over queries, or scores to estimate it from, by measure: of one
-    collection or, as ``{name: scores}``, of several, which may hold other systems each. ``difference`` is what
-    should be detected with ``power``, between the best and the worst where there are more than two ``systems``
-    (analysis of variance; Student's t for two); ``width`` is how wide the 1 − ``alpha`` interval of a difference
-    may be, on average. ``correlation`` is that of two systems' scores on the same queries; without it the scores
-    say, and for a number it is 0, which is safe.
+    See :func:`rankdev.plan`, which calls it; ``variance`` is a number, or scores to estimate it from.
 
     >>> topic_set_size(0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
@@ -127,7 +190,7 @@ def topic_set_size(
     power = check_number("power", power, alpha, 1)
     differences, widths = _numbers("difference", difference), _numbers("width", width)
     if not differences and not widths:
-        raise UsageError("say what the collection is for: a difference to detect, or the width of an interval")
+        raise UsageError("state what the collection is for: a difference to detect, or the width of an interval")
     counts = tuple(check_whole("systems", m, 2, 10**6) for m in _listed(systems))
     if not counts:
         raise UsageError("systems is an empty list; give at least one number")
@@ -177,7 +240,7 @@ def _estimated(collections: list[Scores]) -> list[Spread]:
 
 
 def _squares(values: Floats) -> tuple[Floats, Floats]:
-    """Give each query's mean square around the systems' means, with and without what the query does to all systems."""
+    """Return each query's mean square around the systems' means, without and with the main effect of the query."""
     apart = values - values.mean(axis=0)
     left = apart - apart.mean(axis=1, keepdims=True)
     return (left**2).sum(axis=1) / (values.shape[1] - 1), (apart**2).mean(axis=1)
@@ -189,12 +252,12 @@ def _spread(measure: str, parts: list[tuple[Floats, Floats]]) -> Spread:
         raise DataError(f"{measure}: a variance needs at least {SMALLEST} queries that all systems answer; got {pilot}")
     same, different = (np.concatenate(part) for part in zip(*parts, strict=True))
     if not different.any():
-        raise DataError(f"{measure}: the scores do not vary over queries, so that nothing says how many are needed")
+        raise DataError(f"{measure}: the scores do not vary over queries, so the number needed cannot be estimated")
     return Spread(measure, pilot, *(_bounded(each, pilot - len(parts)) for each in (same, different)))
 
 
 def _bounded(squares: Floats, freedom: int) -> tuple[float, float, float]:
-    """Give a variance with its 95% interval, Bonett's (2006), which knows how unequal the squares are."""
+    """Return a variance with Bonett's (2006) 95% interval, which accounts for the kurtosis."""
     n, value = len(squares), float(squares.sum() / freedom)
     if value == 0:
         return 0.0, 0.0, 0.0
@@ -207,9 +270,9 @@ def _bounded(squares: Floats, freedom: int) -> tuple[float, float, float]:
 def queries_to_detect(
     difference: float, systems: int, variance: float, same: bool, power: float, alpha: float
 ) -> float:
-    """Give the smallest number of queries for which an F-test of all systems has a power (t², for two).
+    """Return the smallest number of queries for which an F-test of all systems has a power (t², for two).
 
-    All systems but the best and the worst are taken to be in the middle, where they are hardest to tell apart.
+    All systems but the best and the worst are assumed to be in the middle, where they are hardest to distinguish.
     """
     with np.errstate(divide="ignore", over="ignore"):
         each = float(np.divide(difference**2, 2 * variance))
@@ -223,7 +286,7 @@ def queries_to_detect(
 
 
 def queries_for_width(width: float, variance: float, same: bool, alpha: float) -> float:
-    """Give the smallest number of queries for which the interval of a difference is no wider, on average."""
+    """Return the smallest number of queries for which the interval of a difference is no wider, on average."""
 
     def enough(n: int) -> bool:
         freedom = (n - 1) * (1 if same else 2)

@@ -1,4 +1,4 @@
-"""Where do differences between scores come from? Components of variance, and what they say about new queries.
+"""Variance components of scores, and the reliability that follows for other numbers of queries.
 
 Generalizability theory: systems and queries are samples, crossed; queries belong to collections where there are any.
 """
@@ -26,7 +26,7 @@ SEVERAL = ("system", "collection", "query", "system × collection", "system × q
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Components of one measure's variance, as estimated (negative ones are 0), and what they rest on."""
+    """Estimated components of one measure's variance (negative ones are 0), and the design behind them."""
 
     system: float
     collection: float
@@ -34,18 +34,18 @@ class Components:
     system_collection: float
     system_query: float
     sizes: tuple[int, ...]  # queries of each collection
-    ends: tuple[float, float]  # 95% interval of Eρ²
+    limits: tuple[float, float]  # 95% interval of Eρ²
     negative: tuple[str, ...] = ()
 
     def relative(self, n: Any = None, collections: int | None = None) -> Any:
-        """Eρ², of the order of systems, with n queries in each of so many collections; by default those at hand."""
+        """Return Eρ², of the order of systems, with n queries in each of so many collections (default: as now)."""
         return _coefficient(self.system, self._noise(n, collections, self.system_collection, self.system_query))
 
     def absolute(self, n: Any = None, collections: int | None = None) -> Any:
-        """Φ, of the scores themselves."""
-        shared = self._noise(n, collections, self.collection, self.query)
+        """Return Φ, of the scores themselves."""
+        difficulty = self._noise(n, collections, self.collection, self.query)
         return _coefficient(
-            self.system, shared + self._noise(n, collections, self.system_collection, self.system_query)
+            self.system, difficulty + self._noise(n, collections, self.system_collection, self.system_query)
         )
 
     def _noise(self, n: Any, collections: int | None, by_collection: float, by_query: float) -> Any:
@@ -53,15 +53,15 @@ class Components:
         return (by_collection + by_query * each) / (collections or len(self.sizes))
 
     def needed(self, reliability: float, system: float | None = None) -> float:
-        """Queries (of each collection) with which Eρ² reaches a value; infinite where more queries cannot."""
+        """Return the queries (of each collection) with which Eρ² reaches a value; infinite where it cannot."""
         signal = self.system if system is None else system
-        room = signal * (1 - reliability) / reliability * len(self.sizes) - self.system_collection
-        return float(np.ceil(round(self.system_query / room, 6))) if room > 0 else np.inf
+        noise = signal * (1 - reliability) / reliability * len(self.sizes) - self.system_collection
+        return float(np.ceil(round(self.system_query / noise, 6))) if noise > 0 else np.inf
 
-    def needed_ends(self, reliability: float) -> tuple[float, float]:
-        """Give the interval of the queries needed that follows from that of Eρ²; for one collection."""
+    def needed_limits(self, reliability: float) -> tuple[float, float]:
+        """Return the interval of the queries needed that follows from that of Eρ²; for one collection."""
         noise = self._noise(None, None, self.system_collection, self.system_query)
-        low, high = (noise * end / (1 - end) if end < 1 else np.inf for end in self.ends)
+        low, high = (noise * limit / (1 - limit) if limit < 1 else np.inf for limit in self.limits)
         return self.needed(reliability, high), self.needed(reliability, low)
 
 
@@ -72,7 +72,25 @@ def _coefficient(signal: float, noise: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Variance(Result):
-    """Components of variance of every measure, and the coefficients that follow from them."""
+    """Variance components of every measure, and the reliability coefficients that follow from them.
+
+    Attributes
+    ----------
+    measures : tuple of str
+        Measures whose variance was split.
+    collections : tuple of str
+        Names of the collections.
+    components : tuple of Components
+        Estimated components of each measure.
+    reliability : float
+        The Eρ² that ``needed`` queries reach.
+    remarks : tuple of str
+        Notes on the estimates.
+
+    See Also
+    --------
+    variance : Returns it.
+    """
 
     display: ClassVar = "rankdev.display.power"
 
@@ -85,7 +103,21 @@ class Variance(Result):
     made_with = ("reliability",)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per measure and component: measure, component, variance, share."""
+        """Return one row per measure and component.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, component, variance, share (its fraction of the total).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+        >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
+        >>> rd.variance(scores).to_polars()["component"].to_list()
+        ['system', 'query', 'system × query']
+        """
         rows = []
         for measure, parts in zip(self.measures, self.components, strict=True):
             kept = [(name, self._part(parts, name)) for name in (SEVERAL if len(self.collections) > 1 else ONE)]
@@ -99,18 +131,52 @@ class Variance(Result):
         return float(getattr(parts, name.replace(" × ", "_")))
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure: queries, Eρ² with its 95% interval, Φ, and the queries needed for a stable order."""
+        """Return the reliability of each measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, queries, e_rho2, low, high (95% interval of Eρ²), phi, needed (queries with which Eρ²
+            reaches ``reliability``), needed_low, needed_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+        >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
+        >>> rd.variance(scores, reliability=0.9).summary().select("queries", "needed").row(0)
+        (4, 4.0)
+        """
         rows = []
         for measure, parts in zip(self.measures, self.components, strict=True):
-            low, high = parts.needed_ends(self.reliability) if len(self.collections) == 1 else (None, None)
-            row = (measure, sum(parts.sizes), parts.relative(), *parts.ends, parts.absolute())
+            low, high = parts.needed_limits(self.reliability) if len(self.collections) == 1 else (None, None)
+            row = (measure, sum(parts.sizes), parts.relative(), *parts.limits, parts.absolute())
             rows.append((*row, parts.needed(self.reliability), low, high))
         names = ("e_rho2", "low", "high", "phi", "needed", "needed_low", "needed_high")
         schema = {"measure": pl.String, "queries": pl.Int64, **dict.fromkeys(names, pl.Float64)}
         return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
 
     def design(self, sizes: Sequence[int]) -> pl.DataFrame:
-        """Give both coefficients for other numbers of queries (of each collection): measure, n, e_rho2, phi."""
+        """Return both coefficients for other numbers of queries.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Numbers of queries, of each collection.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, n, e_rho2, phi.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+        >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
+        >>> rd.variance(scores).design([4, 40])["e_rho2"].round(3).to_list()
+        [0.909, 0.99]
+        """
         if not len(sizes) or min(sizes) < 1:
             raise UsageError("sizes must hold numbers of queries of at least 1")
         frames = [
@@ -130,13 +196,29 @@ def variance(
 ) -> Variance:
     """Split the variance of scores into systems, queries and their interaction.
 
-    Unbiased estimates from mean squares, 0 where they are negative. ``{name: scores}`` has collections as well, of
-    the same systems. Eρ² is the share of the variance of observed system means that is between systems, for
-    comparisons; Φ counts the difficulty of queries as noise too. ``needed`` queries bring Eρ² to ``reliability``.
+    Unbiased estimates from mean squares, 0 where they are negative. Eρ² is the fraction of the variance of observed
+    system means that is between systems, for comparisons; Φ counts the difficulty of queries as noise too.
 
+    Parameters
+    ----------
+    scores : Scores, table, or dict of str to either
+        Scores of the systems; of several collections of the same systems by name.
+    measures : sequence of str, optional
+        Measures to analyse. Default: all.
+    reliability : float, default 0.95
+        The Eρ² that the reported number of needed queries reaches.
+
+    Returns
+    -------
+    Variance
+        Variance components and reliability coefficients of each measure.
+
+    Examples
+    --------
+    >>> import rankdev as rd
     >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> scores = Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
-    >>> variance(scores).summary().select("e_rho2", "phi").row(0)  # Shrout and Fleiss (1979): .91 and .62
+    >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
+    >>> rd.variance(scores).summary().select("e_rho2", "phi").row(0)  # Shrout and Fleiss (1979): .91 and .62
     (0.9093155423770..., 0.6200505475989...)
     """
     reliability = check_number("reliability", reliability, 0, 1)
@@ -145,7 +227,7 @@ def variance(
     tables = [_tables(part) for part in parts.values()]
     found = tuple(components([table[m] for table in tables]) for m in range(len(first.measures)))
     remarks = tuple(
-        f"{measure}: the estimate for {', '.join(part.negative)} is negative and taken as 0"
+        f"{measure}: the estimate for {', '.join(part.negative)} is negative and set to 0"
         for measure, part in zip(first.measures, found, strict=True)
         if part.negative
     )
@@ -153,7 +235,7 @@ def variance(
 
 
 def _tables(scores: Scores) -> list[Floats]:
-    """Give a table of systems × common queries per measure."""
+    """Return a table of systems × common queries per measure."""
     found: dict[int, Floats] = {}
     for panel in panels(scores):
         if len(panel.queries) < 2:
@@ -168,14 +250,14 @@ def components(tables: list[Floats]) -> Components:
     found, between, noise = estimates(tables)
     sizes = tuple(table.shape[1] for table in tables)
     apart = len(tables[0]) - 1
-    ends = _ends(between, noise, apart, apart * (sizes[0] - 1 if len(sizes) == 1 else len(sizes) - 1))
+    limits = _limits(between, noise, apart, apart * (sizes[0] - 1 if len(sizes) == 1 else len(sizes) - 1))
     negative = tuple(name for name, value in zip(SEVERAL, found, strict=True) if value < 0)
     system, collection, query, crossed, residual = (max(float(value), 0.0) for value in found)
-    return Components(system, collection, query, crossed, residual, sizes, ends, negative)
+    return Components(system, collection, query, crossed, residual, sizes, limits, negative)
 
 
 def estimates(tables: list[Floats]) -> tuple[tuple[float, ...], float, float]:
-    """Give unbiased estimates, which may be negative, the variance of system means, and how much of it is noise.
+    """Return unbiased estimates, which may be negative, the variance of system means, and how much of it is noise.
 
     Within collections mean squares are pooled by degrees of freedom; between them each collection counts the same,
     which keeps the estimates unbiased for collections of any sizes.
@@ -198,12 +280,12 @@ def estimates(tables: list[Floats]) -> tuple[tuple[float, ...], float, float]:
 
 
 def _residual(table: Floats) -> float:
-    """Sum the squares of what neither row nor column explains."""
+    """Sum the squares of the residuals from row and column means."""
     left = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
     return float((left**2).sum())
 
 
-def _ends(between: float, noise: float, one: int, other: int, alpha: float = 0.05) -> tuple[float, float]:
+def _limits(between: float, noise: float, one: int, other: int, alpha: float = 0.05) -> tuple[float, float]:
     """Bound Eρ² by the F-distribution of the ratio of mean squares (Feldt 1965)."""
     if noise <= 0:
         return (1.0, 1.0) if between > 0 else (np.nan, np.nan)

@@ -172,14 +172,14 @@ def _agreement(study: Track) -> tuple[Table, list[Fact]]:
     """Figure 2: τ of each RDQ variant with every other measure."""
     found = study.agreement
     assert found is not None
-    assert found.tau_ends is not None
+    assert found.tau_limits is not None
     own, others = study.measures
     columns, records = {"measure": list(others)}, []
     for a in own:
         texts = []
         for b in others:
             i, j = found.measures.index(a), found.measures.index(b)
-            low, high = found.tau_ends[:, 0, 0, i, j].tolist()
+            low, high = found.tau_limits[:, 0, 0, i, j].tolist()
             texts.append(f"{number(found.tau[0, i, j], 2)} {interval(low, high, 2)}")
             pair = f"{a} ~ {b}"
             records += [

@@ -53,9 +53,9 @@ def _html_table(table: Table) -> str:
 
 def _bar(cell: Cell) -> str:
     """Draw a bar behind a number: see-through, so that it serves light and dark notebooks."""
-    if cell.share is None:
+    if cell.fraction is None:
         return ""
-    end = f"{100 * cell.share:.3g}%"
+    end = f"{100 * cell.fraction:.3g}%"
     return f";background:linear-gradient(to right,rgba(0,114,178,.3) {end},transparent {end});min-width:6em"
 
 

@@ -1,4 +1,4 @@
-"""Choose an engine, spread over threads.
+"""Counting extreme sign flips: engines, and their work spread over threads.
 
 A sign flip is linear in the scores, so one set of flipped column sums serves every pair of systems: the
 flipped difference of a pair is the difference of its two columns. Scores are scaled to whole numbers first
@@ -38,11 +38,11 @@ class Sampling:
 
 
 def lag_order(systems: int) -> npt.NDArray[np.int64]:
-    """Give for each pair (a < b, in dictionary order) its place among the pairs ordered by b − a, then a.
+    """Return for each pair (a < b, in dictionary order) its position among the pairs ordered by b − a, then a.
 
     Engines report pairs in that order, so that a whole lag is one difference of two slices.
 
-    >>> lag_order(3).tolist()  # (0, 1), (0, 2), (1, 2) are at these places of (0, 1), (1, 2), (0, 2)
+    >>> lag_order(3).tolist()  # (0, 1), (0, 2), (1, 2) are at these positions of (0, 1), (1, 2), (0, 2)
     [0, 2, 1]
     """
     a, b = np.triu_indices(systems, 1)
@@ -52,17 +52,17 @@ def lag_order(systems: int) -> npt.NDArray[np.int64]:
     return places
 
 
-Share = TypeVar("Share")
+Chunk = TypeVar("Chunk")
 Made = TypeVar("Made")
 ENGINES = ("auto", "numpy", "numba", "torch")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
 
 
 class Engine(Protocol):
-    """Counts extreme flips, ``batch`` subsamples and ``share`` permutations of each at a time."""
+    """Counts extreme flips, ``batch`` subsamples and ``chunk`` permutations of each at a time."""
 
     batch: int
-    share: int
+    chunk: int
     largest: Floats  # magnitude of each measure
 
     def extremes(
@@ -73,7 +73,7 @@ class Engine(Protocol):
 
 
 def open_engine(name: str, values: Floats, work: float) -> Engine:
-    """Give the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
+    """Return the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
     check_choice("engine", name, ENGINES)
     if name == "auto":
         name = "numba" if work > SMALL and find_spec("numba") else "numpy"
@@ -100,30 +100,30 @@ def count_extremes(
     """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
     scale = scale_for(engine.largest, sampling.n)
 
-    def work(share: tuple[int, int, int]) -> npt.NDArray[np.int64]:
-        start, first, size = share
+    def work(chunk: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+        start, first, size = chunk
         return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
 
     found: dict[int, npt.NDArray[np.int64]] = {}
-    for (start, _, _), counts in spread(work, list(_shares(engine, len(keys), permutations)), threads):
+    for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations)), threads):
         found[start] = found[start] + counts if start in found else counts
     return np.concatenate(list(found.values()))
 
 
-def spread(work: Callable[[Share], Made], shares: list[Share], threads: int | None) -> Iterator[tuple[Share, Made]]:
-    """Do the work of all shares on threads, and give the results in order."""
-    with ThreadPoolExecutor(min(len(shares), threads or cores())) as pool:
+def spread(work: Callable[[Chunk], Made], chunks: list[Chunk], threads: int | None) -> Iterator[tuple[Chunk, Made]]:
+    """Do the work of all chunks on threads, and yield the results in order."""
+    with ThreadPoolExecutor(min(len(chunks), threads or cores())) as pool:
         try:
-            yield from zip(shares, pool.map(work, shares), strict=True)
+            yield from zip(chunks, pool.map(work, chunks), strict=True)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _shares(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:
+def _chunks(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:
     for start in range(0, keys, engine.batch):
-        for first in range(0, permutations, engine.share):
-            yield start, first, min(engine.share, permutations - first)
+        for first in range(0, permutations, engine.chunk):
+            yield start, first, min(engine.chunk, permutations - first)
 
 
 __all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]

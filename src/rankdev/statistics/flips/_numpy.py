@@ -17,7 +17,7 @@ class NumpyEngine:
     """Counts extreme flips for ``values[query, system, measure]``."""
 
     batch = 4
-    share = 10_000
+    chunk = 10_000
 
     def __init__(self, values: Floats) -> None:
         self.values = values

@@ -12,13 +12,13 @@ from rankdev._common.arrays import Floats, Words
 from rankdev.statistics.flips import Sampling
 from rankdev.statistics.flips.exact import FACTORS, GOLDEN, SHIFTS, largest_of, slack, words_for
 
-ROOM = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
+MEMORY = {"cuda": 16 << 30, "cpu": 256 << 20}  # bytes for the largest arrays of a batch
 
 
 class TorchEngine:
     """Counts extreme flips for ``values[query, system, measure]``, on the GPU where there is one."""
 
-    batch = share = 1 << 30  # all at once: the engine cuts the work to its memory
+    batch = chunk = 1 << 30  # all at once: the engine cuts the work to its memory
 
     def __init__(self, values: Floats) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -32,9 +32,9 @@ class TorchEngine:
         pool, systems, measures = self.values.shape
         n = sampling.n
         columns = torch.round(self.values * torch.as_tensor(scale, device=self.device)).reshape(pool, -1)
-        room = ROOM[self.device.type] // 8
-        block = max(1, min(permutations, room // max(n, 4 * columns.shape[1])))
-        batch = max(1, room // (block * max(n, 4 * columns.shape[1])))
+        space = MEMORY[self.device.type] // 8
+        block = max(1, min(permutations, space // max(n, 4 * columns.shape[1])))
+        batch = max(1, space // (block * max(n, 4 * columns.shape[1])))
         signed = torch.as_tensor(keys.view(np.int64), device=self.device)
         counts = torch.zeros(
             (len(keys), systems * (systems - 1) // 2 * measures), dtype=torch.int32, device=self.device
@@ -78,7 +78,7 @@ def _draw(keys: Any, pool: int, n: int, replace: bool) -> Any:
 
 
 def _bits(keys: Any, n: int, first: int, count: int, exact: bool) -> Any:
-    """Give ``bits[key, permutation, query]`` as float64."""
+    """Return ``bits[key, permutation, query]`` as float64."""
     width = words_for(n)
     counter = torch.arange(first * width, (first + count) * width, device=keys.device)
     words = counter.expand(len(keys), -1).contiguous() if exact else _hashed(keys[:, None], counter)

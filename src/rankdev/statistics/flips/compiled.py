@@ -1,7 +1,8 @@
-"""Numba loops.
+"""Flipped sums in loops that numba compiles.
 
-The loop that numba compiles from plain indexing checks for overlapping rows again and again, and was measured
-five times slower; :func:`add_rows_plain` says what :func:`add_rows` does, and the tests hold the two together.
+The loop that numba compiles from simple indexing checks for overlapping rows again and again, and was measured
+five times slower; :func:`add_rows_reference` is the reference implementation of :func:`add_rows`, and the tests compare
+the two.
 
 For each 4 queries the 16 sums of their subsets are tabulated, for 16 columns at a time; a permutation then
 adds one table row for each 4 of its random bits, which are used as they are. One 64-bit word of a
@@ -28,7 +29,7 @@ NIBBLES = 16  # groups of 4 queries in a 64-bit word
 
 
 @njit(cache=True, nogil=True)
-def add_rows_plain(sums: Any, table: Any, word: Any) -> None:
+def add_rows_reference(sums: Any, table: Any, word: Any) -> None:
     """Add the rows of ``table[nibble, value, column]`` that the nibbles of a word name to ``sums[column]``."""
     for nibble in range(NIBBLES):
         row = (word >> np.uint64(4 * nibble)) & np.uint64(15)
@@ -38,7 +39,7 @@ def add_rows_plain(sums: Any, table: Any, word: Any) -> None:
 
 @intrinsic
 def add_rows(typingctx: Any, sums: Any, table: Any, word: Any) -> Any:
-    """Do what :func:`add_rows_plain` does, given the addresses of the sums and of the table."""
+    """Do what :func:`add_rows_reference` does, given the addresses of the sums and of the table."""
     signature = types.void(types.uintp, types.uintp, types.uint64)
 
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
@@ -77,7 +78,7 @@ class NumbaEngine:
     """Counts extreme flips for ``values[query, system, measure]``."""
 
     batch = 10
-    share = 10_000
+    chunk = 10_000
 
     def __init__(self, values: Floats) -> None:
         self.values = values
@@ -106,7 +107,7 @@ class NumbaEngine:
         return counts
 
     def _fixed(self, scale: Floats) -> Floats:
-        """Give the scaled columns, padded to whole tiles, and keep them for the next call."""
+        """Return the scaled columns, padded to whole tiles, and keep them for the next call."""
         name, columns = self._columns
         if name != scale.tobytes():
             flat = np.rint(self.values * scale).reshape(len(self.values), -1)
@@ -132,7 +133,7 @@ def _words(key: Any, width: Any, first: Any, exact: Any, words: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _aligned(rows: Any) -> Any:
-    """Give zeros that start on a cache line: vector loads across two lines take twice as long."""
+    """Return zeros that start on a cache line: vector loads across two lines take twice as long."""
     space = np.zeros(rows * TILE + 8)
     start = (-space.ctypes.data % 64) // 8
     return space[start : start + rows * TILE].reshape(rows, TILE)

@@ -1,7 +1,7 @@
-"""Exact integer sums, counter-based random bits.
+"""Exact integer sums and counter-based random bits.
 
 Whether a flipped sum is at least as extreme as the observed one must not depend on rounding. Scores are
-therefore scaled by a power of two and rounded to whole numbers, small enough that every sum met on the way
+therefore scaled by a power of two and rounded to whole numbers, small enough that every intermediate sum
 fits into the 53 bits that a float64 holds exactly. Sums are then exact in any order and on any device,
 matrix products included.
 
@@ -25,20 +25,20 @@ BITS = 51  # column sums stay below 2^51, so twice a flipped part minus the whol
 
 
 def largest_of(values: Floats) -> Floats:
-    """Give the largest magnitude of each measure (last axis)."""
+    """Return the largest magnitude of each measure (last axis)."""
     largest: Floats = np.abs(values).max(axis=tuple(range(values.ndim - 1)), initial=0.0)
     return largest
 
 
 def scale_for(largest: Floats, n: int) -> Floats:
-    """Give the power of two for each measure that turns scores into whole numbers for sums of n."""
+    """Return the power of two for each measure that turns scores into whole numbers for sums of n."""
     _, exponent = np.frexp(largest * n)
     scale: Floats = np.ldexp(1.0, np.minimum(BITS - exponent, 1000))
     return scale
 
 
 def slack(n: int) -> float:
-    """Give the units by which two sums over n queries may differ and still count as equal.
+    """Return the units by which two sums over n queries may differ and still count as equal.
 
     The compared statistics move by 2n at most when scores are rounded to units; as much again is left for the
     rounding that the scores brought with them.
@@ -52,7 +52,7 @@ SHIFTS = (30, 27, 31)
 
 
 def stream_keys(seed: int, n: int, count: int) -> Words:
-    """Give ``count`` pairs of keys for subsamples of ``n`` queries: one to draw with, one to flip with.
+    """Return ``count`` pairs of keys for subsamples of ``n`` queries: one to draw with, one to flip with.
 
     The first keys stay the same when more are asked for, and other sizes have other keys.
     """
@@ -71,7 +71,7 @@ def hashed(key: Words, counter: Words) -> Words:
 
 
 def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = False) -> Words:
-    """Give the random words of ``count`` permutations from ``first`` on: one row per permutation.
+    """Return the random words of ``count`` permutations from ``first`` on: one row per permutation.
 
     Bit j of word w decides over query 64 w + j: flipped where it is set. ``exact`` words count instead.
     """

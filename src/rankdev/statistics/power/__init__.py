@@ -1,4 +1,4 @@
-"""Would fewer queries have told? The share of subsamples of n queries in which a pair is told apart."""
+"""Power by subsampling: the fraction of subsamples of n queries in which a pair differs significantly."""
 
 from __future__ import annotations
 
@@ -43,19 +43,58 @@ def power(
 ) -> Power:
     """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
 
-    For each size n, ``subsamples`` sets of n queries are drawn without replacement and each pair is tested
-    with ``permutations`` sign flips, or with all flips where there are no more than that; power is the share of
-    subsamples that reject at ``alpha``, uncorrected. ``buckets`` repeats this for queries grouped by reference
-    size: ``True`` for the paper's edges (3, 10, 20), or other upper edges; at ``bucket_sizes``, or at 100 or the
-    largest size below. ``replacement`` draws queries with replacement, as new queries would be. ``resamples`` is how
-    often queries are resampled, for 95% intervals of every power, percentile and N80, and of the differences between
-    measures; 200 is enough. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not complete.
-    ``resume`` is such a result, or its file: the sizes that it holds are taken from it.
+    For each size n, subsamples of n queries are drawn and each pair is tested; power is the fraction of subsamples that
+    reject at ``alpha``, uncorrected. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not
+    complete.
 
-    >>> rng = np.random.default_rng(1)
-    >>> values = rng.random((2, 80, 1)) + [[[0.0]], [[0.5]]]
-    >>> scores = Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
-    >>> power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems.
+    sizes : sequence of int, optional
+        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000.
+    measures : sequence of str, optional
+        Measures to compare. Default: all.
+    subsamples : int, default 300
+        Subsamples of each size.
+    permutations : int, default 1000
+        Sign flips per test; all flips where there are no more than that.
+    alpha : float, default 0.05
+        Level of the tests.
+    p_value : {"plus-one", "paper"}
+        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+    buckets : bool or sequence of int, optional
+        Repeat this for queries grouped by reference size: True for the RDQ paper's upper edges (3, 10, 20), or other
+        edges.
+    bucket_sizes : sequence of int, optional
+        Numbers of queries within buckets. Default: 100, or the largest size below.
+    replacement : bool, default False
+        Draw queries with replacement, as new queries would be.
+    resamples : int, default 0
+        Resamples of the queries, for 95% intervals of every power, percentile and N80, and of the differences between
+        measures; 200 is enough, 0 for no intervals.
+    seed : int, default 0
+        Seed of subsamples, flips and resamples.
+    engine : {"auto", "numpy", "numba", "torch"}
+        What counts the flips; all give the same numbers.
+    threads : int, optional
+        Default: all cores.
+    progress : callable, optional
+        ``progress(done, total, note)``, in additions.
+    resume : Power or path, optional
+        An interrupted result, or its file: the sizes that it holds are taken from it.
+
+    Returns
+    -------
+    Power
+        Power by measure, pair and size.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+    >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+    >>> rd.power(scores, sizes=[5, 10, 20], subsamples=50).to_polars()["power"].to_list()
     [0.0, 0.84, 1.0]
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
@@ -63,7 +102,7 @@ def power(
     resamples, replacement = check_whole("resamples", resamples, 0), check_flag("replacement", replacement)
     threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
-    most_extremes(permutations, alpha, p_value)  # refuses what is no p_value
+    most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     groups = panels(scores)
     remarks: list[str] = []
     plan = fitting(sizes, groups, remarks, replaced=replacement)
@@ -99,7 +138,7 @@ def power(
         known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
     run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
     work = run.chunks(groups)
-    everything = run.verdicts(work)
+    rejected = run.rejected(work)
     curves, done = run.curves(work, plan, known)
     found = []
     for label, part in parts:
@@ -116,7 +155,7 @@ def power(
         measures=scores.measures,
         sizes=done,
         power=curves,
-        rejected=everything,
+        rejected=rejected,
         queries=queries_of(groups, len(scores.measures)),
         buckets=tuple(found),
         subsamples=subsamples,

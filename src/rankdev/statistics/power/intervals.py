@@ -1,8 +1,8 @@
-"""What the choice of queries leaves open about power.
+"""Intervals of power over the choice of queries.
 
-Power is simulated on one pool; another pool of queries would have given other powers. The standardised effects of
-all pairs are drawn again by resampling queries, the same ones for all systems and measures, and turned into power by
-the noncentral t-distribution, which costs no further simulation.
+Power is simulated on one pool; another pool of queries would have given different powers. The standardised effects of
+all pairs are recomputed on resampled queries, the same for all systems and measures, and turned into power by the
+noncentral t-distribution, which costs no further simulation.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rankdev._common.arrays import Floats
 from rankdev.statistics.panels import Family
 from rankdev.statistics.power.student import power_of, queries_by_table
 
-LEVELS = (0.1, 0.5, 0.9)  # percentiles over pairs that are summed up
-ENDS = (0.025, 0.975)
+LEVELS = (0.1, 0.5, 0.9)  # percentiles over pairs in a summary
+TAILS = (0.025, 0.975)
 NORMAL = 1.959963984540054
 
 
@@ -32,11 +32,11 @@ class Effects:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """95% intervals; the first axis of each array has the two ends.
+    """95% intervals; the first axis of each array has the two limits.
 
-    ``power[end, measure, pair, size]``, ``levels[end, level, measure, size]`` for the 10th, 50th and 90th percentile
-    over pairs, ``n80[end, measure]`` for their median N80, ``pair_n80[end, measure, pair]``; ``medians[replicate,
-    measure, size]`` are the resampled medians, from which differences between measures are judged.
+    ``power[limit, measure, pair, size]``, ``levels[limit, level, measure, size]`` for the 10th, 50th and 90th
+    percentile over pairs, ``n80[limit, measure]`` for their median N80, ``pair_n80[limit, measure, pair]``;
+    ``medians[replicate, measure, size]`` are the resampled medians, for differences between measures.
     """
 
     power: Floats = field(repr=False)
@@ -47,13 +47,13 @@ class Intervals:
 
 
 def query_weights(queries: int, replicates: int, seed: int) -> Floats:
-    """Give how often each replicate holds each query: ``[replicate, query]``."""
+    """Return how often each replicate holds each query: ``[replicate, query]``."""
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, queries, replicates])))
     return generator.multinomial(queries, np.full(queries, 1 / queries), size=replicates).astype(np.float64)
 
 
 def effects_of(family: Family, weights: Floats) -> Effects:
-    """Give the effects of all pairs, and those of every replicate."""
+    """Return the effects of all pairs, and those of every replicate."""
     queries = len(family.values)
     weights = weights[:, family.queries]
     held = np.maximum(weights.sum(axis=1), 1.0)
@@ -72,14 +72,14 @@ def effects_of(family: Family, weights: Floats) -> Effects:
         drawn[:, pairs] = np.where(varies[:, 0], (np.where(varies[:, 0], effect, 0) + mean) / spread, effect)
         skew, kurtosis = (score**3).mean(axis=1), (score**4).mean(axis=1)
         with np.errstate(invalid="ignore"):
-            shape = np.maximum(1 - skew * effect + effect**2 * (kurtosis - 1) / 4, 0.1)
-        variance[pairs] = np.where(varies[:, 0], shape / queries, 0.0)
+            inflation = np.maximum(1 - skew * effect + effect**2 * (kurtosis - 1) / 4, 0.1)
+        variance[pairs] = np.where(varies[:, 0], inflation / queries, 0.0)
     return Effects(observed, variance, drawn)
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated curve and how it came about: ``power[measure, pair, size]``, the pool of each measure."""
+    """A simulated curve and its design: ``power[measure, pair, size]``, the pool of each measure."""
 
     power: Floats = field(repr=False)
     sizes: tuple[int, ...]
@@ -90,7 +90,7 @@ class Simulated:
 
 
 def intervals_for(effects: Sequence[Effects], simulated: Simulated) -> Intervals:
-    """Give the intervals of a simulated curve, its percentiles over pairs and its N80."""
+    """Return the intervals of a simulated curve, its percentiles over pairs and its N80."""
     measures, pairs, sizes = simulated.power.shape
     power = np.full((2, measures, pairs, sizes), np.nan)
     levels = np.full((2, len(LEVELS), measures, sizes), np.nan)
@@ -110,9 +110,9 @@ def intervals_for(effects: Sequence[Effects], simulated: Simulated) -> Intervals
 
 
 def _hull(estimate: Floats, *drawn: Floats) -> Floats:
-    """Give the smallest and largest of the estimate and the ends of each resampled distribution."""
-    ends = np.stack([np.quantile(part, ENDS, axis=-1) for part in drawn])
-    return np.stack([np.minimum(estimate, ends[:, 0].min(axis=0)), np.maximum(estimate, ends[:, 1].max(axis=0))])
+    """Return the smallest and largest of the estimate and the limits of each resampled distribution."""
+    limits = np.stack([np.quantile(part, TAILS, axis=-1) for part in drawn])
+    return np.stack([np.minimum(estimate, limits[:, 0].min(axis=0)), np.maximum(estimate, limits[:, 1].max(axis=0))])
 
 
 def _shrunk(effect: Effects) -> Floats:
@@ -124,63 +124,63 @@ def _shrunk(effect: Effects) -> Floats:
 
 
 def _bounds(effect: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """Give the smallest and largest size of effect within 1.96 errors; the smallest is 0 where the sign is open."""
+    """Return the smallest and largest size of effect within 1.96 errors; 0 where the sign is uncertain."""
     size, reach = np.abs(effect), NORMAL * error
     return np.maximum(size - reach, 0.0), size + reach
 
 
 def _pair_power(effect: Effects, simulated: Simulated, measure: int, size: int) -> Floats:
-    """Give the hull of what the observed effect says, what the share of rejections says, and that share."""
+    """Return the hull of the intervals from the observed effect and from the rejection rate, and that rate itself."""
     from scipy import special
 
     n, pool = simulated.sizes[size], simulated.pools[measure]
-    share, curve = simulated.power[measure, :, size], power_of(n, simulated.alpha)
+    rate, curve = simulated.power[measure, :, size], power_of(n, simulated.alpha)
     bounds = [_bounds(effect.observed, np.sqrt(effect.variance))]
     # subsamples of one pool vary less than new ones, by this factor
     loose = 1.0 if simulated.replaced else np.sqrt(1 - n / pool)
     if loose > 0:
-        inner = np.clip(share, 0.5 / simulated.subsamples, 1 - 0.5 / simulated.subsamples)
+        inner = np.clip(rate, 0.5 / simulated.subsamples, 1 - 0.5 / simulated.subsamples)
         critical = special.stdtrit(n - 1, 1 - simulated.alpha / 2)
         shift = _shift(inner, critical, loose)
         density = np.exp(-(special.ndtri(inner) ** 2) / 2) / np.sqrt(2 * np.pi)
         chance = loose * np.sqrt(inner * (1 - inner) / simulated.subsamples) / density
         bounds.append(_bounds(shift / np.sqrt(n), np.sqrt(effect.variance + chance**2 / n)))
-    low = np.minimum.reduce([share, *(np.where(small > 0, curve(small), 0.0) for small, _ in bounds)])
-    high = np.maximum.reduce([share, *(curve(large) for _, large in bounds)])
+    low = np.minimum.reduce([rate, *(np.where(small > 0, curve(small), 0.0) for small, _ in bounds)])
+    high = np.maximum.reduce([rate, *(curve(large) for _, large in bounds)])
     return np.stack([low, high])
 
 
-def _shift(share: Floats, critical: float, loose: float) -> Floats:
+def _shift(rate: Floats, critical: float, loose: float) -> Floats:
     """Find the noncentrality at which so many subsamples reject: Φ((λ − c)/q) + Φ((−λ − c)/q), by halving."""
     from scipy import special
 
-    low, high = np.zeros_like(share), np.full_like(share, critical + 10.0)
+    low, high = np.zeros_like(rate), np.full_like(rate, critical + 10.0)
     for _ in range(60):
         middle = (low + high) / 2
-        over = special.ndtr((middle - critical) / loose) + special.ndtr((-middle - critical) / loose) > share
+        over = special.ndtr((middle - critical) / loose) + special.ndtr((-middle - critical) / loose) > rate
         low, high = np.where(over, low, middle), np.where(over, middle, high)
     return (low + high) / 2
 
 
 def _n80(effect: Effects, simulated: Simulated, measure: int) -> tuple[Floats, Floats]:
-    """Give the ends of each pair's N80 and of their median; the upper ones at sizes that were simulated."""
+    """Return the limits of each pair's N80 and of their median; the upper ones at sizes that were simulated."""
     small, large = _bounds(effect.observed, np.sqrt(effect.variance))
     pairs = np.stack([queries_by_table(x, 0.8, simulated.alpha) for x in (large, small)])
     drawn = [np.median(queries_by_table(x, 0.8, simulated.alpha), axis=1) for x in (effect.drawn, _shrunk(effect))]
-    ends = np.stack([np.quantile(x, ENDS, method="nearest") for x in drawn])
-    median = np.array([ends[:, 0].min(), ends[:, 1].max()])
-    for ends in (pairs, median):
-        ends[1] = _next(simulated.sizes, ends[1])
+    limits = np.stack([np.quantile(x, TAILS, method="nearest") for x in drawn])
+    median = np.array([limits[:, 0].min(), limits[:, 1].max()])
+    for limits in (pairs, median):
+        limits[1] = _next(simulated.sizes, limits[1])
     return pairs, median
 
 
 def _next(sizes: tuple[int, ...], queries: Floats) -> Floats:
-    """Give the first simulated size that is as large; beyond the last, the number itself."""
+    """Return the first simulated size that is as large; beyond the last, the number itself."""
     known = np.array([*sizes, np.inf])
     above = known[np.searchsorted(known, queries)]
     return np.where(np.isfinite(above), above, queries)
 
 
 def unknown_effects(pairs: int, replicates: int) -> Effects:
-    """Stand for a measure without queries."""
+    """Return the effects of a measure without queries."""
     return Effects(np.full(pairs, np.nan), np.full(pairs, np.nan), np.full((replicates, pairs), np.nan))

@@ -1,4 +1,4 @@
-"""Power, summaries, resume."""
+"""Result of a simulation of power: its tables, its summaries, and how to resume it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.panels import pairs_of
-from rankdev.statistics.power.intervals import ENDS, Intervals
+from rankdev.statistics.power.intervals import TAILS, Intervals
 from rankdev.statistics.power.student import usual
 
 
@@ -43,9 +43,46 @@ class Bucket:
 class Power(Result):
     """Power of every measure, pair of systems and number of queries.
 
-    ``power[measure, pair, size]`` is NaN where a measure has fewer queries than the size; ``rejected[measure,
-    pair]`` tells which pairs are told apart on all queries; ``queries`` counts those per measure. ``intervals`` holds
-    what the choice of queries leaves open, where ``resamples`` were asked for.
+    Attributes
+    ----------
+    systems : tuple of str
+        Systems whose pairs were tested.
+    measures : tuple of str
+        Measures that were compared.
+    sizes : tuple of int
+        Numbers of queries n.
+    power : ndarray
+        Fraction of subsamples that reject, ``[measure, pair, size]``; NaN where a measure has fewer queries than n.
+    rejected : ndarray
+        Pairs that differ significantly on all queries, ``[measure, pair]``.
+    queries : tuple of int
+        Queries of each measure.
+    buckets : tuple of Bucket
+        Power within ranges of reference sizes.
+    subsamples, permutations : int
+        Subsamples of each size, and sign flips per test.
+    alpha : float
+        Level of the tests.
+    p_value : {"plus-one", "paper"}
+        How p follows from the number of extreme flips.
+    seed : int
+        Seed of subsamples, flips and resamples.
+    complete : bool
+        False after an interruption.
+    remarks : tuple of str
+        Notes on the sizes and the scores.
+    data : str
+        Fingerprint of the scores, for resuming.
+    replacement : bool
+        Whether queries were drawn with replacement.
+    resamples : int
+        Resamples of the queries; 0 without intervals.
+    intervals : Intervals, optional
+        95% intervals over the choice of queries.
+
+    See Also
+    --------
+    power : Returns it.
     """
 
     display: ClassVar = "rankdev.display.power"
@@ -64,7 +101,7 @@ class Power(Result):
     seed: int
     complete: bool
     remarks: tuple[str, ...] = ()
-    data: str = field(default="", repr=False)  # tells the scores apart, for going on after an interruption
+    data: str = field(default="", repr=False)
 
     replacement: bool = False
     resamples: int = 0
@@ -85,8 +122,33 @@ class Power(Result):
         """The largest standard error that any power can have with so many subsamples."""
         return float(0.5 / np.sqrt(self.subsamples))
 
+    @property
+    def medians(self) -> Floats:
+        """Median power over pairs: ``[measure, size]``."""
+        return np.median(self.power, axis=1)
+
     def to_polars(self, errors: bool = False) -> pl.DataFrame:
-        """One row per measure, pair and size: measure, a, b, n, power; with intervals low, high; maybe error."""
+        """Return one row per measure, pair and size.
+
+        Parameters
+        ----------
+        errors : bool, default False
+            Add the Monte-Carlo standard error of each power.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, n, power; with intervals low, high; with ``errors`` error.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.to_polars().select("n", "power").rows()
+        [(5, 0.0), (10, 0.84), (20, 1.0)]
+        """
         pairs = pairs_of(self.systems)
         axes = np.indices(self.power.shape).reshape(3, -1)
         names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
@@ -96,49 +158,87 @@ class Power(Result):
         }
         frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
         if self.intervals is not None:
-            ends = zip(("low", "high"), self.intervals.power, strict=True)
-            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in ends)
+            limits = zip(("low", "high"), self.intervals.power, strict=True)
+            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in limits)
         if errors:
             frame = frame.with_columns(pl.Series("error", self.error.ravel()))
         return frame.fill_nan(None)
 
     def summary(self, n: int | None = None) -> pl.DataFrame:
-        """Sum up over pairs: measure, the percentiles p10, p50, p90 of power at n, and the median N80.
+        """Summarise power over pairs.
 
-        N80 is the first size with a power of at least .8, infinite where no size reaches it. Without ``n``
-        the percentiles are those at 100 queries, or at the largest size below. With intervals also the ends of
-        those of p50, n80, p10 and p90.
+        Parameters
+        ----------
+        n : int, optional
+            Number of queries. Default: 100, or the largest size below.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, p10, p50, p90 (percentiles of power at n), n80 (median over pairs of the first size with
+            power at least 0.8; infinite where no size reaches it); with intervals also their limits, as p50_low and
+            p50_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.summary(10).select("p50", "n80").row(0)
+        (0.84, 10.0)
         """
         size = self._size(n)
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
         if self.intervals is not None:
-            parts = {"p50": self.intervals.levels[:, 1, :, size], "n80": self._n80_ends()}
+            parts = {"p50": self.intervals.levels[:, 1, :, size], "n80": self._n80_limits()}
             parts |= {"p10": self.intervals.levels[:, 0, :, size], "p90": self.intervals.levels[:, 2, :, size]}
             columns |= {
-                f"{name}_{end}": x for name, both in parts.items() for end, x in zip(("low", "high"), both, strict=True)
+                f"{name}_{which}": limit
+                for name, both in parts.items()
+                for which, limit in zip(("low", "high"), both, strict=True)
             }
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
 
-    def _n80_ends(self) -> Floats:
-        """Give the ends of the median N80; they hold the estimate, which knows only the sizes simulated."""
+    def _n80_limits(self) -> Floats:
+        """Return the limits of the median N80, widened to contain the estimate, which is one of the sizes."""
         assert self.intervals is not None
         low, high = self.intervals.n80
         return np.stack([np.minimum(low, self.n80()), np.maximum(high, self.n80())])
 
     def differences(self, n: int | None = None) -> pl.DataFrame:
-        """Compare the measures' median power at n: a, b, the difference a − b, low, high, and whether it is clear.
+        """Compare the measures' median power at n. Needs intervals.
 
         The interval comes from resampling the queries, the same ones for both measures.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of queries. Default: 100, or the largest size below.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns a, b (measures), difference (a − b), low, high, clear (whether the interval excludes 0).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 2)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1", "AP@5"), values)
+        >>> found = rd.power(scores, sizes=[20], subsamples=50, resamples=20)
+        >>> found.differences(20).columns
+        ['a', 'b', 'difference', 'low', 'high', 'clear']
         """
         if self.intervals is None:
-            raise UsageError("differences between measures need intervals; say power(..., resamples=200)")
+            raise UsageError("differences between measures need intervals; call power(..., resamples=200)")
         size = self._size(n)
         a, b = np.triu_indices(len(self.measures), 1)
-        median = np.median(self.power[:, :, size], axis=1)
+        median = self.medians[:, size]
         drawn = self.intervals.medians[:, a, size] - self.intervals.medians[:, b, size]
         apart = median[a] - median[b]
-        low, high = np.quantile(drawn, ENDS, axis=0) if len(a) else (apart, apart)
+        low, high = np.quantile(drawn, TAILS, axis=0) if len(a) else (apart, apart)
         low, high = np.minimum(low, apart), np.maximum(high, apart)
         names = {"a": [self.measures[i] for i in a], "b": [self.measures[i] for i in b]}
         columns = {"difference": apart, "low": low, "high": high, "clear": (low > 0) | (high < 0)}
@@ -146,7 +246,27 @@ class Power(Result):
         return pl.DataFrame({**names, **columns}, schema_overrides=texts).fill_nan(None)
 
     def clearly_best(self, n: int | None = None) -> str | None:
-        """Name the measure whose median power at n is clearly above that of every other; none where none is."""
+        """Return the measure whose median power at n is significantly above that of every other. Needs intervals.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of queries. Default: 100, or the largest size below.
+
+        Returns
+        -------
+        str or None
+            The measure; None where there is no such measure.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 2)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1", "AP@5"), values)
+        >>> found = rd.power(scores, sizes=[20], subsamples=50, resamples=20)
+        >>> found.clearly_best(20) is None
+        True
+        """
         table = self.differences(n)
         for measure in self.measures:
             above = table.filter(
@@ -157,7 +277,22 @@ class Power(Result):
         return None
 
     def n80(self) -> Floats:
-        """Median over pairs of the first size with a power of at least .8, per measure."""
+        """Return the median over pairs of the first size with power at least 0.8, for each measure.
+
+        Returns
+        -------
+        ndarray
+            One number of queries per measure; infinite where no size reaches it.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.n80().tolist()
+        [10.0]
+        """
         reached = self.power >= 0.8
         first = np.where(reached.any(axis=2), np.array(self.sizes)[reached.argmax(axis=2)], np.inf)
         ranked, pairs = np.sort(first, axis=1), first.shape[1]
@@ -165,7 +300,27 @@ class Power(Result):
         return middle
 
     def bucket_summary(self, n: int | None = None) -> pl.DataFrame:
-        """Median power within each range of reference sizes: measure, bucket, queries, n, p50, maybe its ends."""
+        """Return the median power within each range of reference sizes.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of queries. Default: all that were simulated within buckets.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, bucket, queries, n, p50; with intervals p50_low, p50_high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.bucket_summary().height  # no buckets were requested
+        0
+        """
         rows = []
         for bucket in self.buckets:
             for size in bucket.sizes if n is None else [n]:
@@ -173,10 +328,10 @@ class Power(Result):
                 for m, measure in enumerate(self.measures):
                     column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
                     row = (measure, bucket.label, bucket.queries[m], size, float(np.median(column)))
-                    ends = np.full(2, np.nan)
+                    limits = np.full(2, np.nan)
                     if known and bucket.intervals is not None:
-                        ends = bucket.intervals.levels[:, 1, m, bucket.sizes.index(size)]
-                    rows.append((*row, *map(float, ends)))
+                        limits = bucket.intervals.levels[:, 1, m, bucket.sizes.index(size)]
+                    rows.append((*row, *map(float, limits)))
         schema = {
             "measure": pl.String,
             "bucket": pl.String,
@@ -190,7 +345,22 @@ class Power(Result):
         return frame if self.resamples else frame.drop("p50_low", "p50_high")
 
     def verdicts(self) -> dict[str, int]:
-        """Count the pairs told apart on all queries by all, most (over half), any or none of the measures."""
+        """Count the pairs that differ significantly on all queries under all, most (over half), any or no measures.
+
+        Returns
+        -------
+        dict of str to int
+            Keys pairs, all, most, any, none.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.verdicts()
+        {'pairs': 1, 'all': 1, 'most': 1, 'any': 1, 'none': 0}
+        """
         votes = self.rejected.sum(axis=0)
         measures = len(self.measures)
         return {
@@ -218,11 +388,11 @@ SAME = (
     "replacement",
     "seed",
     "data",
-)  # what decides the numbers at each size
+)  # what determines the numbers at each size
 
 
 def fingerprint(scores: Scores) -> str:
-    """Tell scores apart: all names and values, in their order."""
+    """Return a hash of all names and values, in their order."""
     names = json.dumps([scores.systems, scores.queries, scores.measures]).encode()
     return hashlib.sha256(names + np.ascontiguousarray(scores.values).tobytes()).hexdigest()[:32]
 
@@ -230,9 +400,9 @@ def fingerprint(scores: Scores) -> str:
 def finished_sizes(
     earlier: Power | str | os.PathLike[str], settings: Mapping[str, Any], shape: tuple[int, int]
 ) -> dict[int, Floats]:
-    """Give the power ``[measure, pair]`` of each size that an earlier result or its file holds.
+    """Return the power ``[measure, pair]`` of each size that an earlier result or its file holds.
 
-    Refused where anything that decides the numbers is different. ``shape`` is the number of measures and of pairs.
+    Refused where anything that determines the numbers differs. ``shape`` is the number of measures and of pairs.
     """
     if isinstance(earlier, Power):
         name, parameters, values = "resume", earlier.parameters, earlier.power.ravel()
@@ -253,7 +423,7 @@ def finished_sizes(
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
-    """Take parameters and values from what `rankdev power -o` wrote as JSON or Parquet."""
+    """Read parameters and values from what `rankdev power -o` wrote as JSON or Parquet."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Subsamples drawn and tested, size by size: what all parts of a simulation of power share."""
+"""Simulation of power: subsamples drawn and tested, size by size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = 512  # systems × measures simulated together: their sums should stay 
 
 @dataclass
 class Simulation:
-    """One run of the protocol: what all its parts share, and how far it has come."""
+    """One simulation: its settings, and its progress."""
 
     systems: int
     measures: int
@@ -50,11 +50,11 @@ class Simulation:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of systems there are."""
+        """Number of pairs of systems."""
         return self.systems * (self.systems - 1) // 2
 
     def announce(self, parts: list[tuple[list[Panel], tuple[int, ...]]]) -> None:
-        """Report the cost before the work starts: additions in all, and tests in words."""
+        """Report the cost before the work starts: the number of additions, and of tests as text."""
         columns = sum(len(panel.measures) * size for group, plan in parts for panel in group for size in plan)
         tests = sum(len(panel.measures) * len(plan) for group, plan in parts for panel in group)
         self.total = float(columns) * self.systems * self.subsamples * self.permutations
@@ -73,8 +73,8 @@ class Simulation:
                 cut.append((chunk, open_engine(self.engine, values, work)))
         return cut
 
-    def verdicts(self, work: list[tuple[Panel, Engine]]) -> np.ndarray:
-        """Tell which pairs reject on all queries: ``[measure, pair]``."""
+    def rejected(self, work: list[tuple[Panel, Engine]]) -> np.ndarray:
+        """Return which pairs differ significantly on all queries: ``[measure, pair]``."""
         rejected = np.zeros((self.measures, self.pairs), bool)
         for chunk, engine in work:
             rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1, replace=False) > 0
@@ -83,7 +83,7 @@ class Simulation:
     def curves(
         self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...], known: Mapping[int, Floats] = NOTHING
     ) -> tuple[Floats, tuple[int, ...]]:
-        """Give power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
+        """Return power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
         found = {n: known[n] for n in sizes if n in known}
         self.something |= bool(found)
         for n in sizes:
@@ -110,7 +110,7 @@ class Simulation:
     def intervals(
         self, scores: Scores, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
     ) -> Intervals | None:
-        """Give what the choice of queries leaves open, where that was asked for."""
+        """Return intervals over the choice of queries, where these were requested."""
         if not replicates or not sizes or not groups:
             return None
         weights = query_weights(len(scores.queries), replicates, self.seed)
@@ -126,7 +126,7 @@ class Simulation:
     def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> np.ndarray:
         """Count the subsamples that reject: ``[measure, pair]``."""
         keys = stream_keys(self.seed, n, subsamples)
-        # all flips of a few queries take no more work than drawn ones, and nothing is left to chance
+        # enumerating the flips of a few queries takes no more work than drawing, and is exact
         exact = 2 ** (n - 1) <= self.permutations
         flips = 2 ** (n - 1) if exact else self.permutations
         most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)

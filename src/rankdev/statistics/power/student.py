@@ -1,4 +1,4 @@
-"""Power of the t-test, usual sizes."""
+"""Power of the t-test, and the usual numbers of queries."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rankdev._common.checks import check_whole, is_list
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.statistics.panels import Panel
 
-LIMIT = 10**7  # queries above which an answer is 'more than anyone has'
+LIMIT = 10**7  # queries above which an answer is infinite
 
 
 def t_power(n: float, effect: float, alpha: float) -> float:
-    """Give the power of the two-sided paired t-test with n queries at a standardised effect."""
+    """Return the power of the two-sided paired t-test with n queries at a standardised effect."""
     return float(t_powers(n, np.array([effect]), alpha)[0])
 
 
 def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
-    """Give the power at many effects.
+    """Return the power at many effects.
 
     The noncentral t-distribution is integrated over the spread that a sample may show, because library
     routines for it return NaN at large effects.
@@ -43,14 +43,14 @@ def _nodes() -> tuple[Floats, Floats]:
 
 
 def power_of(n: int, alpha: float) -> Callable[[Floats], Floats]:
-    """Give a function from effects, of either sign, to power at n queries; from a table, for very many effects."""
+    """Return a function from effects, of either sign, to power at n queries; from a table, for very many effects."""
     shifts = np.concatenate([np.linspace(0, 12, 601), np.linspace(12.2, 100, 440)])
     table = t_powers(n, shifts / np.sqrt(n), alpha)
     return lambda effects: np.interp(np.abs(effects) * np.sqrt(n), shifts, table)
 
 
 def queries_for(effect: float, power: float, alpha: float) -> float:
-    """Give the smallest number of queries with that power, infinite above ten million.
+    """Return the smallest number of queries with that power, infinite above ten million.
 
     >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
     34.0
@@ -73,16 +73,16 @@ def _needed(power: float, alpha: float) -> tuple[Floats, Floats]:
 
 
 def detectable_effect(n: float, power: float, alpha: float) -> float:
-    """Give the smallest standardised effect that n queries detect with that power."""
+    """Return the smallest standardised effect that n queries detect with that power."""
     from scipy import optimize
 
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
 
 
 def smallest(holds: Any, low: int, limit: int) -> float:
-    """Find the first n for which something that stays true becomes true: doubling, then halving.
+    """Find the first n from which a condition holds: doubling, then halving.
 
-    Simulated power is not quite monotone at small n, so that something must hold at 2n as well.
+    Simulated power is not quite monotone at small n, so the condition must hold at 2n as well.
     """
     high = low
     while not (holds(high) and holds(2 * high)):
@@ -99,7 +99,7 @@ PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
 
 
 def usual(sizes: Sequence[int]) -> int:
-    """Give the size to sum up at: the paper's 100, or the largest below; the smallest where all are larger.
+    """Return the size for a summary: the paper's 100, or the largest below; the smallest where all are larger.
 
     >>> usual((25, 50, 150)), usual((200, 500))
     (50, 200)
@@ -110,7 +110,7 @@ def usual(sizes: Sequence[int]) -> int:
 def fitting(
     sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
 ) -> tuple[int, ...]:
-    """Keep the sizes that fit into the largest pool, and add remarks on what this does; all, where queries repeat."""
+    """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out."""
     if not is_list(sizes):
         raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {shown(sizes)}")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
