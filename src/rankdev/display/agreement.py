@@ -146,7 +146,7 @@ def people_agreement_report(found: AgreementWithPeople) -> Report:
     judged = f"{counted(len(found.preferred), 'preference')}, {counted(found.queries, 'query')}"
     title = f"How often each measure prefers the list that assessors prefer: {judged}"
     pairs = found.between()
-    clear = pairs.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    clear = pairs.filter(pl.Series(found.significant, dtype=pl.Boolean))
     notes = [
         f"{row['a'] if row['difference'] > 0 else row['b']} agrees significantly more than"
         f" {row['b'] if row['difference'] > 0 else row['a']}, by {number(abs(row['difference']), 3)}"

@@ -92,7 +92,6 @@ def _curves(
     return drawn
 
 
-THIRD = {"same": slice(0, 3), "different": slice(3, 6)}
 TICKS = [step * 10**power for power in range(8) for step in (1, 2, 5)]
 SHARED = {"same": "all systems on the same queries", "different": "each system on its own queries"}
 
@@ -146,9 +145,9 @@ def plot_topic_set_size(found: TopicSetSize) -> Figure:
     along = np.unique(np.concatenate([np.geomspace(min(targets) / 2, max(targets) * 2, 25), targets]))
     asked = np.flatnonzero(np.isin(along, targets)).tolist()
     seen = []
-    for axis, (way, text) in zip(axes[0], SHARED.items(), strict=True):
+    for i, (axis, (way, text)) in enumerate(zip(axes[0], SHARED.items(), strict=True)):
         for label, spread, method, systems, look in curves:
-            needed = np.array([found.queries(spread, method, systems, x) for x in along])[:, THIRD[way]]
+            needed = found.curve(spread, method, systems, along.tolist())[:, :, i]
             needed[np.isinf(needed)] = np.nan
             axis.plot(along, needed[:, 0], label=label if way == "same" else None, markevery=asked, **look)
             axis.fill_between(along, needed[:, 1], needed[:, 2], color=look["color"], alpha=0.15, linewidth=0)

@@ -127,6 +127,12 @@ class AgreementWithPeople(Result):
         apart = self.agreement[first] - self.agreement[second]
         return pl.DataFrame({**names, "difference": apart, "low": low, "high": high})
 
+    @property
+    def significant(self) -> list[bool]:
+        """Which rows of ``between()`` have an interval that excludes 0."""
+        pairs = self.between()
+        return ((pairs["low"] > 0) | (pairs["high"] < 0)).to_list()
+
     def by_size(self) -> pl.DataFrame:
         """Return the agreement by the size of a measure's difference, in thirds.
 

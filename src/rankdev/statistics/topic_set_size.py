@@ -149,6 +149,35 @@ class TopicSetSize(Result):
 
         return tuple(needed(value, way == "same") for way in WAYS for value in getattr(spread, way))
 
+    def curve(self, spread: Spread, method: str, systems: int, targets: Sequence[float]) -> Floats:
+        """Return the queries needed for many targets.
+
+        Parameters
+        ----------
+        spread : Spread
+            Variance of a measure's scores, one of ``spreads``.
+        method : {"t", "anova", "interval"}
+            What the targets are: differences to detect, or widths of an interval.
+        systems : int
+            Number of systems compared.
+        targets : sequence of float
+            The differences or widths.
+
+        Returns
+        -------
+        ndarray
+            ``[target, limit, same or different]``, where the limits are the number itself, low and high.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> found = rd.plan(variance=0.05, difference=0.1)
+        >>> found.curve(found.spreads[0], "t", 2, [0.1, 0.2])[:, 0].tolist()
+        [[81.0, 80.0], [22.0, 21.0]]
+        """
+        needed = np.array([self.queries(spread, method, systems, target) for target in targets])
+        return needed.reshape(len(targets), len(WAYS), -1).transpose(0, 2, 1)
+
     def summary(self) -> pl.DataFrame:
         """Return the variance of each measure's scores.
 
