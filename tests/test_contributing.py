@@ -51,7 +51,9 @@ def copy(tmp_path_factory):
         path.write_text(known + match["code"], encoding="utf-8")
     for match in LINE.finditer(PAGE):
         path = folder / match["file"]
-        text = re.sub(rf"^ *\"?{match['table']}\b.*\{{\n", rf"\g<0>{match['code']}", path.read_text(), flags=re.MULTILINE)
+        text = re.sub(
+            rf"^ *\"?{match['table']}\b.*\{{\n", rf"\g<0>{match['code']}", path.read_text(), flags=re.MULTILINE
+        )
         path.write_text(text.replace("Ties = Literal[", 'Ties = Literal["single_ascending", '), encoding="utf-8")
     return folder
 

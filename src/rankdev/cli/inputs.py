@@ -151,7 +151,7 @@ def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
 
     refuse_unused("names", "order", "ties", "empty", why="is for runs, and scores from a file are taken as they are")
     scores = read_scores(path)
-    notes(scores.remarks)
+    write_notes(scores.remarks)
     return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
 
 
