@@ -94,7 +94,7 @@ def test_triads_against_counting_them(seed, n, m):
 def test_misfit_sees_what_is_no_single_order():
     rng = np.random.default_rng(0)
     circle = [("q", *("xy", "yz", "zx")[k % 3]) for k in range(60)]
-    assert judge_agreement(circle, resamples=1).misfit_p == 0.01
+    assert judge_agreement(circle, resamples=1).lack_of_fit_p == 0.01
     strength = rng.normal(0, 1, 8)
     rows = []
     for _ in range(400):
@@ -102,8 +102,8 @@ def test_misfit_sees_what_is_no_single_order():
         won = rng.random() < 1 / (1 + np.exp(strength[j] - strength[i]))
         rows.append(("q", str(i if won else j), str(j if won else i)))
     found = judge_agreement(rows, resamples=1)
-    assert found.misfit_p > 0.05
-    assert found.misfit == pytest.approx(1, abs=0.5)
+    assert found.lack_of_fit_p > 0.05
+    assert found.lack_of_fit == pytest.approx(1, abs=0.5)
 
 
 def test_refusals():
@@ -167,7 +167,7 @@ def test_scores_without_gifts_have_the_same_strengths():
     rng = np.random.default_rng(5)
     judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
     found, pairs = fit_order_effect(judged, 0.1), judged.pairs
-    given = np.bincount(pairs.of, correct_order(judged, 0.1).gifts, len(pairs.first))
+    given = np.bincount(pairs.of, correct_order(judged, 0.1).effects, len(pairs.first))
     gradient, _, _ = replace(pairs, score=pairs.score - given).linearise(found.strength)
     assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
     plain, _, _ = pairs.linearise(found.strength)

@@ -156,10 +156,29 @@ def test_workers_who_surely_answer_the_opposite_are_turned_round_for_the_tests()
             rows.append(("q", f"d{a}", f"d{b}", f"w{worker}"))
     judged = Preferences.from_rows(rows)
     fit = strengths(judged, "crowd-bt")
-    turned = fit.witness.preferences.winner != judged.winner
+    turned = fit.inference_fit.preferences.winner != judged.winner
     assert {f"w{k}" for k in np.unique(judged.worker[turned])} == {"w8", "w9"}
     assert len(tiers(fit, rule="partition").tiers["q"]) == 3
     assert len(tiers(strengths(judged), rule="partition").tiers["q"]) < 3
     random = [(q, *(pair if rng.random() < 0.5 else pair[::-1]), w) for q, *pair, w in rows]
     noise = strengths(Preferences.from_rows(random), "crowd-bt")
-    assert (noise.witness.preferences.winner == noise.preferences.winner).all()
+    assert (noise.inference_fit.preferences.winner == noise.preferences.winner).all()
+
+
+def test_crowd_bt_is_never_more_certain_than_bradley_terry():
+    """Qualities fitted to random answers make Crowd-BT's own errors up to four times too small."""
+    separated = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = [("q", *(f"d{k}" for k in rng.choice(4, 2, replace=False)), f"w{n % 3}") for n in range(45)]
+        judged = Preferences.from_rows(rows)
+        fit, simple = strengths(judged, "crowd-bt"), strengths(judged)
+        assert (fit.inference_fit.preferences.winner == judged.winner).all()
+        assert (fit.standard_errors >= simple.standard_errors * (1 - 1e-9)).all()
+        table = fit.to_polars().sort("item")
+        width = simple.to_polars().sort("item").select(pl.col("high") - pl.col("low")).to_series()
+        assert (table["high"] - table["low"] >= width * (1 - 1e-9)).all()
+        p, simple_p = (tiers(found, rule="partition").close[0].p for found in (fit, simple))
+        separated += [*(p < 0.05)]
+        assert p.min() >= simple_p.min() * (1 - 1e-9)
+    assert np.mean(separated) < 0.05

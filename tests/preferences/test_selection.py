@@ -192,3 +192,29 @@ def test_deciding_pairs_decide_sooner():
 def test_decisions_need_scores_of_every_order_and_system(scores):
     with pytest.raises(UsageError, match="scores"):
         next_pairs([("q", "x", "y")], 1, "decide", scores=scores)
+
+
+@pytest.mark.parametrize(
+    ("values", "best", "difference", "probability"),
+    [((2.0, 1.0), 0, 1.0, 1.0), ((1.0, 3.0), 1, 2.0, 1.0), ((1.0, 1.0), 0, 0.0, 0.5)],
+)
+def test_a_difference_that_no_order_changes_is_certain(values, best, difference, probability):
+    """Scores that do not depend on the order of items have variance 0: one system is better, or both are equal."""
+    judged = Preferences.from_rows(items={"q1": ["x", "y"], "q2": ["x", "y", "z"]})
+    decision = Decision(judged, lambda query, orders: np.tile(values, (len(orders), 1)))
+    found = decision.verdict()
+    assert (found.best, found.other) == (best, 1 - best)
+    assert (found.difference, found.probability) == (difference, probability)
+    assert decision.left(0.95) == 0.0
+
+
+def test_a_difference_that_orders_change_is_not_certain():
+    """x or y first decides; before any answer both are equally likely, and after one the winner's system leads."""
+    decision = Decision(
+        Preferences.from_rows(items={"q": ["x", "y"]}),
+        lambda query, orders: np.stack([orders[:, 0] == 0, orders[:, 0] == 1], axis=1),
+    )
+    assert decision.verdict().probability == pytest.approx(0.5, abs=1e-9)
+    decision.tell("q", "x", "y")
+    assert decision.verdict().best == 0
+    assert 0.5 < decision.verdict().probability < 0.95

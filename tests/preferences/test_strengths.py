@@ -96,7 +96,7 @@ def test_compiled_sums_are_the_plain_ones(seed, items, judgments, tie_rate):
     rng = np.random.default_rng(seed)
     winner, loser, strength = random_pairs(items, judgments, rng)
     low, high = np.minimum(winner, loser).astype(np.int32), np.maximum(winner, loser).astype(np.int32)
-    plain = pairs._Plain
+    plain = pairs._NumPy
     first, second, of = plain.group(low, high, items)
     other_first, other_second, other_of = compiled.group(low, high, items)
     assert_allclose(np.sort(first * items + second), np.sort(other_first * items + other_second))
@@ -116,7 +116,7 @@ def test_the_engine_does_not_change_the_result(monkeypatch):
     winner, loser, _ = random_pairs(40, 2000, np.random.default_rng(3))
     plain = strengths(preferences_of(winner, loser))
     monkeypatch.setattr(pairs, "COMPILE_FROM", 1)
-    assert pairs._engine(1) is not pairs._Plain
+    assert pairs._engine(1) is not pairs._NumPy
     assert_allclose(strengths(preferences_of(winner, loser)).values, plain.values, atol=1e-8)
 
 

@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from rankdev.errors import UsageError
 from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
 from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _separation as separation
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
-from rankdev.preferences.rules import RULES, by_leader, partition
+from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
 
@@ -130,6 +131,47 @@ def test_the_leader_opens_tiers_by_hand():
     assert by_leader(Close(3, i[:1], j[:1], np.array([0.5])), 0.05).tolist() == [0, 2]
 
 
+@pytest.mark.parametrize(("wins", "losses", "p", "corrected"), [(4, 0, 0.0299, 0.060), (9, 2, 0.0300, 0.0385)])
+def test_the_leader_discounts_few_judgments(wins, losses, p, corrected):
+    """z of the likelihood ratio is multiplied by √((n − items + 1) / n): √(3/4) of 4 judgments, √(10/11) of 11."""
+    fit = strengths(Preferences.from_rows([("q", "x", "y")] * wins + [("q", "y", "x")] * losses))
+    n = wins + losses
+    assert tiers(fit, rule="leader").close[0].p == pytest.approx([p], abs=1e-4)
+    assert 2 * norm.sf(norm.isf(p / 2) * np.sqrt((n - 1) / n)) == pytest.approx(corrected, abs=1e-3)
+    for alpha in (corrected - 0.002, corrected + 0.002):
+        assert len(tiers(fit, rule="leader", alpha=alpha).tiers["q"]) == (2 if alpha > corrected else 1)
+        assert len(tiers(fit, rule="partition", alpha=alpha).tiers["q"]) == 2  # p itself is below both levels
+
+
+def test_the_leader_does_not_discount_tests_clustered_by_worker():
+    """Student's t with as many degrees of freedom as other workers already takes their number into account."""
+    rows = [("q", *("xy" if k % 4 else "yx"), f"w{k // 4}") for k in range(24)]
+    result = tiers(strengths(Preferences.from_rows(rows)), rule="leader")
+    (p,) = result.close[0].p.tolist()
+    for alpha in (p * 0.99, p * 1.01):
+        assert len(tiers(result.strengths, rule="leader", alpha=alpha).tiers["q"]) == (2 if alpha > p else 1)
+
+
+def cut(n, costs):
+    """Cut by a table of costs {(a, b): what one tier for both costs more than two}; all others cost nothing."""
+    return cheapest_cut(n, lambda b: np.array([float(costs.get((a, b), 0)) for a in range(b)])).tolist()
+
+
+def test_of_equally_good_cuts_the_one_with_fewest_tiers_is_taken_by_hand():
+    assert cut(4, {}) == [0]
+    # {0} {1} {2 3} and {0 1 2} {3} both cost −2, and every other cut more
+    assert cut(4, {(0, 1): 1, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
+    # as long as the second is as good as the first up to rounding
+    assert cut(4, {(0, 1): 1 + 1e-13, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
+    assert cut(4, {(0, 1): 1 + 1e-9, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 1, 2]
+
+
+def test_of_as_many_tiers_the_last_one_is_the_longest_by_hand():
+    # {0} {1 2} and {0 1} {2} both cost −1; one tier or three cost 0
+    assert cut(3, {(0, 1): -1, (1, 2): -1, (0, 2): 2}) == [0, 1]
+    assert cut(4, {(0, 1): -1, (1, 2): -1, (2, 3): -1, (0, 2): 2, (1, 3): 2, (0, 3): 2}) == [0, 2]
+
+
 @pytest.mark.parametrize("method", ["rank-centrality", "crowd-bt"])
 def test_methods_without_a_likelihood_are_tested_by_a_bootstrap(method):
     rng = np.random.default_rng(2)
@@ -170,7 +212,8 @@ def test_tables_and_references_say_the_same():
 def test_the_summary_counts_what_is_open():
     fit = queries_of(np.array([3.0, 0.0, 0.3]), 12, 1, seed=5)
     result = tiers(fit)
-    text, row = str(result.undecided())(result).queries[0]
+    undecided = result.undecided()
+    text, row = str(undecided), undecided.queries[0]
     assert result.tiers["q000"][0] == ["d000"]
     assert (row.items, row.comparisons, row.tiers, row.undecided) == (3, 36, 2, 1)
     assert text.startswith("1 query, 3 items, 36 comparisons, 2 tiers.\n1 pair of neighbours")
