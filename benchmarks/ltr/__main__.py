@@ -16,7 +16,7 @@ from benchmarks.ltr.data import Rows, example, made, taken
 
 from rankdev._common.arrays import Floats
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.training import OUTSIDE, Earnings
+from rankdev.learning.training import OUTSIDE, PositionGains
 
 K = 10
 GAINS = {
@@ -36,9 +36,9 @@ class NDCG(Objective):
         super().__init__(f"RDQ@{K}", normalise=False, noise=noise, seed=seed)
         self.gain = gain
 
-    def earnings(self, labels: Floats, sizes: Floats) -> Earnings:
+    def gains(self, labels: Floats, sizes: Floats) -> PositionGains:
         """Let rows earn their gain by the discount of the position."""
-        known = super().earnings(labels, sizes)
+        known = super().gains(labels, sizes)
         owner = np.repeat(np.arange(len(known.sizes)), known.sizes)
         gains = np.zeros(len(labels))
         inside = known.ranks < OUTSIDE
@@ -48,7 +48,9 @@ class NDCG(Objective):
         discount = 1 / np.log2(np.arange(K) + 2)
         top = position < K
         best = np.bincount(owner[top], gains[order][top] * discount[position[top]], len(known.sizes))
-        return Earnings(known.offsets, known.ranks, gains[:, None] * discount / np.maximum(best, 1e-9)[owner, None])
+        return PositionGains(
+            known.offsets, known.ranks, gains[:, None] * discount / np.maximum(best, 1e-9)[owner, None]
+        )
 
 
 def lambdarank(train: Rows, gain: str) -> dict[str, object]:
@@ -63,7 +65,7 @@ def fitted(train: Rows, test: Rows, measure: str, objective: object, rounds: int
     settings = {**SETTINGS, "seed": seed}
     if isinstance(objective, str):
         settings |= lambdarank(train, objective)
-        ranks = Earnings.of(Metric(measure).measure, labels, train.sizes).ranks
+        ranks = PositionGains.of(Metric(measure).measure, labels, train.sizes).ranks
         labels = np.where(ranks < OUTSIDE, 31 - np.minimum(ranks, 30), 0)
     else:
         settings["objective"] = objective

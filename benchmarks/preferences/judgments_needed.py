@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from rankdev.judging.items import Pool
-from rankdev.judging.strategies import DecisionSeeker, OrderSeeker, Rule, SystemScores
+from rankdev.judging.strategies import DecisionStrategy, OrderStrategy, Rule, SystemScores
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]
@@ -51,10 +51,10 @@ def means(scores: SystemScores, values: np.ndarray) -> np.ndarray:
 
 def chooser(strategy: str, scores: SystemScores, seed: int) -> Any:
     if strategy == "decide":
-        return DecisionSeeker(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
-    rule = Rule(sure=1 - 1e-9, indifference=1e-6, top=TOP if strategy == "top-heavy" else None)  # never stops
+        return DecisionStrategy(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
+    rule = Rule(confidence=1 - 1e-9, indifference=1e-6, top=TOP if strategy == "top-heavy" else None)  # never stops
     repeats = 1 if strategy == "random" else REPEATS
-    return OrderSeeker(POOL, rule, repeats=repeats, seed=seed, strategy=strategy)
+    return OrderStrategy(POOL, rule, repeats=repeats, seed=seed, selection=strategy)
 
 
 def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: float) -> tuple[str, str, str]:
@@ -68,13 +68,13 @@ def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: f
 def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) -> tuple[int, bool, float]:
     """Judgments until the verdict is sure, whether it is right, and the true difference."""
     strength, scores, truth, rng = world(noises, seed)
-    verdicts = DecisionSeeker(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
+    verdicts = DecisionStrategy(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
     ask = verdicts if strategy == "decide" else chooser(strategy, scores, seed)
     count = 0
     while verdicts.unsettled() and count < MOST:
         answer = answered(ask, strength, rng, lapses)
-        for seeker in {id(ask): ask, id(verdicts): verdicts}.values():
-            seeker.tell(*answer)
+        for learner in {id(ask): ask, id(verdicts): verdicts}.values():
+            learner.tell(*answer)
         count += 1
     right = verdicts.verdict().best == int(np.argmax(truth))
     return count, right, abs(float(truth[0] - truth[1]))
@@ -110,7 +110,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
     """After each step: τ of the systems, whether the best is found, τ of the items, share of the best five found."""
     noises = np.linspace(0.6, 2.4, 8).tolist()
     strength, scores, truth, rng = world(noises, seed)
-    ask, learn = chooser(strategy, scores, seed), OrderSeeker(POOL, Rule(), repeats=REPEATS, seed=seed)
+    ask, learn = chooser(strategy, scores, seed), OrderStrategy(POOL, Rule(), repeats=REPEATS, seed=seed)
     found = []
     for count in range(1, int(STEPS[-1]) + 1):
         answer = answered(ask, strength, rng, 0.0)

@@ -20,7 +20,7 @@ from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.io import read_run
 from rankdev.io.preferences import read_preferences
-from rankdev.preferences import Preferences, strengths, summarise, tiers
+from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
 AUTHORS = "Compat(p=0.95)@100"
@@ -47,14 +47,14 @@ def arguments(folder: Path) -> None:
         print(f"arguments {chosen}: mean Spearman {np.mean(rho):.4f} over {len(rho)} topics, {spent:.2f} s")
         if fit.workers is not None:
             print("  workers:", dict(fit.workers.to_polars()["verdict"].value_counts().rows()))
-    print(summarise(tiers(strengths(judged))))
+    print(tiers(strengths(judged)).undecided())
 
 
 def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> Scores:
     start = time.perf_counter()
     result = tiers(strengths(judged))
     print(f"{name}: tiers in {time.perf_counter() - start:.1f} s")
-    print(summarise(result))
+    print(result.undecided())
     ours = evaluate(References.from_tiers(result.tiers), runs, ["RDQ@10", "RDQ@100", AUTHORS])
     theirs = evaluate(authors, runs, [AUTHORS]).means[:, 0]
     for number, measure in enumerate(ours.measures):

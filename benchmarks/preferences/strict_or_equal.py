@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.preferences.tiers import judged
 
 from rankdev.preferences import strengths
-from rankdev.preferences.evidence import STRICT_SPREADS, beliefs, effective_wins, merging_path
+from rankdev.preferences.evidence import STRICT_SPREADS, effective_wins, merging_path, tier_posterior
 
 
 def statistics(truth: np.ndarray, number: int, rng: np.random.Generator) -> list[float]:
@@ -21,7 +21,7 @@ def statistics(truth: np.ndarray, number: int, rng: np.random.Generator) -> list
     free, chance = merging_path(wins)[0], -wins.sum() * np.log(2)
     surplus = wins.sum(axis=1) - wins.sum(axis=0)
     return [
-        -beliefs(wins).one,
+        -tier_posterior(wins).one,
         free.evidence(STRICT_SPREADS) - chance,
         free.evidence(np.array([1.0])) - chance,
         free.likelihood - chance,

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from rankdev.judging.items import read_items
 from rankdev.judging.server import JudgeServer, Tokens
-from rankdev.judging.sessions import Desk
+from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store
-from rankdev.judging.strategies import OrderSeeker, Rule
+from rankdev.judging.strategies import OrderStrategy, Rule
 
 ROWS = [
     {
@@ -45,10 +45,10 @@ def written(path, rows=ROWS):
 
 @contextmanager
 def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite"):
-    exhibits = read_items(written(folder / "items.jsonl", rows))
+    items = read_items(written(folder / "items.jsonl", rows))
     store = Store(folder / database)
-    desk = Desk(exhibits, store, OrderSeeker(exhibits.pool, Rule(), repeats=repeats, seed=0))
-    server = JudgeServer(desk, "127.0.0.1", 0, Tokens())
+    session = Session(items, store, OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0))
+    server = JudgeServer(session, "127.0.0.1", 0, Tokens())
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -57,7 +57,7 @@ def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite"):
         server.shutdown()
         thread.join()
         server.server_close()
-        desk.close()
+        session.close()
         store.close()
 
 

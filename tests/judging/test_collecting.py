@@ -14,7 +14,7 @@ import pytest
 import rankdev as rd
 from rankdev import judging
 from rankdev.judging.items import Pool
-from rankdev.judging.strategies import OrderSeeker, Rule, SystemScores
+from rankdev.judging.strategies import OrderStrategy, Rule, SystemScores
 from rankdev.preferences import strengths
 from rankdev.preferences.models import Options
 from rankdev.preferences.strengths import fit_model
@@ -250,19 +250,19 @@ def test_the_loop_knows_what_a_fit_of_all_judgments_knows():
     truth = drawn(3, 7, 6)
     items = {q: list(entries) for q, entries in truth.items()}
     found = rd.collect(noisy(truth, 7), items, budget=40)
-    seeker = OrderSeeker(Pool.of(items), Rule(), repeats=1, seed=0)
+    strategy = OrderStrategy(Pool.of(items), Rule(), repeats=1, seed=0)
     for answer in found.answers:
-        seeker.tell(answer.query, answer.winner, answer.loser)
+        strategy.tell(answer.query, answer.winner, answer.loser)
     fit = fit_model(found.preferences, "bradley-terry", Options(0.1, "half"))
-    own = np.concatenate([state.strength for state in seeker.queries.values()])
-    assert own - np.repeat([s.strength.mean() for s in seeker.queries.values()], 7) == pytest.approx(
+    own = np.concatenate([state.strength for state in strategy.queries.values()])
+    assert own - np.repeat([s.strength.mean() for s in strategy.queries.values()], 7) == pytest.approx(
         fit.values, abs=1e-6
     )
     last = found.answers[-1]
-    before = seeker.ask()
-    seeker.tell(last.query, last.loser, last.winner)
-    seeker.tell(last.query, last.loser, last.winner, times=-1)
-    assert seeker.ask() == before
+    before = strategy.ask()
+    strategy.tell(last.query, last.loser, last.winner)
+    strategy.tell(last.query, last.loser, last.winner, times=-1)
+    assert strategy.ask() == before
 
 
 @pytest.mark.parametrize("measure", ["RDQ@3", "RDQ(penalty=m1)@5", "AP@4", "Compat(p=0.8)@5", "nDCG(gains=inverse)@5"])

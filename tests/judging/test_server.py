@@ -1,4 +1,4 @@
-"""The desk and its server: no answer is lost, judges do not disturb each other, and nobody else gets in."""
+"""The session and its server: no answer is lost, judges do not disturb each other, and nobody else gets in."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging.collect import seeker_for
+from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import read_items
 from rankdev.judging.server import EXPORTS, JudgeServer
-from rankdev.judging.sessions import Desk
-from rankdev.judging.store import Said, Store
-from rankdev.judging.strategies import DecisionSeeker, Rule, SystemScores
+from rankdev.judging.sessions import Session
+from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.strategies import DecisionStrategy, Rule, SystemScores
 from rankdev.preferences import tiers_from_preferences
 from tests.judging.serving import Client, serving, written
 
@@ -38,7 +38,7 @@ def test_every_answer_is_kept_once(server):
     assert (status, told["saved"], told["progress"]["mine"]) == (200, True, 1)
     assert ann.answer(question, "second", "close", request="r1")[1]["progress"]["mine"] == 1  # sent again
     assert ann.answer(question, "first", request="r1")[0] == 400  # something else under the same number
-    row = server.desk.store.answers().row(0, named=True)
+    row = server.session.store.answers().row(0, named=True)
     assert (row["outcome"], row["worker"], row["comment"]) == ("second", "ann", "close")
 
 
@@ -47,11 +47,11 @@ def test_all_pairs_are_asked_once_and_then_no_more(server):
     while question := ann.next():
         seen.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
         ann.answer(question)
-    assert len(seen) == 6 + 3 == len(server.desk.store.answers())
+    assert len(seen) == 6 + 3 == len(server.session.store.answers())
 
 
 def test_links_can_be_opened_where_the_whole_network_is_served(server):
-    with JudgeServer(server.desk, "0.0.0.0", 0, server.tokens) as everywhere:
+    with JudgeServer(server.session, "0.0.0.0", 0, server.tokens) as everywhere:
         port = everywhere.server_address[1]
         assert everywhere.link(server.tokens.owner) == f"http://127.0.0.1:{port}/#{server.tokens.owner}"
         assert everywhere.link(server.tokens.judge) == f"http://{socket.gethostname()}:{port}/#{server.tokens.judge}"
@@ -70,7 +70,7 @@ def test_repeats_ask_other_judges_and_never_the_same_one(tmp_path):
             client = Client(server, name)
             while question := client.next():
                 client.answer(question, "tie")
-        counts = server.desk.store.answers()["worker"].value_counts(sort=True, name="n").sort("worker").rows()
+        counts = server.session.store.answers()["worker"].value_counts(sort=True, name="n").sort("worker").rows()
     assert counts == [("ann", 9), ("bob", 9)]
 
 
@@ -92,7 +92,7 @@ def test_undo_takes_back_one_answer_of_that_judge(server):
     bob.answer(bob.next(), "second")
     status, told = ann.post("undo")
     assert (status, told["undone"], told["question"]) == (200, True, first)
-    assert server.desk.store.answers()["worker"].to_list() == ["bob"]
+    assert server.session.store.answers()["worker"].to_list() == ["bob"]
     assert ann.post("undo")[1]["undone"] is False
 
 
@@ -108,7 +108,7 @@ def test_judges_at_once_lose_nothing(tmp_path):
 
         with ThreadPoolExecutor(4) as pool:
             counts = list(pool.map(judge, ["ann", "bob", "cy", "dee"]))
-        answers = server.desk.store.answers()
+        answers = server.session.store.answers()
         assert answers["worker"].value_counts().height == 4
         assert sum(counts) == len(answers) == 100
         pairs = {(q, *sorted(pair)) for q, *pair in answers.select("query", "first", "second").rows()}
@@ -135,8 +135,8 @@ def test_other_items_are_left_aside(tmp_path):
         for _ in range(9):
             ann.answer(ann.next())
     with serving(tmp_path, [{"query": "q1", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
-        assert server.desk.strange == 8
-        assert server.desk.question("ann")["progress"]["mine"] == 1
+        assert server.session.unmatched == 8
+        assert server.session.question("ann")["progress"]["mine"] == 1
 
 
 def test_answers_about_other_items_are_not_taken_back(tmp_path):
@@ -147,7 +147,7 @@ def test_answers_about_other_items_are_not_taken_back(tmp_path):
         ann = Client(server)
         status, told = ann.post("undo")
         assert (status, told["undone"], told["progress"]["mine"]) == (200, False, 0)
-        assert len(server.desk.store.answers()) == 1
+        assert len(server.session.store.answers()) == 1
         assert Client(server, "bob").next()["query"]["id"] == "q9"
 
 
@@ -165,7 +165,7 @@ def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
     wrong = [[["d2", "d2"]], ["d2"], [["d2"]], [[3], ["d1"]], 7, [["d1", "d2", "d3", "zz"]]]
     assert [ann.post("ranking", request="l2", query="q1", shown=shown, tiers=t)[0] for t in wrong] == [400] * len(wrong)
     assert ann.post("undo")[1]["undone"]
-    assert server.desk.store.answers().is_empty()
+    assert server.session.store.answers().is_empty()
 
 
 @pytest.mark.parametrize("form", EXPORTS)
@@ -254,24 +254,24 @@ def test_what_is_settled_is_not_asked(tmp_path):
             first = question["sides"][0]["item"]
             client.answer(question, "first" if first == "a" else "second")
             judges += 1
-        assert server.desk.question("last")["progress"]["open"] == 0
+        assert server.session.question("last")["progress"]["open"] == 0
     assert 2 < judges < 20
 
 
 def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
-    exhibits = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
+    items = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
     store = Store(tmp_path / "judgments.sqlite")
-    desk = Desk(exhibits, store, seeker_for(exhibits.pool, "top", Rule(), top=2, repeats=40))
+    session = Session(items, store, strategy_for(items.pool, "top", Rule(), top=2, repeats=40))
     asked = 0
     for name in (f"w{k}" for k in range(40)):  # nobody is asked the same pair twice
-        while (question := desk.question(name)["question"]) is not None:
+        while (question := session.question(name)["question"]) is not None:
             first, second = (side["item"] for side in question["sides"])
             said = {"query": "q", "first": first, "second": second, "comment": ""}
-            desk.answer(name, str(asked), said | {"outcome": "first" if first < second else "second"})
+            session.answer(name, str(asked), said | {"outcome": "first" if first < second else "second"})
             asked += 1
-    desk.close()
+    session.close()
     store.close()
-    assert not desk.questions.seeker.unsettled()
+    assert not session.questions.strategy.unsettled()
     assert asked < 40 * 28
     result = tiers_from_preferences(rd.read_preferences(tmp_path / "judgments.sqlite"), rule="strict")
     assert [item for tier in result.tiers["q"] for item in tier][:2] == ["d0", "d1"]
@@ -279,24 +279,24 @@ def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
 
 def test_the_page_can_ask_what_decides(tmp_path):
     rows = [{"query": f"q{q}", "item": item} for q in range(3) for item in "abcd"]
-    exhibits = read_items(written(tmp_path / "items.jsonl", rows))
+    items = read_items(written(tmp_path / "items.jsonl", rows))
     runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
-    scores = SystemScores.of(exhibits.pool.items, runs, "RDQ@3")
-    seeker = DecisionSeeker(exhibits.pool, scores, 0.95, repeats=2, seed=0)
+    scores = SystemScores.of(items.pool.items, runs, "RDQ@3")
+    strategy = DecisionStrategy(items.pool, scores, 0.95, repeats=2, seed=0)
     store = Store(tmp_path / "j.sqlite")
-    desk = Desk(exhibits, store, seeker)
+    session = Session(items, store, strategy)
     for number in range(200):
         name = ("ann", "bob")[number % 2]
-        question = desk.question(name)["question"]
+        question = session.question(name)["question"]
         if question is None:
             break
         first, second = (side["item"] for side in question["sides"])
         about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
-        desk.answer(name, str(number), {**about, "outcome": "first" if first < second else "second"})
-    assert seeker.verdict().best == 0
-    assert seeker.verdict().probability > 0.95
+        session.answer(name, str(number), {**about, "outcome": "first" if first < second else "second"})
+    assert strategy.verdict().best == 0
+    assert strategy.verdict().probability > 0.95
     assert number < 36
-    desk.close()
+    session.close()
     store.close()
 
 
@@ -327,7 +327,7 @@ def test_others_are_refused(headers, status, server):
     found, told = client.post("answer", headers=sent, request="r", query="q1", first="d1", second="d2", outcome="first")
     assert found == status
     assert told["error"]
-    assert server.desk.store.answers().is_empty()
+    assert server.session.store.answers().is_empty()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost:80", "[::1]:80", "192.168.0.7:80"])
@@ -378,7 +378,7 @@ def test_this_machine_may_be_called_by_its_numbers(host, server):
 def test_wrong_calls_are_told(path, asked, status, server):
     found, told = Client(server).post(path, **asked)
     assert (found, bool(told["error"])) == (status, True)
-    assert server.desk.store.answers().is_empty()
+    assert server.session.store.answers().is_empty()
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "3", "[" * 100_000])
@@ -446,16 +446,16 @@ def test_wrong_items_are_named(rows, message, tmp_path):
 
 def test_grades_are_a_start(tmp_path):
     rows = [{"query": "q", "item": item, "grade": grade} for item, grade in (("a", 2), ("b", 2), ("c", 0))]
-    exhibits = read_items(written(tmp_path / "items.jsonl", rows))
-    assert exhibits.pool.grades == {"q": {"a": 2.0, "b": 2.0, "c": 0.0}}
+    items = read_items(written(tmp_path / "items.jsonl", rows))
+    assert items.pool.grades == {"q": {"a": 2.0, "b": 2.0, "c": 0.0}}
 
 
 KILLED = """
 import os, sys
-from rankdev.judging.store import Said, Store
+from rankdev.judging.store import StoredAnswer, Store
 store = Store(sys.argv[1])
 for count in range(1000):
-    store.add(f"r{count}", [Said("q", "a", "b", "first", "ann")])
+    store.add(f"r{count}", [StoredAnswer("q", "a", "b", "first", "ann")])
     print(count, flush=True)  # what the page hears as saved
 """
 
@@ -474,7 +474,7 @@ def test_nothing_that_was_saved_is_lost_when_killed(after, tmp_path):
     assert count >= after
     store = Store(path)
     assert count <= len(store.answers()) <= count + 1
-    assert store.add("more", [Said("q", "a", "b", "tie", "ann")])
+    assert store.add("more", [StoredAnswer("q", "a", "b", "tie", "ann")])
     store.close()
 
 

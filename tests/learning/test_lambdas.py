@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.learning import training as lambdas
-from rankdev.learning.training import Earnings, Lambdas, MeanScore, trainable, training_labels
+from rankdev.learning.training import Lambdas, MeanScore, PositionGains, trainable, training_labels
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
 
@@ -104,7 +104,7 @@ def test_a_reference_may_have_items_without_a_row():
 def test_labels_that_do_not_fit_their_reference_are_refused(labels, group):
     references = rd.References.from_tiers({"q1": [["a"], ["b"]], "q2": [["a"]]})
     with pytest.raises(rd.DataError, match=rf"group {group} \(from 0\): its labels do not fit its reference"):
-        Earnings.of(trainable("RDQ@5"), labels, [2, 1], references)
+        PositionGains.of(trainable("RDQ@5"), labels, [2, 1], references)
 
 
 def test_noise_changes_from_round_to_round_and_begins_anew_with_a_training():

@@ -35,7 +35,7 @@ def shown(page):
 
 
 def said(server):
-    return server.desk.store.answers().select("query", "first", "second", "outcome", "worker", "comment").rows()
+    return server.session.store.answers().select("query", "first", "second", "outcome", "worker", "comment").rows()
 
 
 def press(page, key):

@@ -21,7 +21,7 @@ from rankdev.io.tables import ENDINGS, encode_table, parse_table
 from rankdev.io.writing import writing
 from rankdev.preferences import Preferences
 from rankdev.preferences.columns import frame_of_records
-from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, plain_name
+from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
 
 MAGIC = b"SQLite format 3\0"
 SCHEMA = """
@@ -221,7 +221,7 @@ def _kind_of_header(content: bytes) -> str:
     """Distinguish a table, by two names in its header that judgments have, from lines of words."""
     header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
     for kind, mark in {"csv": ",", "tsv": "\t"}.items():
-        if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
+        if len(_TOLD.intersection(normalised_name(name) for name in header.split(mark))) >= 2:
             return kind
     return "trec"
 

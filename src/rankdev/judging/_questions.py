@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread
 
 from rankdev.judging.items import Pair, sorted_pair
-from rankdev.judging.store import Said
-from rankdev.judging.strategies import Seeker
+from rankdev.judging.store import StoredAnswer
+from rankdev.judging.strategies import Strategy
 
 AWAY = 600.0  # seconds after which a judge's open question may go to others
 AHEAD = 5  # questions that are ready for a judge; chosen again after each answer, if there is time
@@ -40,13 +40,13 @@ class _Judge:
 class Questions:
     """Chooses pairs for any number of judges at once, and learns from their answers; ``before`` are earlier ones."""
 
-    def __init__(self, seeker: Seeker, before: Iterable[Said]) -> None:
-        self.seeker = seeker
+    def __init__(self, strategy: Strategy, before: Iterable[StoredAnswer]) -> None:
+        self.strategy = strategy
         self._random = random.SystemRandom()
         self._judges: dict[str, _Judge] = {}
         self._mine = Lock()  # judges, lessons and counts: held for moments
-        self._learning = Lock()  # the seeker: held while it fits
-        self._lessons: list[tuple[Said, int]] = []
+        self._learning = Lock()  # the strategy: held while it fits
+        self._lessons: list[tuple[StoredAnswer, int]] = []
         self._work = Condition(self._mine)
         self._total = 0
         self._state: dict[str, int] = {}
@@ -98,7 +98,7 @@ class Questions:
         with self._mine:
             return {"mine": self._judges[name].answered, "all": self._total}
 
-    def note(self, answers: Sequence[Said], times: int) -> None:
+    def note(self, answers: Sequence[StoredAnswer], times: int) -> None:
         """Queue answers of one judge to be learned from; ``times=-1`` takes them back."""
         if not answers:
             return
@@ -125,7 +125,7 @@ class Questions:
             self._work.notify()
         self._thread.join()
 
-    def _recall(self, before: Iterable[Said]) -> None:
+    def _recall(self, before: Iterable[StoredAnswer]) -> None:
         """Queue earlier answers; the pairs of one list, which have one time, count as one answer."""
         lists: set[tuple[str, str]] = set()
         for said in before:
@@ -172,10 +172,10 @@ class Questions:
 
     def _choose(self, taken: set[Pair], number: int) -> list[Pair]:
         chosen: list[Pair] = []
-        if not self.seeker.unsettled():
+        if not self.strategy.unsettled():
             return chosen
         while len(chosen) < number:
-            pair = self.seeker.ask(taken | {sorted_pair(other) for other in chosen})
+            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen})
             if pair is None:
                 break
             query, a, b = pair
@@ -183,17 +183,17 @@ class Questions:
         return chosen
 
     def _learn(self) -> None:
-        """Tell the seeker what was answered since; the caller holds the lock for learning."""
+        """Tell the strategy what was answered since; the caller holds the lock for learning."""
         with self._mine:
             lessons, self._lessons = self._lessons, []
         for answer, times in lessons:
             if answer.outcome == "skip":
                 continue
             won, lost = (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
-            self.seeker.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
+            self.strategy.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
         if lessons or not self._state:
-            unsettled = set(self.seeker.unsettled())
-            state = {"open": len(unsettled), "left": self.seeker.left()}
+            unsettled = set(self.strategy.unsettled())
+            state = {"open": len(unsettled), "left": self.strategy.left()}
             with self._mine:
                 self._state = state
                 for judge in self._judges.values():

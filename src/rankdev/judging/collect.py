@@ -14,7 +14,7 @@ from rankdev._common.checks import check_choice, check_number, check_path, check
 from rankdev.errors import UsageError, counted, shown
 from rankdev.judging.items import Pair, Pool
 from rankdev.judging.result import Answer, AnswerFile, Better, Collected, JudgeError
-from rankdev.judging.strategies import NEEDS_RUNS, DecisionSeeker, OrderSeeker, Rule, Seeker, SystemScores
+from rankdev.judging.strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Rule, Strategy, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 
@@ -61,9 +61,9 @@ def collect(
     seed = check_seed(seed)
     pool = Pool.of(items)
     rule = Rule(1 - check_number("alpha", alpha, 0, 0.5), check_number("indifference", indifference, 0, 0.5))
-    seeker = seeker_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
+    strategy = strategy_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
     answers = AnswerFile(check_path(file), pool) if file is not None else None
-    loop = _Loop(judge, pool, seeker, answers, seed)
+    loop = _Loop(judge, pool, strategy, answers, seed)
 
     def result(stopped: str) -> Collected:
         return Collected(
@@ -75,30 +75,30 @@ def collect(
             repeats=repeats,
             alpha=alpha,
             seed=seed,
-            unsettled=tuple(seeker.unsettled()),
-            verdict=_verdict(seeker),
+            unsettled=tuple(strategy.unsettled()),
+            verdict=_verdict(strategy),
             remarks=_remarks(pool, loop.answers),
         )
 
     reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
     try:
         while budget is None or len(loop.answers) < budget:
-            if not seeker.unsettled():
+            if not strategy.unsettled():
                 return result(reached)
-            pair = seeker.ask()
+            pair = strategy.ask()
             if pair is None:
                 return result("no pair left to ask")
             try:
                 loop.put(pair)
             except _NoAnswerError as error:
                 raise JudgeError(str(error), result("the judge gave no answer")) from error.__cause__
-        return result("budget spent" if seeker.unsettled() else reached)
+        return result("budget spent" if strategy.unsettled() else reached)
     finally:
         if answers is not None:
             answers.close()
 
 
-def seeker_for(
+def strategy_for(
     pool: Pool,
     goal: str,
     rule: Rule,
@@ -108,17 +108,19 @@ def seeker_for(
     measure: str | Measure | None = None,
     repeats: int = 1,
     seed: int = 0,
-) -> Seeker:
+) -> Strategy:
     """Make what chooses the questions for a goal."""
     repeats = check_whole("repeats", repeats, 1)
     if goal == "decide":
         if measure is None:
             raise UsageError(NEEDS_RUNS)
-        return DecisionSeeker(pool, SystemScores.of(pool.items, runs, measure), rule.sure, repeats=repeats, seed=seed)
+        return DecisionStrategy(
+            pool, SystemScores.of(pool.items, runs, measure), rule.confidence, repeats=repeats, seed=seed
+        )
     if runs is not None or measure is not None:
         raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
     places = check_whole("top", top, 1) if goal == "top" else None
-    return OrderSeeker(pool, replace(rule, top=places), repeats=repeats, seed=seed)
+    return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed)
 
 
 class _NoAnswerError(Exception):
@@ -129,9 +131,9 @@ class _Loop:
     """Puts questions to the judge; the order of presentation depends on the seed and the number of the question."""
 
     def __init__(
-        self, judge: Callable[[Any, Any, Any], Any], pool: Pool, seeker: Seeker, file: AnswerFile | None, seed: int
+        self, judge: Callable[[Any, Any, Any], Any], pool: Pool, strategy: Strategy, file: AnswerFile | None, seed: int
     ) -> None:
-        self.judge, self.pool, self.seeker, self.file, self.seed = judge, pool, seeker, file, seed
+        self.judge, self.pool, self.strategy, self.file, self.seed = judge, pool, strategy, file, seed
         self.answers: list[Answer] = []
         self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
         for answer in file.before if file else ():
@@ -168,7 +170,7 @@ class _Loop:
     def _learn(self, answer: Answer) -> None:
         self.answers.append(answer)
         self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
-        self.seeker.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
+        self.strategy.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
 
     def _kept(self) -> str:
         count = len(self.answers)
@@ -178,11 +180,11 @@ class _Loop:
         return f"{counted(count, 'earlier answer', 'is')} in {where}"
 
 
-def _verdict(seeker: Seeker) -> Better | None:
-    if not isinstance(seeker, DecisionSeeker) or not isinstance(seeker.scores, SystemScores):
+def _verdict(strategy: Strategy) -> Better | None:
+    if not isinstance(strategy, DecisionStrategy) or not isinstance(strategy.scores, SystemScores):
         return None
-    systems = seeker.scores
-    found = seeker.verdict()
+    systems = strategy.scores
+    found = strategy.verdict()
     names = systems.systems
     return Better(names[found.best], names[found.other], str(systems.measure), found.difference, found.probability)
 

@@ -86,7 +86,7 @@ PICTURES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibits:
+class Items:
     """Items as people see them; ``pictures`` are files, by query and item, and remote ones are in ``content``."""
 
     pool: Pool
@@ -113,7 +113,7 @@ class Exhibits:
         return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
 
 
-def read_items(path: PathLike) -> Exhibits:
+def read_items(path: PathLike) -> Items:
     """Read JSONL, CSV, TSV or Parquet with query and item, and what else there is to show."""
     with Source(path) as source:
         if source.kind in ("trec", "json"):
@@ -139,7 +139,7 @@ def read_items(path: PathLike) -> Exhibits:
             texts[query] = text
     graded = "grade" in frame.columns
     items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
-    return Exhibits(Pool.of(items), content, pictures, texts)
+    return Items(Pool.of(items), content, pictures, texts)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rankdev.errors import RankdevError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
 from rankdev.judging.items import PICTURES
-from rankdev.judging.sessions import Desk
+from rankdev.judging.sessions import Session
 from rankdev.preferences import Preferences
 
 LARGEST = 1 << 20
@@ -54,14 +54,14 @@ class RefusedError(Exception):
 
 
 class JudgeServer(ThreadingHTTPServer):
-    """Serves one desk; knows by which names it may be called."""
+    """Serves one session; knows by which names it may be called."""
 
     daemon_threads = True
 
-    def __init__(self, desk: Desk, host: str, port: int, tokens: Tokens) -> None:
-        self.desk, self.tokens = desk, tokens
+    def __init__(self, session: Session, host: str, port: int, tokens: Tokens) -> None:
+        self.session, self.tokens = session, tokens
         self.names = {"localhost", host.lower(), socket.gethostname().lower()}
-        remote = " ".join(desk.exhibits.remote())
+        remote = " ".join(session.items.remote())
         self.policy = (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
             f" img-src 'self' data: {remote}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -145,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
             return files(package).joinpath("assets", name).read_bytes(), kind
         _, start, token, *number = [*path.split("/", 3), ""][:4]
         if start == "picture" and self._knows(token) and number[0].isascii() and number[0].isdigit():
-            pictures = list(self.server.desk.exhibits.pictures.values())
+            pictures = list(self.server.session.items.pictures.values())
             if int(number[0]) < len(pictures):
                 picture = pictures[int(number[0])]
                 return picture.read_bytes(), PICTURES[picture.suffix.lower()]
@@ -178,32 +178,32 @@ class Handler(BaseHTTPRequestHandler):
         return _json(self._call(asked) | {"owner": self._knows(token, owner=True)}), "application/json"
 
     def _owner(self, asked: dict[str, Any]) -> tuple[bytes, str]:
-        desk = self.server.desk
+        session = self.server.session
         if self.path == "/api/overview":
-            return _json(desk.overview(asked.get("query"))), "application/json"
+            return _json(session.overview(asked.get("query"))), "application/json"
         form = asked.get("form")
         if form not in EXPORTS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"the forms are {', '.join(EXPORTS)}")
-        judged = as_judgments(desk.store.answers())
+        judged = as_judgments(session.store.answers())
         if judged.is_empty():
             raise RefusedError(HTTPStatus.BAD_REQUEST, "nothing was judged yet")
         return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
 
     def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
-        desk, judge = self.server.desk, _text(asked, "judge")
+        session, judge = self.server.session, _text(asked, "judge")
         match self.path:
             case "/api/next":
-                return desk.question(judge)
+                return session.question(judge)
             case "/api/answer":
-                return {**desk.answer(judge, _text(asked, "request"), asked), "saved": True}
+                return {**session.answer(judge, _text(asked, "request"), asked), "saved": True}
             case "/api/undo":
-                return desk.undo(judge)
+                return session.undo(judge)
             case "/api/list":
-                return desk.next_list(judge)
+                return session.next_list(judge)
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                told = desk.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
+                told = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
                 return {**told, "saved": True}
         raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such call")
 

@@ -1,4 +1,4 @@
-"""The desk behind the page: gives questions, keeps answers, and shows the owner what is known so far."""
+"""The session behind the page: gives questions, keeps answers, and shows the owner what is known so far."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import polars as pl
 from rankdev.errors import DataError, UsageError
 from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
-from rankdev.judging.items import Exhibits
-from rankdev.judging.store import Said, Store
-from rankdev.judging.strategies import Seeker
+from rankdev.judging.items import Items
+from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.strategies import Strategy
 from rankdev.preferences import Preferences, tiers_from_preferences
 
 OUTCOMES = ("first", "second", "tie", "skip")
 LONGEST_NAME, LONGEST_COMMENT = 80, 2000
 
 
-class Desk:
+class Session:
     """Serves questions and takes answers of any number of judges at once.
 
-    ``strange`` counts the answers of the database that are about other items than these; they are left aside.
+    ``unmatched`` counts the answers of the database that are about other items than these; they are left aside.
     """
 
-    def __init__(self, exhibits: Exhibits, store: Store, seeker: Seeker, *, list_size: int = 6) -> None:
-        self.exhibits, self.store, self.list_size = exhibits, store, list_size
+    def __init__(self, items: Items, store: Store, strategy: Strategy, *, list_size: int = 6) -> None:
+        self.items, self.store, self.list_size = items, store, list_size
         self._random = random.SystemRandom()
-        answers = [Said(*row) for row in store.answers().iter_rows()]
+        answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [said for said in answers if self._knows(said)]
-        self.strange = len(answers) - len(before)
-        self.questions = Questions(seeker, before)
+        self.unmatched = len(answers) - len(before)
+        self.questions = Questions(strategy, before)
 
     def question(self, name: str) -> dict[str, Any]:
         """Give the question that a judge is to answer now."""
@@ -43,8 +43,8 @@ class Desk:
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
         query, *items = pair
-        sides = [self.exhibits.shown(query, item) for item in items]
-        return {"question": {"query": self.exhibits.query(query), "sides": sides}, "progress": self._progress(name)}
+        sides = [self.items.shown(query, item) for item in items]
+        return {"question": {"query": self.items.query(query), "sides": sides}, "progress": self._progress(name)}
 
     def answer(self, name: str, request: str, said: Mapping[str, Any]) -> dict[str, Any]:
         """Keep an answer; it is on the disk when this returns. Give the next question."""
@@ -64,9 +64,10 @@ class Desk:
         rank = {item: place for place, tier in enumerate(tiers) for item in tier}
         if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
             raise UsageError("an order holds two or more items, those that were shown, each once")
-        self.exhibits.pool.check(query, *shown)
+        self.items.pool.check(query, *shown)
         answers = [
-            Said(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown)) for a, b in combinations(shown, 2)
+            StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown))
+            for a, b in combinations(shown, 2)
         ]
         if self.store.add(request, answers):
             self.questions.note(answers, 1)
@@ -76,7 +77,7 @@ class Desk:
         """Give some items of one query to put in order: those that the judge has compared least."""
         _check_name(name)
         counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
-        pool = self.exhibits.pool.items
+        pool = self.items.pool.items
 
         def seen(query: str) -> float:
             return sum(counts[query, item] for item in pool[query]) / len(pool[query])
@@ -87,8 +88,8 @@ class Desk:
         items = self._random.sample(pool[query], len(pool[query]))
         items = sorted(items, key=lambda item: counts[query, item])[: self.list_size]
         return {
-            "query": self.exhibits.query(query),
-            "items": [self.exhibits.shown(query, item) for item in items],
+            "query": self.items.query(query),
+            "items": [self.items.shown(query, item) for item in items],
             "progress": self._progress(name),
         }
 
@@ -105,10 +106,9 @@ class Desk:
         """Give the owner what there is: who judged how much, and the tiers of one query."""
         judgments = as_judgments(self.store.answers())
         counts = Counter(judgments["query"].to_list())
-        pool = self.exhibits.pool.items
+        pool = self.items.pool.items
         queries = [
-            {**self.exhibits.query(name), "items": len(items), "judgments": counts[name]}
-            for name, items in pool.items()
+            {**self.items.query(name), "items": len(items), "judgments": counts[name]} for name, items in pool.items()
         ]
         chosen = query if isinstance(query, str) and query in pool else max(pool, key=lambda name: counts[name])
         return {
@@ -124,7 +124,7 @@ class Desk:
         if mine.is_empty():
             return []
         found = tiers_from_preferences(Preferences.from_table(mine), disconnected="largest")
-        known = self.exhibits.content
+        known = self.items.content
         return [
             [{"item": item, "title": known.get((query, item), {}).get("title", "")} for item in tier]
             for tier in found.tiers[query]
@@ -136,16 +136,16 @@ class Desk:
 
     def _progress(self, name: str) -> dict[str, int]:
         counts = self.questions.progress(name)
-        return {**counts, "queries": len(self.exhibits.pool.items), **self.questions.state}
+        return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
 
-    def _knows(self, said: Said) -> bool:
+    def _knows(self, said: StoredAnswer) -> bool:
         try:
-            self.exhibits.pool.check(said.query, said.first, said.second)
+            self.items.pool.check(said.query, said.first, said.second)
         except DataError:
             return False
         return True
 
-    def _checked(self, name: str, said: Mapping[str, Any]) -> Said:
+    def _checked(self, name: str, said: Mapping[str, Any]) -> StoredAnswer:
         _check_name(name)
         words = [said.get(key) for key in ("query", "first", "second", "outcome", "comment")]
         if not all(isinstance(word, str) for word in words):
@@ -155,8 +155,8 @@ class Desk:
             raise UsageError(f"an answer is one of {', '.join(OUTCOMES)} about two items")
         if len(comment) > LONGEST_COMMENT:
             raise UsageError(f"a comment has at most {LONGEST_COMMENT:,} characters; shorten it")
-        self.exhibits.pool.check(query, first, second)
-        return Said(query, first, second, outcome, name, 1.0, comment)
+        self.items.pool.check(query, first, second)
+        return StoredAnswer(query, first, second, outcome, name, 1.0, comment)
 
 
 def _check_name(name: str) -> None:

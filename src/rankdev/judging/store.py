@@ -25,7 +25,7 @@ except ImportError:  # Windows: nobody is kept from opening a database twice
 
 
 @dataclass(frozen=True)
-class Said:
+class StoredAnswer:
     """One answer of one judge; ``first`` was on the left."""
 
     query: str
@@ -61,7 +61,7 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise DataError(f"{self.path}: the database cannot be opened ({error})") from None
 
-    def add(self, request: str, answers: Sequence[Said]) -> bool:
+    def add(self, request: str, answers: Sequence[StoredAnswer]) -> bool:
         """Keep the answers of one request, all or none; False where the same request was kept before."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         rows = [
@@ -90,7 +90,7 @@ class Store:
                 raise
         return True
 
-    def undo(self, worker: str, known: Callable[[Said], bool]) -> list[Said]:
+    def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
         """Take back the last request of a judge, unless it is about items not known; nothing is deleted."""
         with self._lock:
             last = self._connection.execute(
@@ -101,7 +101,7 @@ class Store:
             rows = self._connection.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM answers WHERE request = ? ORDER BY part", last
             ).fetchall()
-            answers = [Said(*row) for row in rows]
+            answers = [StoredAnswer(*row) for row in rows]
             if not all(map(known, answers)):
                 return []
             self._connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)

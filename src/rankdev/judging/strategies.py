@@ -17,13 +17,13 @@ from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.preferences.active_selection import Candidates
 from rankdev.preferences.decision import Decision, Scorer, Verdict
-from rankdev.preferences.evidence import climbed
+from rankdev.preferences.evidence import newton_fit
 
 RIDGE = 0.1
 NONE = np.zeros(0, np.int64)
 
 
-class Seeker(Protocol):
+class Strategy(Protocol):
     """Chooses questions towards a goal and learns from the answers."""
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
@@ -47,7 +47,7 @@ class Rule:
     ``0.5 + indifference``, again with probability ``sure``.
     """
 
-    sure: float = 0.95
+    confidence: float = 0.95
     indifference: float = 0.1
     top: int | None = None  # only the first so many places count
 
@@ -56,7 +56,7 @@ class Rule:
         """Standard errors that make a difference sure."""
         from scipy.special import ndtri
 
-        return float(ndtri(self.sure))
+        return float(ndtri(self.confidence))
 
     @cached_property
     def margin(self) -> float:
@@ -79,8 +79,8 @@ class Rule:
 class _Query:
     """What the answers say about one query: a function of the wins alone, whatever the order they came in."""
 
-    def __init__(self, wins: Floats, strategy: str, rule: Rule, seed: Sequence[int]) -> None:
-        self.wins, self.strategy, self.rule, self.seed = wins, strategy, rule, seed
+    def __init__(self, wins: Floats, selection: str, rule: Rule, seed: Sequence[int]) -> None:
+        self.wins, self.selection, self.rule, self.seed = wins, selection, rule, seed
         self.asked: dict[tuple[int, int], float] = {}
         self.stale = True
 
@@ -97,13 +97,13 @@ class _Query:
         if not self.stale:
             return
         n = len(self.wins)
-        self.strength = climbed(self.wins, np.zeros(n), RIDGE, enough=1e-8)
+        self.strength = newton_fit(self.wins, np.zeros(n), RIDGE, enough=1e-8)
         lead = np.tanh((self.strength[:, None] - self.strength) / 2)
         weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
         information = np.diag(weights.sum(axis=1) + RIDGE) - weights
         factor = np.linalg.solve(np.linalg.cholesky(information).T, np.eye(n))
         rng = np.random.default_rng(self.seed)
-        self.candidates = Candidates(self.strength, factor, self.strategy, rng, NONE, None, self.rule.top or 1)
+        self.candidates = Candidates(self.strength, factor, self.selection, rng, NONE, None, self.rule.top or 1)
         if closed := [pair for pair, count in self.asked.items() if count >= repeats]:
             self.candidates.close(self.numbers(closed))
         self.first = self.candidates.best()
@@ -139,17 +139,17 @@ class _Query:
         return self.strength[a] - self.strength[b], np.sqrt((spread**2).sum(axis=1))
 
 
-class OrderSeeker:
+class OrderStrategy:
     """Asks for the order of the items, or of those at the top, query by query."""
 
-    def __init__(self, pool: Pool, rule: Rule, *, repeats: int, seed: int, strategy: str | None = None) -> None:
+    def __init__(self, pool: Pool, rule: Rule, *, repeats: int, seed: int, selection: str | None = None) -> None:
         self.pool, self.rule, self.repeats = pool, rule, repeats
-        strategy = strategy or ("information" if rule.top is None else "top-heavy")
+        selection = selection or ("information" if rule.top is None else "top-heavy")
         started = pool.start()
         wins = _wins(pool, started.to_polars().rows() if len(started) else ())
         self.places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
         self._queries = {
-            query: _Query(wins[query], strategy, rule, (seed, number)) for number, query in enumerate(pool.items)
+            query: _Query(wins[query], selection, rule, (seed, number)) for number, query in enumerate(pool.items)
         }
 
     @property
@@ -160,7 +160,7 @@ class OrderSeeker:
         return self._queries
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Name the pair whose answer is wanted most; see :class:`Seeker`."""
+        """Name the pair whose answer is wanted most; see :class:`Strategy`."""
         aside: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in skip:
             aside.setdefault(query, []).append(self._pair(query, a, b))
@@ -175,7 +175,7 @@ class OrderSeeker:
         return query, items[candidates.i[k]], items[candidates.j[k]]
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Learn an answer; see :class:`Seeker`."""
+        """Learn an answer; see :class:`Strategy`."""
         self._queries[query].tell(self.places[query][winner], self.places[query][loser], tie=tie, times=times)
 
     def unsettled(self) -> list[str]:
@@ -196,16 +196,16 @@ class OrderSeeker:
         return min(i, j), max(i, j)
 
 
-class DecisionSeeker:
+class DecisionStrategy:
     """Asks what tells most about which system is better."""
 
-    def __init__(self, pool: Pool, scores: Scorer, sure: float, *, repeats: int, seed: int) -> None:
-        self.pool, self.scores, self.sure, self.repeats = pool, scores, sure, repeats
+    def __init__(self, pool: Pool, scores: Scorer, confidence: float, *, repeats: int, seed: int) -> None:
+        self.pool, self.scores, self.confidence, self.repeats = pool, scores, confidence, repeats
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Name the pair that tells most; see :class:`Seeker`."""
+        """Name the pair that tells most; see :class:`Strategy`."""
         aside = [pair for pair in skip if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in aside:
             self.decision.close(*pair)
@@ -216,7 +216,7 @@ class DecisionSeeker:
                 self.decision.close(*pair, closed=False)
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Learn an answer; see :class:`Seeker`."""
+        """Learn an answer; see :class:`Strategy`."""
         self.decision.tell(query, winner, loser, tie=tie, times=times)
         pair = sorted_pair((query, winner, loser))
         self.asked[pair] = self.asked.get(pair, 0) + times
@@ -228,12 +228,14 @@ class DecisionSeeker:
 
     def unsettled(self) -> list[str]:
         """Name all queries until the verdict is sure."""
-        return [] if self.verdict().probability >= self.sure else list(self.pool.items)
+        return [] if self.verdict().probability >= self.confidence else list(self.pool.items)
 
     def left(self) -> int:
         """Estimate how many judgments are left; never more than pairs may be asked."""
         pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
-        return int(np.ceil(min(self.decision.left(self.sure), pairs * self.repeats - int(sum(self.asked.values())))))
+        return int(
+            np.ceil(min(self.decision.left(self.confidence), pairs * self.repeats - int(sum(self.asked.values()))))
+        )
 
 
 def _wins(pool: Pool, rows: Collection[tuple[str, str, str, bool, float]]) -> dict[str, Floats]:

@@ -48,15 +48,15 @@ def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
     clicked, trials = clicked[chosen], shown[chosen].astype(np.int64)
     exposure = sums(unit, trials * examination[place])
 
-    def misfit(clicks: Floats) -> tuple[float, Floats]:
+    def lack_of_fit(clicks: Floats) -> tuple[float, Floats]:
         rate = sums(unit, clicks) / exposure
         chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
         return float(
             (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
         ), chance
 
-    observed, chance = misfit(clicked)
-    drawn = [misfit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
+    observed, chance = lack_of_fit(clicked)
+    drawn = [lack_of_fit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
     return (1 + sum(value >= observed for value in drawn)) / (DRAWS + 1)
 
 

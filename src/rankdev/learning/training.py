@@ -25,7 +25,7 @@ OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: wors
 
 
 @dataclass(frozen=True, eq=False)
-class Earnings:
+class PositionGains:
     """The rows of many queries, query after query; query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
 
     ``table`` is C[row, position], what the row adds to RDQ where it holds that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for
@@ -37,7 +37,7 @@ class Earnings:
     table: Floats
 
     @classmethod
-    def of(cls, measure: RDQ, labels: Any, sizes: Any, references: References | None = None) -> Earnings:
+    def of(cls, measure: RDQ, labels: Any, sizes: Any, references: References | None = None) -> PositionGains:
         """Make them of labels, the higher the better, and of the number of rows of each query.
 
         Within a query each distinct positive label is a tier, and rows of 0 or less are outside the reference. Where a
@@ -181,19 +181,19 @@ SMALLEST_HESSIAN = 1e-6
 
 
 class Trained:
-    """What an objective and a metric share: the measure, and the earnings of the last few data sets."""
+    """What an objective and a metric share: the measure, and the gains of the last few data sets."""
 
     def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
         self.measure = trainable(measure)
         self.references = None if references is None else load_references(references)
-        self._known: list[tuple[Any, Any, Earnings]] = []
+        self._known: list[tuple[Any, Any, PositionGains]] = []
 
-    def earnings(self, labels: Any, sizes: Any) -> Earnings:
-        """Give the earnings of a data set, made once while it is trained on."""
-        for known_labels, known_sizes, earnings in self._known:
+    def gains(self, labels: Any, sizes: Any) -> PositionGains:
+        """Give the gains of a data set, made once while it is trained on."""
+        for known_labels, known_sizes, gains in self._known:
             if np.array_equal(labels, known_labels) and np.array_equal(sizes, known_sizes):
-                return earnings
-        made = Earnings.of(self.measure, labels, sizes, self.references)
+                return gains
+        made = PositionGains.of(self.measure, labels, sizes, self.references)
         self._known = [*self._known[-3:], (np.array(labels), np.array(sizes), made)]
         return made
 
@@ -224,14 +224,14 @@ class Lambdas(Trained):
 
     def gradients(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> tuple[Floats, Floats]:
         """Give first and second derivatives for each row, times its weight where there are weights."""
-        earnings = self.earnings(labels, sizes)
-        predictions = checked_predictions(predictions, len(earnings.ranks))
+        gains = self.gains(labels, sizes)
+        predictions = checked_predictions(predictions, len(gains.ranks))
         if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
             self._begin, self._random = predictions.copy(), np.random.default_rng(self.seed)
         chance = self._random.gumbel(size=len(predictions))
         order = chance, -(predictions + self.noise * chance)
-        first, second = gradients(earnings, predictions, order, self.normalise)
-        weight = 1.0 if weights is None else row_weights(weights, earnings.sizes)
+        first, second = gradients(gains, predictions, order, self.normalise)
+        weight = 1.0 if weights is None else row_weights(weights, gains.sizes)
         return first * weight, np.maximum(second * weight, SMALLEST_HESSIAN)
 
 
@@ -240,17 +240,17 @@ class MeanScore(Trained):
 
     def mean(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> float:
         """Score predictions; a query without any reference item scores 0, as everywhere in rankdev."""
-        earnings = self.earnings(labels, sizes)
-        scores = earnings.scores(checked_predictions(predictions, len(earnings.ranks)))
+        gains = self.gains(labels, sizes)
+        scores = gains.scores(checked_predictions(predictions, len(gains.ranks)))
         if weights is None:
             return float(scores.mean())
-        owner = np.repeat(np.arange(len(earnings.sizes)), earnings.sizes)
-        by_row = np.bincount(owner, row_weights(weights, earnings.sizes), len(scores))
-        return float(np.average(scores, weights=by_row / np.maximum(earnings.sizes, 1)))
+        owner = np.repeat(np.arange(len(gains.sizes)), gains.sizes)
+        by_row = np.bincount(owner, row_weights(weights, gains.sizes), len(scores))
+        return float(np.average(scores, weights=by_row / np.maximum(gains.sizes, 1)))
 
 
 def gradients(
-    earnings: Earnings, predictions: Floats, order: tuple[Floats, ...], normalise: bool
+    gains: PositionGains, predictions: Floats, order: tuple[Floats, ...], normalise: bool
 ) -> tuple[Floats, Floats]:
     """Sum λ and its derivative over all pairs with a row above the cutoff; the last key of ``order`` ranks first.
 
@@ -259,35 +259,37 @@ def gradients(
     normalise is to divide w by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
     """
     first, second = np.zeros(len(predictions)), np.zeros(len(predictions))
-    for stored, real in _blocks(earnings):
+    for stored, real in _blocks(gains):
         ranked = np.lexsort([np.where(real, key[stored], np.inf) for key in order])
         rows = np.take_along_axis(stored, ranked, axis=1)
-        slope, curve = _block(earnings, predictions[rows], rows, real, normalise)
+        slope, curve = _block(gains, predictions[rows], rows, real, normalise)
         first[rows[real]], second[rows[real]] = slope[real], curve[real]
     return first, second
 
 
-def _blocks(earnings: Earnings) -> Iterator[tuple[Ints, Bools]]:
+def _blocks(gains: PositionGains) -> Iterator[tuple[Ints, Bools]]:
     """Cut queries into blocks of about equal size, as rows [query, place] and whether there is one."""
-    depth = earnings.table.shape[1]
-    queries = np.argsort(earnings.sizes, kind="stable")
+    depth = gains.table.shape[1]
+    queries = np.argsort(gains.sizes, kind="stable")
     begin = 0
     while begin < len(queries):
-        longest = earnings.sizes[queries[begin:]]
+        longest = gains.sizes[queries[begin:]]
         fitting = np.arange(1, len(longest) + 1) * longest * depth <= CELLS
         end = begin + max(1, int(np.argmin(fitting)) if not fitting.all() else len(longest))
         block = queries[begin:end]
-        position = np.arange(max(1, int(earnings.sizes[block].max())))
-        real = position < earnings.sizes[block, None]
-        yield np.where(real, earnings.offsets[block, None] + position, 0), real
+        position = np.arange(max(1, int(gains.sizes[block].max())))
+        real = position < gains.sizes[block, None]
+        yield np.where(real, gains.offsets[block, None] + position, 0), real
         begin = end
 
 
-def _block(earnings: Earnings, predictions: Floats, rows: Ints, real: Bools, normalise: bool) -> tuple[Floats, Floats]:
+def _block(
+    gains: PositionGains, predictions: Floats, rows: Ints, real: Bools, normalise: bool
+) -> tuple[Floats, Floats]:
     queries, length = rows.shape
-    depth = min(earnings.table.shape[1], length)
-    earned = earnings.table[rows, :depth]  # [query, place of the row, position]
-    ranks = earnings.ranks[rows]
+    depth = min(gains.table.shape[1], length)
+    earned = gains.table[rows, :depth]  # [query, place of the row, position]
+    ranks = gains.ranks[rows]
     own = np.zeros((queries, length))
     own[:, :depth] = earned[:, np.arange(depth), np.arange(depth)]
     gain = own[:, :depth, None] + own[:, None, :] - earned.transpose(0, 2, 1)

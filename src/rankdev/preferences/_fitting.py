@@ -240,7 +240,7 @@ def clustered_factors(fit: Strengths) -> list[tuple[Floats, float]]:
     """
     workers = workers_by_query(fit.preferences)
     model = fit.factors
-    if fit.surprise is None or workers.max(initial=0) < 2:
+    if fit.residual is None or workers.max(initial=0) < 2:
         return [(factor, np.inf) for factor in model]
     long = np.diff(fit.pairs.starts).max(initial=0) > EXACT_UP_TO
     sketch = _sketched(fit) if long else None
@@ -260,7 +260,7 @@ def clustered_factors(fit: Strengths) -> list[tuple[Floats, float]]:
 def _sandwich(fit: Strengths, query: int, factor: Floats) -> Floats:
     judged, pairs = fit.preferences, fit.pairs
     assert judged.worker is not None
-    assert fit.surprise is not None
+    assert fit.residual is not None
     assert fit.curvature is not None
     start, stop = (int(place) for place in pairs.starts[query : query + 2])
     rows = np.flatnonzero((judged.winner >= start) & (judged.winner < stop))
@@ -279,7 +279,7 @@ def _sandwich(fit: Strengths, query: int, factor: Floats) -> Floats:
         moved = factor @ (factor.T @ columns)
         return scores(information * (moved[i, worker] - moved[j, worker]))
 
-    plain = scores(fit.surprise[rows])
+    plain = scores(fit.residual[rows])
     once = pulled(plain)
     moved = factor @ (factor.T @ (plain + once / 2 + 0.375 * pulled(once)))
     return moved if shape[1] <= shape[0] else _root(moved @ moved.T)
@@ -294,12 +294,12 @@ def _sketched(fit: Strengths) -> Floats:
     """Draw the sandwich of long lists: the workers' scores in random combinations."""
     judged, pairs, n = fit.preferences, fit.pairs, fit.pairs.items
     assert judged.worker is not None
-    assert fit.surprise is not None
+    assert fit.residual is not None
     assert fit.curvature is not None
     rng = np.random.Generator(np.random.Philox(0))
     columns = []
     for _ in range(DRAWS):
         sign = rng.choice([-1.0, 1.0], len(judged.workers))
-        total = sums(pairs.of, fit.surprise * sign[judged.worker], len(pairs.first))
+        total = sums(pairs.of, fit.residual * sign[judged.worker], len(pairs.first))
         columns.append(sums(pairs.first, total, n) - sums(pairs.second, total, n))
     return _solved(pairs, fit.curvature, fit.penalty, np.stack(columns, axis=1)) / np.sqrt(DRAWS)

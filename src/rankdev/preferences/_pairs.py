@@ -96,11 +96,11 @@ def _gains(preferences: Preferences) -> Floats:
     return gain
 
 
-def surprises(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
+def residuals(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
     """How far each judgment (1, ½ or 0 wins of its pair's first item) lies above what was expected of its pair."""
     gain = _gains(preferences)
-    surprise: Floats = gain - expected[pairs.of]
-    return surprise if preferences.weight is None else preferences.weight * surprise
+    residual: Floats = gain - expected[pairs.of]
+    return residual if preferences.weight is None else preferences.weight * residual
 
 
 def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
@@ -125,7 +125,7 @@ def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
     return mean, np.maximum(square - mean * mean, 0.0)
 
 
-class _Plain:
+class _NumPy:
     @staticmethod
     def group(low: Ints, high: Ints, items: int) -> tuple[Ints, Ints, Ints]:
         keys, of = np.unique(low.astype(np.int64) * items + high, return_inverse=True)
@@ -147,8 +147,8 @@ class _Plain:
         first: Ints, second: Ints, count: Floats, score: Floats, strength: Floats, tie_rate: float
     ) -> tuple[Floats, Floats, Floats]:
         mean, variance = moments(strength[first] - strength[second], tie_rate)
-        surprise, curvature, n = score - count * mean, count * variance, len(strength)
-        gradient = sums(first, surprise, n) - sums(second, surprise, n)
+        residual, curvature, n = score - count * mean, count * variance, len(strength)
+        gradient = sums(first, residual, n) - sums(second, residual, n)
         return gradient, curvature, sums(first, curvature, n) + sums(second, curvature, n)
 
     @staticmethod
@@ -166,11 +166,11 @@ class _Plain:
 @cache
 def _compiled() -> Any:
     if not find_spec("numba"):
-        return _Plain
+        return _NumPy
     from rankdev.preferences import _numba
 
     return _numba
 
 
 def _engine(size: int) -> Any:
-    return _compiled() if size >= COMPILE_FROM else _Plain
+    return _compiled() if size >= COMPILE_FROM else _NumPy

@@ -152,13 +152,13 @@ class Close:
 
 def separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") -> Close:
     """Test the pairs of a query: clustered by worker where two or more judged, else by likelihood ratios."""
-    if np.isfinite(fit.clustered[query][1]) or fit.witness is not fit:
+    if np.isfinite(fit.clustered[query][1]) or fit.inference_fit is not fit:
         return wald_separation(fit, query)
     return likelihood_separation(fit, query, alpha, refit)
 
 
 def wald_separation(fit: Strengths, query: int) -> Close:
-    """Test pairs by their difference over its standard error, by Student's t; its witness must say so too."""
+    """Test pairs by their difference over its standard error, by Student's t; its inference_fit must say so too."""
     from scipy.special import stdtr
 
     block = slice(*fit.pairs.starts[query : query + 2])
@@ -166,8 +166,8 @@ def wald_separation(fit: Strengths, query: int) -> Close:
     order = np.argsort(-values, kind="stable")
     i, j, wald = _candidates(values[order], factor[order], np.inf if len(order) <= EXACT_UP_TO else FAR)
     p = 2 * stdtr(min(freedom, 1e9), -np.sqrt(wald))
-    if fit.witness is not fit:
-        seen, (spread, _) = fit.witness.values[block][order], fit.witness.clustered[query]
+    if fit.inference_fit is not fit:
+        seen, (spread, _) = fit.inference_fit.values[block][order], fit.inference_fit.clustered[query]
         error = np.sqrt(((spread[order[i]] - spread[order[j]]) ** 2).sum(axis=1))
         p = np.maximum(
             p, np.minimum(1.0, 2 * stdtr(min(freedom, 1e9), (seen[j] - seen[i]) / np.maximum(error, 1e-300)))

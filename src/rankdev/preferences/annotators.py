@@ -83,8 +83,8 @@ class JudgeAgreement(Result):
 
     ``alpha`` is Krippendorff's for nominal values (this item, that item, tie) on pairs judged twice or more;
     ``triads`` are items all three of whose pairs have a majority, ``intransitive`` the share of them that go in
-    a circle; ``misfit`` is Pearson's X² of Bradley–Terry divided by what it is where the model holds, and
-    ``misfit_p`` the chance of a larger one then. NaN where the judgments cannot say.
+    a circle; ``lack_of_fit`` is Pearson's X² of Bradley–Terry divided by what it is where the model holds, and
+    ``lack_of_fit_p`` the chance of a larger one then. NaN where the judgments cannot say.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -97,8 +97,8 @@ class JudgeAgreement(Result):
     ties: float
     triads: int
     intransitive: float
-    misfit: float
-    misfit_p: float
+    lack_of_fit: float
+    lack_of_fit_p: float
     position: PositionBias | None = field(repr=False)
     workers: pl.DataFrame = field(repr=False)
     alpha: float
@@ -117,7 +117,7 @@ class JudgeAgreement(Result):
             ("Krippendorff's α", *alpha, 0.0, None, self.pairs_judged_twice),
             ("ties", self.ties, None, None, None, None, self.judgments),
             ("intransitive triads", self.intransitive, None, None, 0.25, None, self.triads),
-            ("misfit of Bradley–Terry", self.misfit, None, None, 1.0, self.misfit_p, self.judgments),
+            ("lack of fit of Bradley–Terry", self.lack_of_fit, None, None, 1.0, self.lack_of_fit_p, self.judgments),
         ]
         if order is not None:
             rows.append(("first wins if equal", order.bias, order.low, order.high, 0.5, order.p, order.judgments))
@@ -137,7 +137,7 @@ def judge_agreement(
 ) -> JudgeAgreement:
     """Say how far judges agree with each other, are consistent, fit one order, and follow the order of presentation.
 
-    α's interval is a bootstrap over pairs (``resamples``). The misfit's p-value comes from ``simulations`` of
+    α's interval is a bootstrap over pairs (``resamples``). The lack_of_fit's p-value comes from ``simulations`` of
     judgments from the fitted model, each fitted again. The first and second item of a pair have no
     meaning of their own, so that α takes both as equally frequent by chance.
 
@@ -155,7 +155,7 @@ def judge_agreement(
     units = counts[counts.sum(axis=1) >= 2]
     krippendorff, low, high = _krippendorff(units, alpha, resamples, rng)
     triads, intransitive = _triads(judged)
-    misfit, misfit_p = _misfit(judged, simulations, rng)
+    lack_of_fit, lack_of_fit_p = _lack_of_fit(judged, simulations, rng)
     order = None if judged.winner_first is None else position_bias(judged, alpha=alpha)
     return JudgeAgreement(
         judgments=len(judged),
@@ -166,8 +166,8 @@ def judge_agreement(
         ties=float(judged.tie.mean()),
         triads=triads,
         intransitive=intransitive,
-        misfit=misfit,
-        misfit_p=misfit_p,
+        lack_of_fit=lack_of_fit,
+        lack_of_fit_p=lack_of_fit_p,
         position=order,
         workers=_by_worker(judged, counts, order),
         alpha=alpha,
@@ -211,7 +211,7 @@ def _triads(judged: Preferences) -> tuple[int, float]:
     return triads, circles / triads if triads else np.nan
 
 
-def _misfit(judged: Preferences, simulations: int, rng: np.random.Generator) -> tuple[float, float]:
+def _lack_of_fit(judged: Preferences, simulations: int, rng: np.random.Generator) -> tuple[float, float]:
     """Compare Pearson's X² of the fitted model with that of judgments drawn from it and fitted again."""
     if judged.share is not None:
         return np.nan, np.nan

@@ -24,8 +24,8 @@ from rankdev.preferences.outcomes import (
     find_preset,
     flatten_tasks,
     is_task,
+    normalised_name,
     only_answer,
-    plain_name,
     read_outcomes,
 )
 
@@ -145,7 +145,7 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
             raise UsageError(f"columns: there is no column {name!r} for {role}; found {listed(frame.columns)}")
     plain: dict[str, str] = {}
     for name in frame.columns:
-        plain.setdefault(plain_name(name), name)
+        plain.setdefault(normalised_name(name), name)
     preset = find_preset(plain)
     given: dict[str, str | None] = {}
     if preset is not None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences._fitting import generator
-from rankdev.preferences.evidence import climbed
+from rankdev.preferences.evidence import newton_fit
 from rankdev.preferences.judgments import Preferences
 
 Floats = npt.NDArray[np.float64]
@@ -46,7 +46,7 @@ class _Query:
 
     def learn(self) -> None:
         """Refit, and draw and score orders again."""
-        self.strength = climbed(self.wins, self.strength, RIDGE, enough=1e-2)
+        self.strength = newton_fit(self.wins, self.strength, RIDGE, enough=1e-2)
         lead = np.tanh((self.strength[:, None] - self.strength) / 2)
         weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
         information = np.diag(weights.sum(axis=1) + RIDGE) - weights

@@ -53,7 +53,7 @@ class Cut:
         """
         strength, each = self.strength, []
         for precision in np.sort(spreads)[::-1] ** -2.0:
-            strength = climbed(self.wins, strength, precision, enough=0.3)
+            strength = newton_fit(self.wins, strength, precision, enough=0.3)
             fit = _likelihood(self.wins, strength[None])[0] - precision / 2 * strength @ strength
             spread_out = np.eye(self.tiers) + _information(self.wins, strength) / precision
             each.append(fit - np.linalg.slogdet(spread_out)[1] / 2)
@@ -94,10 +94,10 @@ def _disjoint(statistic: Floats, number: int) -> Ints:
 
 
 def _fitted(starts: Ints, wins: Floats, inner: float, strength: Floats) -> Cut:
-    return Cut(starts, climbed(wins, strength, RIDGE, enough=1e-2), wins, inner)
+    return Cut(starts, newton_fit(wins, strength, RIDGE, enough=1e-2), wins, inner)
 
 
-def climbed(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
+def newton_fit(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
     """Maximise the penalised likelihood by Newton's method, until a step (which squares what is left) is small."""
     won, count = wins.sum(axis=1), wins + wins.T
     for _ in range(60):
@@ -126,7 +126,7 @@ def _likelihood(wins: Floats, strengths: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class TierPosterior:
     """Probabilities, given the judgments: of one tier, of some tiers, of a strict order; and the cuts compared."""
 
     one: float
@@ -148,7 +148,7 @@ class Beliefs:
         return tie, self.strict * ndtr(-np.abs(strength[:, None] - strength) / spread)
 
 
-def beliefs(wins: Floats) -> Beliefs:
+def tier_posterior(wins: Floats) -> TierPosterior:
     """Weigh one tier, some tiers and a strict order against each other.
 
     The prior of a cut gives every number of tiers, then every size of tiers the same weight; the constants that
@@ -170,7 +170,7 @@ def beliefs(wins: Floats) -> Beliefs:
         some, best = -np.inf, path[-1]
     w_one = float(expit(one + 3 / n - np.logaddexp(some, strict)))
     leaning = float(expit(some + 0.2 * n - strict))
-    return Beliefs(w_one, (1 - w_one) * leaning, (1 - w_one) * (1 - leaning), path, best, judgments)
+    return TierPosterior(w_one, (1 - w_one) * leaning, (1 - w_one) * (1 - leaning), path, best, judgments)
 
 
 def _log_prior(starts: Ints, n: int) -> float:
@@ -192,7 +192,7 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     Where workers' judgments hang together, or the order of presentation had to be told apart, all count less.
     """
     start, stop = (int(place) for place in fit.pairs.starts[query : query + 2])
-    seen = fit.witness
+    seen = fit.inference_fit
     pairs, n = seen.pairs, stop - start
     mine = slice(*np.searchsorted(pairs.first, [start, stop]))
     place = np.empty(n, np.int64)

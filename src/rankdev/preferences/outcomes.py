@@ -62,10 +62,10 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def plain_name(column: str) -> str:
+def normalised_name(column: str) -> str:
     """Give a column's name without capitals, punctuation, and MTurk's and Toloka's prefixes.
 
-    >>> plain_name("WorkerId"), plain_name("ASSIGNMENT:worker_id"), plain_name("Input.item_a")
+    >>> normalised_name("WorkerId"), normalised_name("ASSIGNMENT:worker_id"), normalised_name("Input.item_a")
     ('workerid', 'workerid', 'itema')
     """
     return re.sub(r"[^a-z0-9]", "", _FIELD.sub("", column, count=1).lower())
@@ -253,7 +253,7 @@ def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
                 f" ({HINT})",
                 row,
             )
-        if said <= {"1", "2"} and plain_name(name) not in SAYS_WHO:
+        if said <= {"1", "2"} and normalised_name(name) not in SAYS_WHO:
             raise DataError(
                 f"{name} says only {' and '.join(sorted(said))}, which may be positions or degrees of preference; say"
                 f" which: 'position', 'graded' or 'graded-first' ({HINT})"

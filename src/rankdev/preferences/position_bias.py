@@ -66,12 +66,12 @@ class OrderEffect:
 class OrderCorrection:
     """What the order of presentation did to each judgment.
 
-    ``gifts`` are the parts of the judgments' scores, seen from the first item of their pair, that the order gave.
-    Less these, the scores are best explained by the same strengths: the plain model's surprise about them is that of
+    ``effects`` are the parts of the judgments' scores, seen from the first item of their pair, that the order gave.
+    Less these, the scores are best explained by the same strengths: the plain model's residual about them is that of
     the model with the order effect about the scores themselves. ``variance`` is each judgment's in that model.
     """
 
-    gifts: Floats
+    effects: Floats
     variance: Floats
     coupling: Floats
 
@@ -115,8 +115,8 @@ def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0)
     pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
     mean, variance = moments(d + found.effect, tie_rate)
     given = (mean - moments(d, tie_rate)[0])[pairs.of]
-    gifts = np.where((pairs.first < pairs.second)[pairs.of], given, -given)
-    return OrderCorrection(gifts, variance[pairs.of], found.coupling)
+    effects = np.where((pairs.first < pairs.second)[pairs.of], given, -given)
+    return OrderCorrection(effects, variance[pairs.of], found.coupling)
 
 
 def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float = 0.05) -> PositionBias:
@@ -187,7 +187,7 @@ def _oriented(preferences: Preferences) -> Pairs:
     return Pairs(preferences.starts, *ends, count, score, ties, of.astype(np.int32))
 
 
-def _surprises(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
+def _residuals(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
     """Give for each judgment what the first got beyond expectation, and its variance."""
     pairs = found.pairs
     mean, variance = moments(found.strength[pairs.first] - found.strength[pairs.second] + effect)
@@ -200,7 +200,7 @@ def _standard_error(preferences: Preferences, found: OrderEffect) -> float:
     The sandwich alone trusts judges who never contradict themselves too much: what the ridge takes from the
     strengths would look like a bias wherever better items are shown first more often.
     """
-    rest, _ = _surprises(preferences, found, found.effect)
+    rest, _ = _residuals(preferences, found, found.effect)
     pushes = rest * found.leverage[found.pairs.of]
     if preferences.worker is not None:
         keys = preferences.worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
@@ -241,7 +241,7 @@ def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> di
     mass /= mass.sum(axis=0)
     below = np.cumsum(mass, axis=0)
     low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
-    rest, variance = _surprises(preferences, found, 0.0)
+    rest, variance = _residuals(preferences, found, 0.0)
     pushed, known = sums(worker, rest, workers), sums(worker, variance, workers)
     return {
         "judgments": np.bincount(worker, minlength=workers),

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev.preferences._separation import Close
-from rankdev.preferences.evidence import beliefs, by_bic, effective_wins, merging_path
+from rankdev.preferences.evidence import by_bic, effective_wins, merging_path, tier_posterior
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
@@ -75,7 +75,7 @@ def by_evidence(question: Question) -> Ints:
     """Take the cut with the fewest pair relations expected to be wrong."""
     if question.size < 2:
         return np.zeros(question.size, np.int64)
-    tie, reversal = beliefs(effective_wins(question.fit, question.query)).tie_and_reversal()
+    tie, reversal = tier_posterior(effective_wins(question.fit, question.query)).tie_and_reversal()
     worse_together = (1 - tie) - (tie + reversal)
     return cheapest_cut(question.size, lambda b: worse_together[:b, b])
 

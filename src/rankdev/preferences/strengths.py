@@ -20,7 +20,7 @@ from rankdev.preferences._pairs import Pairs
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.position_bias import check_order
-from rankdev.preferences.workers import WorkerQuality, counted_once, turned_round
+from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
 
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
@@ -51,7 +51,7 @@ class Strengths(Result):
     tie_rate: float = 0.0
     alpha: float = 0.05
     workers: WorkerQuality | None = field(default=None, repr=False)
-    surprise: Floats | None = field(default=None, repr=False)
+    residual: Floats | None = field(default=None, repr=False)
     coupling: Any = field(default=None, repr=False)
     position: str = "ignore"
     remarks: tuple[str, ...] = ()
@@ -71,18 +71,18 @@ class Strengths(Result):
         return clustered_factors(self)
 
     @cached_property
-    def witness(self) -> Strengths:
+    def inference_fit(self) -> Strengths:
         """The fit that tests and evidence rest on: this one, or plain Bradley–Terry beside Crowd-BT.
 
         Qualities that are fitted to the same judgments flatter the strengths: on random answers Crowd-BT's own
         standard errors separate a fifth to a half of all pairs. Workers who surely answer the opposite are turned
         round for it.
         """
-        if not MODELS[self.method].needs_witness:
+        if not MODELS[self.method].needs_inference_fit:
             return self
         plain = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
         inverted = [] if self.workers is None else self.workers.suspects()["inverted"]
-        return plain(turned_round(self.preferences, inverted, lambda judged: plain(judged).values))
+        return plain(flipped(self.preferences, inverted, lambda judged: plain(judged).values))
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -90,7 +90,7 @@ class Strengths(Result):
         if self.curvature is None:
             return np.full(len(self.values), np.nan)
         own = np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
-        return own if self.witness is self else np.maximum(own, self.witness.standard_errors)
+        return own if self.inference_fit is self else np.maximum(own, self.inference_fit.standard_errors)
 
     @cached_property
     def freedom(self) -> Floats:
@@ -183,7 +183,7 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
         tie_rate=fit.tie_rate,
         alpha=options.alpha,
         workers=fit.workers,
-        surprise=fit.surprise,
+        residual=fit.residual,
         coupling=fit.coupling,
         position=options.position,
     )

@@ -66,10 +66,10 @@ class WorkerQuality(Result):
         )
 
 
-SURELY = -3.1  # standard errors: one worker in a thousand who answers at random is taken to be inverted
+INVERTED_BELOW = -3.1  # standard errors: one worker in a thousand who answers at random is taken to be inverted
 
 
-def turned_round(judged: Preferences, inverted: list[str], fitted: Callable[[Preferences], Floats]) -> Preferences:
+def flipped(judged: Preferences, inverted: list[str], fitted: Callable[[Preferences], Floats]) -> Preferences:
     """Give the judgments with those of inverted workers the other way round.
 
     Only of workers whose answers contradict what all others say beyond chance: strengths are ``fitted`` again without
@@ -81,7 +81,7 @@ def turned_round(judged: Preferences, inverted: list[str], fitted: Callable[[Pre
         mine = judged.worker == judged.workers.index(name)
         strength = fitted(replace(judged, weight=np.where(mine, 0.0, weight)))
         lead = np.tanh((strength[judged.winner] - strength[judged.loser]) / 2)[mine & ~judged.tie]
-        turn |= mine & (lead.sum() < SURELY * np.sqrt((lead**2).sum()))
+        turn |= mine & (lead.sum() < INVERTED_BELOW * np.sqrt((lead**2).sum()))
     if not turn.any():
         return judged
     return replace(

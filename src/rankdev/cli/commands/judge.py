@@ -64,17 +64,18 @@ def judge_command(
     from rankdev._common.checks import check_whole
     from rankdev.judging.items import read_items
     from rankdev.judging.server import JudgeServer, Tokens
-    from rankdev.judging.sessions import Desk
+    from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store
 
-    exhibits = read_items(items)
-    seeker = _seeker(exhibits.pool, **options)
+    shown = read_items(items)
+    strategy = _strategy(shown.pool, **options)
     store = Store(database)
-    desk = Desk(exhibits, store, seeker, list_size=check_whole("list-size", list_size, 2))
-    if desk.strange:
-        write_line(f"{counted(desk.strange, 'answer')} in {database} ignored: about other items than those in {items}")
+    session = Session(shown, store, strategy, list_size=check_whole("list-size", list_size, 2))
+    if session.unmatched:
+        count = counted(session.unmatched, "answer")
+        write_line(f"{count} in {database} ignored: about other items than those in {items}")
     try:
-        server = JudgeServer(desk, host, port, Tokens())
+        server = JudgeServer(session, host, port, Tokens())
     except (OSError, OverflowError) as error:
         raise DataError(f"{host}:{port}: no server can be started here ({error}); choose another --port") from None
     _serve(server, browser=not no_browser)
@@ -82,7 +83,7 @@ def judge_command(
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:
     """Serve until it is stopped, and note what was collected."""
-    desk, store, owner = server.desk, server.desk.store, server.link(server.tokens.owner)
+    session, store, owner = server.session, server.session.store, server.link(server.tokens.owner)
     try:
         click.echo(f"judges: {server.link(server.tokens.judge)}\nowner:  {owner}")
         sys.stdout.flush()
@@ -94,14 +95,14 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         pass
     finally:
         server.server_close()
-        desk.close()
+        session.close()
         count = len(store.answers())
         store.close()
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
-def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
-    from rankdev.judging.collect import seeker_for
+def _strategy(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
+    from rankdev.judging.collect import strategy_for
     from rankdev.judging.strategies import Rule
 
     if goal == "decide" and (len(runs) < 2 or measure is None):
@@ -111,7 +112,7 @@ def _seeker(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str 
     if goal != "decide" and (runs or measure):
         raise UsageError("--run and --measure belong to --goal decide")
     named = named_runs("", runs, ()) if runs else None
-    return seeker_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
+    return strategy_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
 
 
 @click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")

@@ -35,7 +35,7 @@ class Fitted:
 
     ``curvature`` is the information in each pair and None where a model has no likelihood; ``penalty`` that of
     each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other unknowns;
-    ``surprise`` how far each judgment lies above what the strengths expect for its pair's first item.
+    ``residual`` how far each judgment lies above what the strengths expect for its pair's first item.
     """
 
     strength: Floats
@@ -44,7 +44,7 @@ class Fitted:
     converged: bool
     curvature: Floats | None = None
     penalty: Floats = field(default_factory=lambda: np.zeros(0))
-    surprise: Floats | None = None
+    residual: Floats | None = None
     coupling: Any = None
     tie_rate: float = 0.0
     workers: WorkerQuality | None = None
@@ -57,7 +57,7 @@ class Model(ABC):
     about: ClassVar[str]
     ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can read ties, the best first
     corrects_position: ClassVar[bool] = False
-    needs_witness: ClassVar[bool] = False  # its own standard errors are too small to test by
+    needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
     rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
 
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev.preferences._fitting import Fit, maximise
-from rankdev.preferences._pairs import Pairs, moments, sums, surprises
+from rankdev.preferences._pairs import Pairs, moments, residuals, sums
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.position_bias import correct_order
 
@@ -33,7 +33,7 @@ class BradleyTerry(Model):
         if options.position == "correct":
             order = correct_order(preferences, options.ridge, tie_rate)
             weight = 1.0 if preferences.weight is None else preferences.weight
-            given, coupling = weight * order.gifts, csr_array(order.coupling[:, None])
+            given, coupling = weight * order.effects, csr_array(order.coupling[:, None])
             pairs = replace(pairs, score=pairs.score - sums(pairs.of, given, len(pairs.first)))
             curvature = sums(pairs.of, weight * order.variance, len(pairs.first))
             fit, tie_rate = _maximised(pairs, options)
@@ -45,7 +45,7 @@ class BradleyTerry(Model):
             fit.converged,
             fit.curvature if curvature is None else curvature,
             fit.penalty,
-            surprises(preferences, pairs, expected) - given,
+            residuals(preferences, pairs, expected) - given,
             coupling,
             tie_rate,
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 GRID = np.linspace(0.0025, 0.9975, 200)
-SURE = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
+LARGEST_ODDS = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
 START = np.log(0.8 / (1 - 0.8))  # log-odds of the quality that all workers start with
 CLOSE = 1e-5  # a step this small is the last one
 LIMIT = 200
@@ -34,7 +34,7 @@ class CrowdBT(Model):
     """
 
     name = "crowd-bt"
-    needs_witness = True
+    needs_inference_fit = True
     about = "Bradley–Terry and the quality of each worker together"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
@@ -47,7 +47,7 @@ class CrowdBT(Model):
         iteration, change = 0, np.inf
         while change >= CLOSE and iteration < LIMIT:
             iteration += 1
-            at, change = at.climbed()
+            at, change = at.scoring_step()
         return Fitted(
             at.strength,
             at.meant(),
@@ -55,7 +55,7 @@ class CrowdBT(Model):
             change < CLOSE,
             at.curvature,
             at.penalty[1],
-            at.surprise(preferences),
+            at.residual(preferences),
             at.coupling / np.sqrt(at.bend),
             workers=at.judged(preferences),
         )
@@ -95,7 +95,12 @@ class _Point:
     """Strengths and log-odds of qualities, and all that follows from them."""
 
     def __init__(self, votes: _Votes, options: Options, strength: Floats, odds: Floats) -> None:
-        self.votes, self.options, self.strength, self.odds = votes, options, strength, np.clip(odds, -SURE, SURE)
+        self.votes, self.options, self.strength, self.odds = (
+            votes,
+            options,
+            strength,
+            np.clip(odds, -LARGEST_ODDS, LARGEST_ODDS),
+        )
         pairs = votes.pairs
         self.quality = 1 / (1 + np.exp(-self.odds))
         self.first_wins, self.variance = moments(strength[pairs.first] - strength[pairs.second])
@@ -154,7 +159,7 @@ class _Point:
         columns = np.concatenate([votes.worker, votes.worker])
         return csr_array((np.concatenate([values, -values]), (rows, columns)), shape=(pairs.items, len(self.odds)))
 
-    def climbed(self) -> tuple[_Point, float]:
+    def scoring_step(self) -> tuple[_Point, float]:
         """Take one step of Fisher scoring, the qualities eliminated from the equations; say how far it went."""
         votes, pairs, n = self.votes, self.votes.pairs, self.votes.pairs.items
         pull = sums(votes.pair, votes.weight * self._pull, len(pairs.first)) + pairs.ties * (0.5 - self.first_wins)
@@ -187,7 +192,7 @@ class _Point:
         score = sums(votes.pair, for_first, len(pairs.first)) + pairs.ties / 2
         return Pairs(pairs.starts, pairs.first, pairs.second, pairs.count, score, pairs.ties, pairs.of)
 
-    def surprise(self, preferences: Preferences) -> Floats:
+    def residual(self, preferences: Preferences) -> Floats:
         """Slope of every judgment's log-likelihood in the strength difference of its pair."""
         weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
         result = weight * (0.5 - self.first_wins[self.votes.pairs.of])
