@@ -65,7 +65,9 @@ def test_facts_by_hand():
     assert table["judgments"].to_list() == [4, 2, 1]
     assert table["agreement"].to_list() == pytest.approx([(1 + 1 + 0.5) / 3, (1 + 0) / 2, 0.5])
     assert table["repeats_alike"].to_list() == [1.0, None, None]
-    assert found.remarks == ("The judgments do not say which item was shown first: position bias cannot be estimated.",)
+    assert found.remarks == (
+        "The judgments do not record which item was shown first: position bias cannot be estimated.",
+    )
     assert found.to_polars().columns == ["fact", "value", "low", "high", "chance", "p", "n"]
     assert "intransitive triads" in str(found)
 
@@ -111,7 +113,7 @@ def test_refusals():
         judge_agreement(Preferences.from_rows(items={"q": ["x", "y"]}))
     with pytest.raises(UsageError, match="resamples must be a whole number"):
         judge_agreement([("q", "x", "y")], resamples=0)
-    with pytest.raises(UsageError, match="do not say which item was shown first"):
+    with pytest.raises(UsageError, match="do not record which item was shown first"):
         position_bias(Preferences.from_rows([("q", "x", "y")]))
 
 
@@ -192,7 +194,7 @@ def test_strengths_without_the_position_bias(words):
     assert len(tiers(corrected).tiers["all"]) == 1
     with pytest.raises(UsageError, match="position='correct' belongs to method='bradley-terry'"):
         strengths(judged, "crowd-bt", position="correct")
-    with pytest.raises(UsageError, match="do not say which item was shown first"):
+    with pytest.raises(UsageError, match="do not record which item was shown first"):
         strengths(Preferences.from_rows([("q", "x", "y")]), position="correct")
     with pytest.raises(UsageError, match="unknown position 'corect'; did you mean correct"):
         strengths(judged, position="corect")

@@ -80,11 +80,11 @@ def test_crowd_bt_is_at_the_top_and_its_information_is_the_expected_curvature():
     fit = strengths(judged, "crowd-bt", ridge=0.5)
     judged = fit.preferences
     votes, odds = _Votes.of(judged, judged.pairs), np.log(fit.workers.quality / (1 - fit.workers.quality))
-    best = _Point(votes, options, fit.values, odds).worth
+    best = _Point(votes, options, fit.values, odds).objective
     for k in range(6):
         for step in (-0.02, 0.02):
             moved = fit.values + step * (np.arange(6) == k)
-            assert _Point(votes, options, moved, odds).worth <= best + 1e-6
+            assert _Point(votes, options, moved, odds).objective <= best + 1e-6
     # the regulariser: ridge wins and losses against an item of strength 0, ridge · 2 p (1 − p) of information
     p = 1 / (1 + np.exp(-fit.values))
     assert_allclose(fit.penalty, 2 * 0.5 * p * (1 - p), rtol=0.02)  # strengths are shifted to mean 0 after the fit

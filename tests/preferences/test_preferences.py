@@ -179,7 +179,7 @@ def test_a_group_split_off_does_not_join_a_query_of_its_name():
 @pytest.mark.parametrize("labels", [[1, 0, 1], ["1", "0", "0"], [0, 0, 0]])
 def test_labels_of_0_and_1_are_not_guessed(labels):
     table = pl.DataFrame({"query": ["q"] * 3, "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": labels})
-    with pytest.raises(DataError, match=r"only 0( and 1)?, which is ambiguous; say 1 or a for the first"):
+    with pytest.raises(DataError, match=r"only the values 0( and 1)?, which is ambiguous; use 1 or a for the first"):
         Preferences.from_table(table)
 
 

@@ -43,7 +43,7 @@ def test_labels_1_and_2_are_not_taken_for_items_1_and_2():
     a, b = np.array([rng.choice(10, 2, replace=False) + 1 for _ in range(50)]).T
     labels = rng.integers(1, 3, 50)
     ambiguous = pl.DataFrame({"query": ["q"] * 50, "a": a, "b": b, "label": labels})
-    with pytest.raises(DataError, match="may be an item or a position; say which: 'items' or 'position'"):
+    with pytest.raises(DataError, match="may be an item or a position; choose one: 'items' or 'position'"):
         Preferences.from_table(ambiguous)
     judged = Preferences.from_table(ambiguous, values="position")
     expected = [str(x if label == 1 else y) for x, y, label in zip(a, b, labels, strict=True)]
@@ -66,7 +66,7 @@ def test_only_1_and_2_may_be_degrees(name):
 
 def test_degrees_need_a_direction_and_weigh_what_they_are_worth():
     graded = table([-2, 1, 0], "label")
-    with pytest.raises(DataError, match="which item a negative one favours must be said"):
+    with pytest.raises(DataError, match="state which item a negative one favours"):
         Preferences.from_table(graded)
     judged = Preferences.from_table(graded, values="graded")
     assert told(judged) == FIRST_SECOND_TIE
@@ -104,7 +104,7 @@ def test_values_say_what_each_means():
     skipping = Preferences.from_table(frame, values={**meaning, "1": "skip"})
     assert told(skipping) == FIRST_SECOND_TIE[:2]
     assert "1 judgment is skipped" in skipping.remarks[0]
-    with pytest.raises(DataError, match="label says '2', which values does not explain") as caught:
+    with pytest.raises(DataError, match="label is '2', which values does not explain") as caught:
         Preferences.from_table(frame, values={"0": "first", "1": 3})
     assert caught.value.row == 1
     with pytest.raises(UsageError, match="expected first, second, tie, skip or a number"):
@@ -260,7 +260,7 @@ def test_order_of_presentation_survives_files(tmp_path):
     again = rd.read_preferences(tmp_path / "p.csv")
     assert again.to_polars().equals(frame)
     assert again.select(["q"]).winner_first.tolist() == [False, True, True]
-    with pytest.raises(DataError, match="'w' is said to be shown first, but"):
+    with pytest.raises(DataError, match="'w' is in the column first, but"):
         Preferences.from_table(frame.with_columns(first=pl.lit("w")))
 
 

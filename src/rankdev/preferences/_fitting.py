@@ -82,14 +82,14 @@ def conjugate_gradients(
     enough: float = 0.0,
     limit: int = 1000,
 ) -> tuple[Floats, Floats]:
-    """Solve ``image_of(x) = right`` column by column; give x, and what a full step along it promises to gain.
+    """Solve ``image_of(x) = right`` column by column; return x, and the expected gain of a full step along it.
 
-    A column ends when its residual, in the norm of the preconditioner, has shrunk by ``tolerance`` or its
+    A column is finished when its residual, in the norm of the preconditioner, has shrunk by ``tolerance`` or its
     square is below ``enough``.
     """
     x, rest = np.zeros_like(right), right.copy()
     direction = precondition(rest)
-    size = promised = np.asarray((rest * direction).sum(axis=0))
+    size = expected_gain = np.asarray((rest * direction).sum(axis=0))
     goal = np.maximum(size * tolerance**2, enough)
     for _ in range(limit):
         going = size > goal
@@ -103,7 +103,7 @@ def conjugate_gradients(
         grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
         direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
         size = np.where(going, grown, size)
-    return x, promised
+    return x, expected_gain
 
 
 def _first_guess(pairs: Pairs) -> Floats:
@@ -115,7 +115,7 @@ def _first_guess(pairs: Pairs) -> Floats:
 
 
 def penalise(strength: Floats, ridge: float, virtual_node: bool) -> tuple[Floats, Floats]:
-    """Give slope and curvature of each item's penalty."""
+    """Compute slope and curvature of each item's penalty."""
     if not virtual_node:
         return ridge * strength, np.full_like(strength, ridge)
     slope = np.tanh(strength / 2)
@@ -123,13 +123,13 @@ def penalise(strength: Floats, ridge: float, virtual_node: bool) -> tuple[Floats
 
 
 def damped(pairs: Pairs, step: Floats) -> tuple[Floats, float]:
-    """Shorten each query's step to its safe length; give it, and the largest change it asked for."""
+    """Shorten each query's step to its safe length; return it, and the largest change of the full step."""
     change = np.maximum.reduceat(step, pairs.starts[:-1]) - np.minimum.reduceat(step, pairs.starts[:-1])
     return step * np.repeat(safe_length(change), np.diff(pairs.starts)), float(change.max(initial=0.0))
 
 
 def safe_length(change: Floats) -> Floats:
-    """Give the share of a Newton step that is sure to raise the likelihood, with no search along the line.
+    """Return the fraction of a Newton step that is certain to raise the likelihood, without a line search.
 
     The logistic loss bends by at most a factor e^δ over a change δ of a difference, for which log(1 + δ)/δ is
     the safe length and, up to δ = 1.25, the full one still gains (generalised self-concordance; Sun and
@@ -146,16 +146,16 @@ def centred(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Give the random numbers of a seed."""
+    """Make the random number generator of a seed."""
     return np.random.Generator(np.random.Philox(check_seed(seed)))
 
 
 def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Iterator[Floats]:
-    """Give each judgment a random weight, again and again: the Bayesian bootstrap.
+    """Draw random weights of the judgments, again and again: the Bayesian bootstrap.
 
-    The weights are exponential with mean 1, one for each worker where workers are known (a worker's
-    judgments stand or fall together), else one for each judgment. Unlike drawing with replacement this
-    never drops a comparison that connects two groups.
+    The weights are exponential with mean 1, one for each worker where workers are known (the judgments of a worker are
+    one cluster), else one for each judgment. Unlike drawing with replacement this never drops a comparison that
+    connects two groups.
     """
     rng = generator(seed)
     base = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
@@ -178,18 +178,18 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
 
 
 EXACT_UP_TO = 300  # items of one query; above, no array of items × items is ever made
-DRAWS = 64  # for longer lists; standard errors are then right to about 1/√(2 · 64) = 9%
+DRAWS = 64  # for longer lists; standard errors then have an error of about 1/√(2 · 64) = 9%
 
 
 def factors(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any = None) -> list[Floats]:
-    """Give for each query F with F Fᵀ = the covariance of its strengths around their mean.
+    """Compute for each query F with F Fᵀ = the covariance of its strengths around their mean.
 
-    Up to ``EXACT_UP_TO`` items F comes from the eigenvectors of the information matrix, less what ``coupling``
-    says is lost to other unknowns; for longer lists its columns are draws from the normal distribution of the
-    strengths given those unknowns (perturb and solve), scaled.
+    Up to ``EXACT_UP_TO`` items F comes from the eigenvectors of the information matrix, less what is lost to other
+    parameters (``coupling``); for longer lists its columns are scaled draws from the normal distribution of the
+    strengths given those parameters (perturb and solve).
     """
     starts, sizes = pairs.starts, np.diff(pairs.starts)
-    ends = np.searchsorted(pairs.first, starts)  # pairs are ordered by their first item
+    bounds = np.searchsorted(pairs.first, starts)  # pairs are ordered by their first item
     result: list[Floats] = []
     drawn = _draws(pairs, curvature, penalty) if sizes.max(initial=0) > EXACT_UP_TO else None
     for query, size in enumerate(sizes):
@@ -197,7 +197,7 @@ def factors(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any = No
         if drawn is not None and size > EXACT_UP_TO:
             result.append(drawn[start : start + size])
             continue
-        mine = slice(ends[query], ends[query + 1])
+        mine = slice(bounds[query], bounds[query + 1])
         i, j = pairs.first[mine] - start, pairs.second[mine] - start
         information = np.diag(penalty[start : start + size])
         information[i, j] = information[j, i] = -curvature[mine]
@@ -231,10 +231,10 @@ def _solved(pairs: Pairs, curvature: Floats, penalty: Floats, right: Floats) -> 
 
 
 def clustered_factors(fit: Strengths) -> list[tuple[Floats, float]]:
-    """Give each query's factor of the covariance, and its degrees of freedom, workers standing or falling together.
+    """Compute each query's factor of the covariance clustered by worker, and its degrees of freedom.
 
-    The sandwich B⁻¹ (Σ s sᵀ) B⁻¹ over the workers' scores s, each first scaled for the worker's own pull on
-    the fit: (I − A)^−½ s ≈ (I + A/2 + 3A²/8) s with A the worker's share of the information (Bell and McCaffrey
+    The sandwich B⁻¹ (Σ s sᵀ) B⁻¹ over the workers' scores s, each first scaled for the worker's own leverage on
+    the fit: (I − A)^−½ s ≈ (I + A/2 + 3A²/8) s with A the worker's part of the information (Bell and McCaffrey
     2002, to second order). t with one degree of freedom less than workers. Queries with fewer than two workers
     keep the model's own covariance.
     """
@@ -250,7 +250,9 @@ def clustered_factors(fit: Strengths) -> list[tuple[Floats, float]]:
         if workers[query] < 2:
             result.append((factor, np.inf))
         elif sketch is not None and stop - start > EXACT_UP_TO:
-            scale = np.sqrt(workers[query] / (workers[query] - 1))  # the pull of a worker is small in so long a list
+            scale = np.sqrt(
+                workers[query] / (workers[query] - 1)
+            )  # the leverage of a worker is small in so long a list
             result.append((scale * sketch[start:stop], workers[query] - 1.0))
         else:
             result.append((_sandwich(fit, query, factor), workers[query] - 1.0))
@@ -275,13 +277,13 @@ def _sandwich(fit: Strengths, query: int, factor: Floats) -> Floats:
         flat = sums(i * shape[1] + worker, values, shape[0] * shape[1])
         return (flat - sums(j * shape[1] + worker, values, shape[0] * shape[1])).reshape(shape)
 
-    def pulled(columns: Floats) -> Floats:
+    def leveraged(columns: Floats) -> Floats:
         moved = factor @ (factor.T @ columns)
         return scores(information * (moved[i, worker] - moved[j, worker]))
 
-    plain = scores(fit.residual[rows])
-    once = pulled(plain)
-    moved = factor @ (factor.T @ (plain + once / 2 + 0.375 * pulled(once)))
+    raw = scores(fit.residual[rows])
+    once = leveraged(raw)
+    moved = factor @ (factor.T @ (raw + once / 2 + 0.375 * leveraged(once)))
     return moved if shape[1] <= shape[0] else _root(moved @ moved.T)
 
 
@@ -291,7 +293,7 @@ def _root(covariance: Floats) -> Floats:
 
 
 def _sketched(fit: Strengths) -> Floats:
-    """Draw the sandwich of long lists: the workers' scores in random combinations."""
+    """Draw the sandwich of long lists: random combinations of the workers' scores."""
     judged, pairs, n = fit.preferences, fit.pairs, fit.pairs.items
     assert judged.worker is not None
     assert fit.residual is not None

@@ -1,4 +1,4 @@
-"""Compiled twins of the sums in pairs.py; imported only where numba is and only for many pairs."""
+"""Sums over pairs compiled by numba; their reference implementation is in ``_pairs``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numba import njit
 
 @njit(cache=True)
 def group(low: Any, high: Any, items: int) -> Any:
-    """Number the distinct pairs, ordered by their first item, and say which one each judgment is of."""
-    ends = np.zeros(items + 1, np.int64)
+    """Number the distinct pairs, ordered by their first item, and find the pair of each judgment."""
+    bounds = np.zeros(items + 1, np.int64)
     for k in range(low.size):
-        ends[low[k] + 1] += 1
-    ends = np.cumsum(ends)
-    place = ends[:-1].copy()
+        bounds[low[k] + 1] += 1
+    bounds = np.cumsum(bounds)
+    place = bounds[:-1].copy()
     order = np.empty(low.size, np.int32)
     for k in range(low.size):
         order[place[low[k]]] = k
@@ -28,7 +28,7 @@ def group(low: Any, high: Any, items: int) -> Any:
     pairs = 0
     for i in range(items):
         begin = pairs
-        for place_of in range(ends[i], ends[i + 1]):
+        for place_of in range(bounds[i], bounds[i + 1]):
             k = order[place_of]
             j = high[k]
             if seen[j] < begin:
@@ -40,7 +40,7 @@ def group(low: Any, high: Any, items: int) -> Any:
 
 @njit(cache=True)
 def components(first: Any, second: Any, items: int) -> Any:
-    """Give each item the smallest item that a chain of pairs connects it with."""
+    """Label each item with the smallest item that a chain of pairs connects it with."""
     root = np.arange(items)
     for k in range(first.size):
         i, j = first[k], second[k]
@@ -77,9 +77,9 @@ def linearise(first: Any, second: Any, count: Any, score: Any, strength: Any, ti
             small = math.exp(-abs(d))
             win = 1.0 if d >= 0 else small
             tie = tie_rate * math.sqrt(small)
-            share = 1.0 / (1.0 + small + tie)
-            mean = (win + 0.5 * tie) * share
-            h = n * max((win + 0.25 * tie) * share - mean * mean, 0.0)
+            scale = 1.0 / (1.0 + small + tie)
+            mean = (win + 0.5 * tie) * scale
+            h = n * max((win + 0.25 * tie) * scale - mean * mean, 0.0)
         g = score[k] - n * mean
         row_gradient += g
         row_diagonal += h

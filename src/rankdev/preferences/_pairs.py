@@ -1,6 +1,6 @@
 """Judgments counted by pair of items, and the two sums over pairs that every method needs.
 
-The plain versions are NumPy; for many pairs and where numba is installed, compiled twins do the same.
+The reference implementation is in NumPy; for many pairs, and where numba is installed, the same sums are compiled.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMPILE_FROM = 20_000  # below, loading compiled code costs more than it saves
 class Pairs:
     """Compared pairs ``first < second``: ``count`` judgments, ``score`` = wins of first + half the ties.
 
-    ``starts`` says where each query's items begin (and the last one's end); ``of`` is the pair of each
+    ``starts`` has the index of each query's first item, and the number of items; ``of`` is the pair of each
     judgment.
     """
 
@@ -55,7 +55,7 @@ class Pairs:
         return roots
 
     def linearise(self, strength: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Give what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
+        """Compute what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
         arrays = (self.first, self.second, self.count, self.score, strength, tie_rate)
         gradient, curvature, diagonal = _engine(len(self.first)).linearise(*arrays)
         return gradient, curvature, diagonal
@@ -89,7 +89,7 @@ def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight
 
 
 def _gains(preferences: Preferences) -> Floats:
-    """What each judgment gives the first item of its pair: 1, ½, 0, or the share that a judge gave."""
+    """Score of the first item of the pair in each judgment: 1, ½, 0, or a judge's probability."""
     won = 1.0 if preferences.share is None else preferences.share
     gain: Floats = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
     gain[preferences.tie] = 0.5
@@ -97,14 +97,14 @@ def _gains(preferences: Preferences) -> Floats:
 
 
 def residuals(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
-    """How far each judgment (1, ½ or 0 wins of its pair's first item) lies above what was expected of its pair."""
+    """Subtract the expected score of its pair from each judgment's score (1, ½ or 0 for the first item)."""
     gain = _gains(preferences)
     residual: Floats = gain - expected[pairs.of]
     return residual if preferences.weight is None else preferences.weight * residual
 
 
 def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
-    """Sum values by index; float also where there are none."""
+    """Sum values by index; of type float even if there are none."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 

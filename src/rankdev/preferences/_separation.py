@@ -1,4 +1,4 @@
-"""P-values for pairs sharing a tier."""
+"""Tests of pairs: p-values of differences in strength."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
 
-ENOUGH = 0.02  # a refit ends with the step that changes the statistic by less; what is left is its square
+ENOUGH = 0.02  # a refit stops after a step that changes the statistic by less; the remaining error is its square
 SOLVED = 0.03  # how far the residual of a step is reduced; the next step does the rest
 CELLS = 40_000  # compared pairs × tested pairs at a time: small enough for the processor's cache
 
@@ -56,11 +56,11 @@ class Problem:
 def likelihood_ratios(
     problem: Problem, factor: Floats | None, i: Ints, j: Ints, critical: float | None = None
 ) -> Floats:
-    """Twice the likelihood lost by θ_i = θ_j, for every pair (i, j) asked.
+    """Compute the likelihood-ratio statistic of θ_i = θ_j for pairs (i, j).
 
     ``factor`` F approximates the inverse information as F Fᵀ and makes the refits quick; without it the
-    information's diagonal does. With ``critical`` a refit ends as soon as it is known on which side of that
-    value the statistic lies; what is returned then is on that side too.
+    information's diagonal does. With ``critical`` a refit stops as soon as it is known on which side of that
+    value the statistic lies; the value returned is on that side too.
     """
     chunk = max(1, CELLS // max(len(problem.first), len(problem.best)))
     inverse = _Inverse(problem, factor)
@@ -90,29 +90,29 @@ def _chunk(problem: Problem, inverse: _Inverse, i: Ints, j: Ints, critical: floa
     pick = np.arange(len(i))
     away = np.zeros((len(problem.best), len(i)))
     away[i, pick], away[j, pick] = 1.0, -1.0
-    # meet halfway, each item going further the less is known about it
+    # meet halfway, each item moving further the less is known about it
     reach = inverse(away)
     reach /= reach[i, pick] - reach[j, pick]
     x = problem.best[:, None] - reach * (problem.best[i] - problem.best[j])
     least = problem.loss(problem.best[:, None])
     statistic = 2 * (problem.loss(x) - least)  # never too small, since x need not be the best with θ_i = θ_j
-    open_ = pick if critical is None else pick[statistic >= critical]
+    active = pick if critical is None else pick[statistic >= critical]
     for _ in range(50):
-        if not len(open_):
+        if not len(active):
             break
-        x[:, open_], left = _newton_step(problem, inverse, i[open_], j[open_], reach[:, open_], x[:, open_])
-        statistic[open_] = 2 * (problem.loss(x[:, open_]) - least)
+        x[:, active], left = _newton_step(problem, inverse, i[active], j[active], reach[:, active], x[:, active])
+        statistic[active] = 2 * (problem.loss(x[:, active]) - least)
         going = left >= ENOUGH
-        if critical is not None:  # a step gains more than all the steps after it
-            going &= (statistic[open_] >= critical) & (statistic[open_] - left < critical)
-        open_ = open_[going]
+        if critical is not None:  # a step gains more than all later ones
+            going &= (statistic[active] >= critical) & (statistic[active] - left < critical)
+        active = active[going]
     return np.asarray(np.maximum(statistic, 0.0))
 
 
 def _newton_step(
     problem: Problem, inverse: _Inverse, i: Ints, j: Ints, reach: Floats, x: Floats
 ) -> tuple[Floats, Floats]:
-    """Take one Newton step for each column of strengths, θ_i = θ_j kept; say how much it should gain."""
+    """Take one Newton step for each column of strengths, θ_i = θ_j kept; return it and its expected gain."""
     pick = np.arange(len(i))
 
     def ahead_of(r: Floats) -> Floats:
@@ -133,7 +133,7 @@ def _newton_step(
 
 
 SHORT = 50  # items up to which every pair is refitted that might need it
-FAR = 40.0  # in lists too long for all pairs: Wald statistics from there on are beyond doubt
+FAR = 40.0  # in lists too long for all pairs: pairs with larger Wald statistics are separated without a test
 CLEARLY = 4.0  # a Wald statistic that many times the critical value needs no refit
 
 
@@ -141,7 +141,7 @@ CLEARLY = 4.0  # a Wald statistic that many times the critical value needs no re
 class Close:
     """Pairs (i, j), i above j, as places in a query's order, with the p-value of their difference.
 
-    Pairs that are not listed are separated beyond doubt.
+    Pairs that are not listed are clearly separated.
     """
 
     size: int
@@ -158,7 +158,7 @@ def separation(fit: Strengths, query: int, alpha: float, refit: str = "auto") ->
 
 
 def wald_separation(fit: Strengths, query: int) -> Close:
-    """Test pairs by their difference over its standard error, by Student's t; its inference_fit must say so too."""
+    """Test pairs by their difference over its standard error, by Student's t; the inference fit must agree."""
     from scipy.special import stdtr
 
     block = slice(*fit.pairs.starts[query : query + 2])
@@ -183,7 +183,7 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
     items the likelihood ratio is taken to lie between .9 times the Wald statistic and 1.1 times what it were if
     the two had been compared with each other alone, which holds but for rare pairs; and in lists too long for
     an exact covariance it is taken to be in the middle, with no refit. ``refit`` = "always" refits every
-    pair that a Wald statistic does not separate 4 times over, to the end, so that its p-values are exact;
+    pair that a Wald statistic does not separate 4 times over, to convergence, so that its p-values are exact;
     "never" refits none.
     """
     from scipy.special import chdtrc, chdtri
@@ -192,18 +192,18 @@ def likelihood_separation(fit: Strengths, query: int, alpha: float, refit: str =
     critical = float(chdtri(1, alpha))
     i, j, wald = _candidates(problem.best[order], factor[order], CLEARLY * critical)
     d = problem.best[order[i]] - problem.best[order[j]]
-    doubtful = np.full(len(i), refit == "always")
+    uncertain = np.full(len(i), refit == "always")
     if refit == "auto":
-        doubtful = (wald > critical * np.exp(-d)) & (wald < critical * np.minimum(np.exp(d), CLEARLY))
+        uncertain = (wald > critical * np.exp(-d)) & (wald < critical * np.minimum(np.exp(d), CLEARLY))
         if len(order) > SHORT:
-            doubtful &= (wald < critical / 0.9) & (wald * _direct_ratio(d) > critical / 1.1)
+            uncertain &= (wald < critical / 0.9) & (wald * _direct_ratio(d) > critical / 1.1)
         if len(order) > EXACT_UP_TO:
-            doubtful[:] = False
+            uncertain[:] = False
             wald *= np.sqrt(_direct_ratio(d))
     exact = factor if len(order) <= EXACT_UP_TO else None
     limit = None if refit == "always" else critical
     statistic = wald.copy()
-    statistic[doubtful] = likelihood_ratios(problem, exact, order[i[doubtful]], order[j[doubtful]], limit)
+    statistic[uncertain] = likelihood_ratios(problem, exact, order[i[uncertain]], order[j[uncertain]], limit)
     return Close(len(order), i, j, np.asarray(chdtrc(1, statistic)))
 
 
@@ -217,9 +217,9 @@ def _direct_ratio(d: Floats) -> Floats:
 def bootstrap_separation(draws: Floats, values: Floats, workers: int = 0) -> Close:
     """Test pairs by refitted resamples, ``draws[resample, item]`` of one query.
 
-    p is twice the share of resamples in which the pair's order is not the fitted one; but never less than what
-    Student's t gives for the resamples' spread with as many degrees of freedom as there are other ``workers``,
-    since resamples of few workers are too much alike (and the normal distribution where workers are not known).
+    p is twice the fraction of resamples in which the pair's order is not the fitted one; but at least that of
+    Student's t for the resamples' spread, with as many degrees of freedom as there are other ``workers``, since
+    resamples of few workers are too similar (of the normal distribution where workers are not known).
     """
     from scipy.special import stdtr
 
@@ -260,11 +260,11 @@ def _candidates(ranked: Floats, spread: Floats, clear: float) -> tuple[Ints, Int
     variance = (spread**2).sum(axis=1)
     # Var(θ_i − θ_j) ≤ 2 (Var θ_i + Var θ_j): beyond this difference no pair can qualify
     reach = np.sqrt(clear * 2 * (variance + variance.max(initial=0.0)))
-    ends = np.searchsorted(-ranked, -ranked + reach, side="right")
+    stops = np.searchsorted(-ranked, -ranked + reach, side="right")
     rows, columns, statistics = [], [], []
-    for i, end in enumerate(ends):
-        between = ((spread[i + 1 : end] - spread[i]) ** 2).sum(axis=1)
-        wald = (ranked[i] - ranked[i + 1 : end]) ** 2 / np.maximum(between, 1e-300)
+    for i, stop in enumerate(stops):
+        between = ((spread[i + 1 : stop] - spread[i]) ** 2).sum(axis=1)
+        wald = (ranked[i] - ranked[i + 1 : stop]) ** 2 / np.maximum(between, 1e-300)
         kept = np.flatnonzero(wald < clear)
         rows.append(np.full(len(kept), i))
         columns.append(kept + i + 1)

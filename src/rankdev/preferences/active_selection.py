@@ -1,4 +1,4 @@
-"""Which pairs to judge next."""
+"""Active selection: which pairs to judge next."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from rankdev.preferences.models import Options
 from rankdev.preferences.strengths import fit_model
 from rankdev.preferences.tiers import as_preferences
 
-CANDIDATES = 200_000  # pairs of one query weighed at most; more are sampled
-AT_A_TIME = 64  # pairs looked at again in one go
-CELLS = 4_000_000  # numbers held at once while all pairs are weighed
+CANDIDATES = 200_000  # most pairs of one query that are evaluated; of more a sample is
+AT_A_TIME = 64  # pairs evaluated again at a time
+CELLS = 4_000_000  # numbers held at once while all pairs are evaluated
 DRAWS = 400  # orders drawn to see which answers change the top, in antithetic pairs
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 
 
 class Candidates:
-    """The candidate pairs of one query, their worth, and what is known about its strengths.
+    """Candidate pairs of one query, their value, and the posterior of its strengths.
 
-    Asking a pair never makes another one more informative, so a worth once computed is a bound: only the pairs whose
-    bound is highest are looked at again (lazy greedy choice). For the first ``top`` places that holds nearly.
+    Asking a pair never makes another one more informative, so a value once computed is an upper bound: only the pairs
+    with the highest bounds are evaluated again (lazy greedy selection). For the first ``top`` places that holds nearly.
     """
 
     def __init__(
@@ -64,19 +64,19 @@ class Candidates:
         self.bound = np.concatenate([np.zeros(0), *map(self.worth, chunks)])
 
     def _width(self) -> int:
-        """Count the numbers that weighing one pair holds."""
+        """Count the numbers held while one pair is evaluated."""
         if len(self.strengths) ** 2 <= CELLS:
             return 6 * len(NODES)  # what `information` needs; the product of the rows is formed once per chunk
         return max(1, self.factor.shape[1], 0 if self.pull is None else self.pull.shape[1])
 
     def worth(self, k: Any) -> Floats:
-        """How much pairs are wanted, larger first; of fixed wants the pairs asked least come first."""
+        """Value of pairs, larger first; of fixed values the pairs asked least often come first."""
         if self.fixed is not None:
             return np.asarray(self.fixed[k] - self.asked[k])
         return self.gains(k) if self.pull is None else self.explained(k)
 
     def explained(self, k: Any) -> Floats:
-        """Variance of the items' credits at the top that pairs' answers are expected to take off."""
+        """Expected reduction of the variance of the items' credit at the top by the answers."""
         assert self.pull is not None
         i, j = self.i[k], self.j[k]
         # a logistic answer seen through a normal difference: both slope and mean shrink with its variance
@@ -85,12 +85,12 @@ class Candidates:
         return np.asarray(_apart(self.pull, i, j) * (0.25 - 0.25 * lead * lead) / shrink)
 
     def gains(self, k: Any) -> Floats:
-        """Expected information of pairs' answers, in bits, were the strengths as uncertain as fitted."""
+        """Expected information of the answers, in bits, if the strengths were as uncertain as fitted."""
         i, j = self.i[k], self.j[k]
         return information(self.strengths[i] - self.strengths[j], _apart(self.factor, i, j))
 
     def best(self) -> tuple[float, int]:
-        """Give the worth of the pair that is wanted most, and the pair; minus infinity where none is open."""
+        """Return the highest value, and its pair; minus infinity where no pair is left."""
         while len(self.bound) and self.bound.max() > -np.inf:
             top = np.sort(np.argpartition(-self.bound, min(AT_A_TIME, len(self.bound)) - 1)[:AT_A_TIME])
             top = top[self.bound[top] > -np.inf]
@@ -101,25 +101,25 @@ class Candidates:
         return -np.inf, 0
 
     def find(self, i: Ints, j: Ints) -> Ints:
-        """Number the pairs of items i < j among the candidates; those that are not among them are left out."""
+        """Find the candidates that are the pairs of items i < j; others are left out."""
         codes, wanted = self.i * len(self.strengths) + self.j, i * len(self.strengths) + j
         found = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
         return found[codes[found] == wanted]
 
     def close(self, pairs: Ints) -> None:
-        """Never choose some pairs."""
+        """Exclude pairs from now on."""
         self.bound[pairs] = -np.inf
 
     @contextmanager
     def without(self, pairs: Ints) -> Iterator[None]:
-        """Leave some pairs out of one choice."""
+        """Exclude pairs from one choice."""
         kept = self.bound[pairs]
         self.close(pairs)
         yield
         self.bound[pairs] = kept
 
     def ask(self, k: int) -> None:
-        """Reckon with an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
+        """Anticipate an answer to pair k: uncertainty shrinks (Sherman–Morrison on the factor)."""
         self.asked[k] += 1
         v = self.factor[self.i[k]] - self.factor[self.j[k]]
         d = self.strengths[self.i[k]] - self.strengths[self.j[k]]
@@ -133,7 +133,7 @@ class Candidates:
 
 
 def _apart(rows: Floats, i: Ints, j: Ints) -> Floats:
-    """Squared distances of rows i and j; of many pairs by all products, which are one multiplication of matrices."""
+    """Squared distances of rows i and j; of many pairs by one matrix product."""
     if len(i) <= len(rows):
         return np.asarray(((rows[i] - rows[j]) ** 2).sum(axis=1))
     products = rows @ rows.T
@@ -142,9 +142,9 @@ def _apart(rows: Floats, i: Ints, j: Ints) -> Floats:
 
 
 def _pull(strengths: Floats, factor: Floats, top: int, rng: np.random.Generator) -> Floats:
-    """Covariance of strengths (rows) with what each item would earn in its place: 1/log₂(1 + place), 0 below the top.
+    """Covariance of strengths (rows) with the credit of each item: 1/log₂(1 + position), 0 below the top.
 
-    It is taken over orders drawn from what is known, so that an item that may yet be among the first counts.
+    It is estimated from orders drawn from the posterior, so that an item that may still be among the first counts.
     """
     half = rng.standard_normal((DRAWS // 2, factor.shape[1]))
     drawn = strengths + np.concatenate([half, -half]) @ factor.T
@@ -180,13 +180,32 @@ def _candidates(n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     return pairs[0], pairs[1]
 
 
-MOST_PAIRS = 10**6  # asked at a time
+MOST_PAIRS = 10**6  # largest budget
 STRATEGIES = ("information", "random", "grade-prior", "top-heavy", "decide")
 
 
 @dataclass(frozen=True, eq=False)
 class NextPairs(Result):
-    """Pairs to ask, the most useful first; ``gain`` is the expected information of the answer in bits."""
+    """Pairs to judge next, the most useful first.
+
+    Attributes
+    ----------
+    rows : list of tuple
+        Query, two items, and gain: expected information of the answer in bits; for the strategy ``decide`` the
+        expected reduction of the variance of the systems' difference.
+    budget : int
+        Number of pairs asked for.
+    strategy : str
+        How the pairs were chosen.
+    seed : int
+        Seed of random choices.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    next_pairs : Choose them.
+    """
 
     display: ClassVar = "rankdev.display.preferences"
 
@@ -205,7 +224,18 @@ class NextPairs(Result):
         return ((query, a, b) for query, a, b, _ in self.rows)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per pair: query, a, b, gain."""
+        """Tabulate the pairs.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per pair: query, a, b, gain.
+
+        Examples
+        --------
+        >>> next_pairs([("q", "x", "y")] * 9 + [("q", "y", "z")], 1).to_polars().select("query", "a", "b").rows()
+        [('q', 'y', 'z')]
+        """
         schema = {"query": pl.String, "a": pl.String, "b": pl.String, "gain": pl.Float64}
         return pl.DataFrame(self.rows, schema=schema, orient="row")
 
@@ -221,16 +251,38 @@ def next_pairs(
     ridge: float = 0.1,
     seed: int = 0,
 ) -> NextPairs:
-    """Choose the next ``budget`` pairs to ask, over all queries.
+    """Choose the next pairs to judge, over all queries.
 
-    ``information`` takes the pairs whose answers tell most about the strengths under the present posterior,
-    reckoning after each pick with the answer to come; ``top-heavy`` those whose answers tell most about which items
-    stand where in the first ``top`` places; ``grade-prior`` asks within the highest ``grades`` first; ``random``
-    asks at random, rarely asked pairs first; ``decide`` takes the pairs whose answers tell most about which of the
-    systems behind ``scores`` is better (see :class:`Decision`), ``gain`` then being the variance of the systems'
-    difference that an answer should take off. Preferences may be empty where their items are given
-    (``Preferences.from_rows(items=…)``).
+    Parameters
+    ----------
+    preferences : Preferences, table, or rows
+        Judgments so far. May be empty if the items are known (``Preferences.from_rows(items=…)``).
+    budget : int
+        Number of pairs.
+    strategy : {"information", "random", "grade-prior", "top-heavy", "decide"}
+        ``information``: pairs whose answers are most informative about the strengths under the current posterior,
+        with the expected effect of each chosen answer taken into account. ``top-heavy``: most informative about the
+        first ``top`` places. ``grade-prior``: pairs within the highest ``grades`` first. ``random``: at random,
+        rarely asked pairs first. ``decide``: most informative about which of the systems behind ``scores`` is better
+        (see :class:`Decision`).
+    grades : dict of str to dict of str to float, optional
+        ``{query: {item: grade}}``, for ``grade-prior``.
+    scores : callable, optional
+        ``scores(query, orders)``, for ``decide``; see :class:`Decision`.
+    top : int, default 5
+        Places that count, for ``top-heavy``.
+    ridge : float, default 0.1
+        Regularisation of the strengths.
+    seed : int, default 0
+        Seed of random choices.
 
+    Returns
+    -------
+    NextPairs
+        The pairs, the most useful first.
+
+    Examples
+    --------
     >>> judged = [("q", "x", "y")] * 9 + [("q", "y", "z")]
     >>> list(next_pairs(judged, 1))
     [('q', 'y', 'z')]
@@ -270,7 +322,7 @@ def _pick(queries: list[Candidates], budget: int) -> Iterator[tuple[int, int, in
 
 
 def _asked(judged: Preferences) -> list[Ints]:
-    """How often each pair was asked, by query, as a flat table of first × second for short lists."""
+    """Count how often each pair was asked, by query; a flat table first × second for short lists."""
     pairs, starts = judged.pairs, judged.starts
     result = []
     for start, stop in pairwise(starts):

@@ -1,4 +1,4 @@
-"""Inter-annotator agreement, Krippendorff's alpha."""
+"""Agreement of annotators: Krippendorff's alpha, transitivity, fit of Bradley–Terry."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ CHUNK = 4_000_000  # weights at a time
 
 
 def krippendorff_alpha(counts: Floats, distance: Floats | None = None, *, mirror: list[int] | None = None) -> float:
-    """Give α of units × values counts: how often each unit was given each value.
+    """Compute α from counts [unit, value]: how often each unit was given each value.
 
     ``distance`` is the squared distance between values; without it, values are the same or not (nominal).
-    ``mirror`` names for each value the one it would be, were the unit turned round: then every unit counts both
-    ways. Units judged less than twice say nothing. NaN where all values are alike.
+    ``mirror`` is for each value the one it becomes if the unit is reversed: then every unit counts both
+    ways. Units judged less than twice carry no information. NaN where all values are equal.
 
     >>> krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
     0.5333333333333333
@@ -47,7 +47,7 @@ def bootstrap_alpha(
     *,
     mirror: list[int] | None = None,
 ) -> Floats:
-    """Give α of units drawn again and again, with replacement."""
+    """Compute α of units resampled with replacement."""
     parts, units = _parts(counts, distance, mirror), len(counts)
     step = max(1, CHUNK // max(units, 1))
     chance = np.full(units, 1 / units)
@@ -56,7 +56,7 @@ def bootstrap_alpha(
 
 
 def _parts(counts: Floats, distance: Floats | None, mirror: list[int] | None) -> tuple[Floats, Floats, Floats]:
-    """Give each unit's disagreement, its values that can be paired, and the distances."""
+    """Compute each unit's disagreement, its pairable values, and the distances."""
     distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
     judged = counts.sum(axis=1)
     pairable = np.where(judged[:, None] >= 2, counts, 0).astype(np.float64)
@@ -79,12 +79,48 @@ RIDGE = 0.1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeAgreement(Result):
-    """What judgments agree on: a few facts, and a table by worker.
+    """Agreement of judges: a few statistics, and a table by worker.
 
-    ``alpha`` is Krippendorff's for nominal values (this item, that item, tie) on pairs judged twice or more;
-    ``triads`` are items all three of whose pairs have a majority, ``intransitive`` the share of them that go in
-    a circle; ``lack_of_fit`` is Pearson's X² of Bradley–Terry divided by what it is where the model holds, and
-    ``lack_of_fit_p`` the chance of a larger one then. NaN where the judgments cannot say.
+    Values are NaN where the judgments do not allow an estimate.
+
+    Attributes
+    ----------
+    judgments : int
+        Number of judgments.
+    krippendorff, krippendorff_low, krippendorff_high : float
+        Krippendorff's α for nominal values (first item, second item, tie) on pairs judged twice or more, with its
+        bootstrap interval.
+    pairs_judged_twice : int
+        Pairs judged twice or more.
+    ties : float
+        Fraction of ties.
+    triads : int
+        Triples of items all three of whose pairs have a majority.
+    intransitive : float
+        Fraction of the triads that are cycles.
+    lack_of_fit : float
+        Pearson's X² of Bradley–Terry, divided by its mean if the model holds.
+    lack_of_fit_p : float
+        p-value of the model: probability of a larger X² if it holds.
+    position : PositionBias or None
+        Position bias; None where it is unknown which item was shown first.
+    workers : polars.DataFrame
+        One row per worker: worker, judgments, ties, agreement with the others' answers to the same pairs,
+        repeats_alike, and the position bias with its interval.
+    alpha : float
+        Intervals are at level 1 − ``alpha``.
+    resamples : int
+        Bootstrap samples.
+    simulations : int
+        Simulations of the lack of fit.
+    seed : int
+        Seed of the random numbers.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    judge_agreement : Compute it.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -110,7 +146,19 @@ class JudgeAgreement(Result):
     made_with = ("alpha", "resamples", "simulations", "seed")
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per fact: fact, value, low, high, chance (its value by chance), p, n (what it rests on)."""
+        """Tabulate the statistics.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per statistic: fact, value, low, high, chance (its value by chance), p, n (number of cases).
+
+        Examples
+        --------
+        >>> rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "y", "z", "bob")]
+        >>> judge_agreement(rows).to_polars()["fact"].to_list()[:2]
+        ["Krippendorff's α", 'ties']
+        """
         order = self.position
         alpha = (self.krippendorff, self.krippendorff_low, self.krippendorff_high)
         rows = [
@@ -135,12 +183,31 @@ def judge_agreement(
     simulations: int = 99,
     seed: int = 0,
 ) -> JudgeAgreement:
-    """Say how far judges agree with each other, are consistent, fit one order, and follow the order of presentation.
+    """Measure how far judges agree, are consistent, fit a common order, and follow the order of presentation.
 
-    α's interval is a bootstrap over pairs (``resamples``). The lack_of_fit's p-value comes from ``simulations`` of
-    judgments from the fitted model, each fitted again. The first and second item of a pair have no
-    meaning of their own, so that α takes both as equally frequent by chance.
+    Which item of a pair comes first in the data has no meaning, so that α takes both as equally frequent by chance.
 
+    Parameters
+    ----------
+    preferences : Preferences, table, or rows
+        Judgments, or what :meth:`Preferences.from_table` or :meth:`Preferences.from_rows` takes.
+    alpha : float, default 0.05
+        Intervals are at level 1 − ``alpha``.
+    resamples : int, default 1000
+        Bootstrap samples of pairs, for the interval of Krippendorff's α.
+    simulations : int, default 99
+        Judgments are simulated from the fitted model and fitted again so many times, for the p-value of the lack of
+        fit.
+    seed : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    JudgeAgreement
+        Statistics of agreement, and a table by worker.
+
+    Examples
+    --------
     >>> rows = [("q", "x", "y", "ann"), ("q", "x", "y", "bob"), ("q", "y", "z", "ann"), ("q", "y", "z", "bob")]
     >>> judge_agreement(rows).krippendorff
     1.0
@@ -181,14 +248,14 @@ def judge_agreement(
 def _answers(judged: Preferences) -> Floats:
     """Count for every pair the judgments for its first item, for its second, and ties."""
     first = judged.winner < judged.loser
-    said = (first & ~judged.tie, ~first & ~judged.tie, judged.tie)
-    return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in said], axis=1)
+    answer = (first & ~judged.tie, ~first & ~judged.tie, judged.tie)
+    return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in answer], axis=1)
 
 
 def _krippendorff(units: Floats, alpha: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
     if not len(units):
         return np.nan, np.nan, np.nan
-    mirror = [1, 0, 2]  # which item of a pair comes first must not matter
+    mirror = [1, 0, 2]  # the order of the items of a pair must not matter
     draws = bootstrap_alpha(units, resamples, rng, mirror=mirror)
     draws = draws[np.isfinite(draws)]
     tails = (alpha / 2, 1 - alpha / 2)
@@ -197,7 +264,7 @@ def _krippendorff(units: Floats, alpha: float, resamples: int, rng: np.random.Ge
 
 
 def _triads(judged: Preferences) -> tuple[int, float]:
-    """Count the triads whose pairs all have a majority, and the share of them that go in a circle."""
+    """Count the triads whose pairs all have a majority, and the fraction of them that are cycles."""
     from scipy.sparse import coo_array
 
     pairs, n = judged.pairs, len(judged.items)
@@ -205,20 +272,20 @@ def _triads(judged: Preferences) -> tuple[int, float]:
     winner = np.where(lead > 0, pairs.first, pairs.second)[lead != 0]
     loser = np.where(lead > 0, pairs.second, pairs.first)[lead != 0]
     beats = coo_array((np.ones(len(winner)), (winner, loser)), shape=(n, n)).tocsr()
-    met = beats + beats.T
-    triads = round((met @ met).multiply(met).sum() / 6)
-    circles = round((beats @ beats).multiply(beats.T).sum() / 3)
-    return triads, circles / triads if triads else np.nan
+    compared = beats + beats.T
+    triads = round((compared @ compared).multiply(compared).sum() / 6)
+    cycles = round((beats @ beats).multiply(beats.T).sum() / 3)
+    return triads, cycles / triads if triads else np.nan
 
 
 def _lack_of_fit(judged: Preferences, simulations: int, rng: np.random.Generator) -> tuple[float, float]:
     """Compare Pearson's X² of the fitted model with that of judgments drawn from it and fitted again."""
     if judged.share is not None:
         return np.nan, np.nan
-    plain = replace(judged, weight=None)
-    # every judgment counts, repeated ones too: they are what is drawn again
-    fit = fit_model(plain, "bradley-terry", Options(RIDGE, "davidson"))
-    pairs, tie_rate = plain.pairs, fit.tie_rate
+    unweighted = replace(judged, weight=None)
+    # every judgment counts, repeated ones too, since these are what is simulated
+    fit = fit_model(unweighted, "bradley-terry", Options(RIDGE, "davidson"))
+    pairs, tie_rate = unweighted.pairs, fit.tie_rate
     found = _pearson(pairs, fit.values, tie_rate)
     chances = _chances(fit.values[pairs.first] - fit.values[pairs.second], tie_rate)
     drawn = np.empty(simulations)
@@ -236,7 +303,7 @@ def _pearson(pairs: Pairs, strength: Floats, tie_rate: float) -> float:
 
 
 def _chances(d: Floats, tie_rate: float) -> Floats:
-    """Give the chances of the first item, of the second, and of a tie, as Davidson's model has them."""
+    """Compute the probabilities of the first item, of the second, and of a tie in Davidson's model."""
     odds = np.exp(np.stack([d / 2, -d / 2], axis=1) - np.abs(d)[:, None] / 2)
     odds = np.concatenate([odds, tie_rate * np.exp(-np.abs(d) / 2)[:, None]], axis=1)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
@@ -247,11 +314,11 @@ def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) 
     if judged.worker is None:
         return pl.DataFrame(schema={"worker": pl.String})
     pairs, worker, size = judged.pairs.of, judged.worker, len(judged.workers)
-    said = np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1))
-    own = pl.DataFrame({"worker": worker, "pair": pairs, "said": said})
-    own = own.with_columns(mine=pl.len().over("worker", "pair"), mine_alike=pl.len().over("worker", "pair", "said"))
+    answer = np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1))
+    own = pl.DataFrame({"worker": worker, "pair": pairs, "answer": answer})
+    own = own.with_columns(mine=pl.len().over("worker", "pair"), mine_alike=pl.len().over("worker", "pair", "answer"))
     mine, mine_alike = own["mine"].to_numpy(), own["mine_alike"].to_numpy()
-    alike = counts[pairs, said] - mine_alike
+    alike = counts[pairs, answer] - mine_alike
     others = counts[pairs].sum(axis=1) - mine
 
     def mean(values: Floats, of: Floats) -> Floats:
@@ -279,5 +346,5 @@ def _remarks(judged: Preferences, units: int) -> list[str]:
     if judged.weight is not None:
         lines.append("Weights are ignored: every judgment counts once.")
     if judged.winner_first is None:
-        lines.append("The judgments do not say which item was shown first: position bias cannot be estimated.")
+        lines.append("The judgments do not record which item was shown first: position bias cannot be estimated.")
     return lines

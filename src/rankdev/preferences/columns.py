@@ -1,4 +1,4 @@
-"""The shapes in which people keep judgments, brought to one: query, winner, loser, tie, worker, weight, …"""
+"""Read the formats that judgments come in as one: query, winner, loser, tie, worker, weight, …"""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ NAME_THEM = "name them with columns={'item_a': …} (--columns item_a=…)"
 def columns_of(
     frame: pl.DataFrame, columns: Columns | None = None, values: Values = None
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Find query, winner, loser, tie, worker and the rest in a table, whichever way it says them.
+    """Find query, winner, loser, tie, worker and the rest in a table, in any format.
 
-    Gives the table, and remarks on what was taken for granted or left aside.
+    Returns the table, and notes on what was assumed or left out.
     """
     given = {} if columns is None else check_mapping(columns, "columns", "{part: name of a column}")
     roles = _roles(frame, given)
@@ -62,14 +62,14 @@ def columns_of(
 
 
 def check_rows(rows: Any) -> Iterable[Any]:
-    """Refuse a table, a mapping or a text where rows belong: each of them could be iterated, to no good."""
+    """Reject a table, a mapping or a string: iterating over them would not yield rows."""
     if is_table(rows) or not is_list(rows):
         raise DataError(f"expected rows (query, winner, loser) or records; got {type(rows).__name__}")
     return rows
 
 
 def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
-    """Make the table of tuples (query, winner, loser[, worker])."""
+    """Make a table of tuples (query, winner, loser[, worker])."""
     listed_rows = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
@@ -92,7 +92,7 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
 
 
 def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Make the table of records (dicts), or of the tasks of a Label Studio export."""
+    """Make a table of records (dicts), or of the tasks of a Label Studio export."""
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise DataError(f"expected records such as {{'query': …, 'winner': …}}; got {shown(record)}", number)
@@ -105,7 +105,7 @@ def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 def frame_of_grades(
     grades: Mapping[Any, Any], weight: float, *, workers: bool
 ) -> tuple[pl.DataFrame, dict[str, list[str]]]:
-    """Make judgments of grades, each item above those of the next lower grade; and name the items of each query."""
+    """Turn grades into judgments, each item above those of the next lower grade; also list the items of each query."""
     rows: list[tuple[str, str, str, float]] = []
     items: dict[str, list[str]] = {}
     for name, graded in grades.items():
@@ -126,7 +126,7 @@ def frame_of_grades(
 def _series(key: str, values: list[Any]) -> pl.Series:
     kinds = {type(value).__name__ for value in values if value is not None}
     if len(kinds) > 1 and "str" in kinds and kinds != {"str", "int"}:
-        raise DataError(f"{key} is now {' and now '.join(sorted(kinds))}; write it in one way")
+        raise DataError(f"{key} is now {' and now '.join(sorted(kinds))}; use one type")
     return mixed_series(key, values)
 
 
@@ -138,25 +138,25 @@ def _id(value: object, name: str, row: int) -> str:
 
 
 def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
-    """Say which column plays which part: as the user says, as the kind of file says, or by its name."""
+    """Assign columns to roles: as the user chose, by the kind of file, or by name."""
     for role, name in columns.items():
         check_choice("part of columns", role, ROLES)
         if name is not None and name not in frame.columns:
             raise UsageError(f"columns: there is no column {name!r} for {role}; found {listed(frame.columns)}")
-    plain: dict[str, str] = {}
+    normalised: dict[str, str] = {}
     for name in frame.columns:
-        plain.setdefault(normalised_name(name), name)
-    preset = find_preset(plain)
+        normalised.setdefault(normalised_name(name), name)
+    preset = find_preset(normalised)
     given: dict[str, str | None] = {}
     if preset is not None:
-        given = {role: name if name is None else plain[name] for role, name in preset.columns.items()}
+        given = {role: name if name is None else normalised[name] for role, name in preset.columns.items()}
     given |= columns
     roles = {role: name for role, name in given.items() if name is not None}
     taken = set(roles.values())
-    roles |= _items_and_outcome(frame, {key: name for key, name in plain.items() if name not in taken}, roles)
+    roles |= _items_and_outcome(frame, {key: name for key, name in normalised.items() if name not in taken}, roles)
     for role, names in NAMES.items():
         if role not in given and role not in roles and not (role == "first" and "item_a" in roles):
-            free = (plain[name] for name in names if name in plain and plain[name] not in roles.values())
+            free = (normalised[name] for name in names if name in normalised and normalised[name] not in roles.values())
             if (name := next(free, None)) is not None:
                 roles[role] = name
     left = [name for name in frame.columns if name not in roles.values()]
@@ -168,36 +168,36 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     return roles
 
 
-def _items_and_outcome(frame: pl.DataFrame, plain: dict[str, str], roles: dict[str, str]) -> dict[str, str]:
+def _items_and_outcome(frame: pl.DataFrame, normalised: dict[str, str], roles: dict[str, str]) -> dict[str, str]:
     """Find winner and loser, or two sides and an outcome, where the user has not named them."""
     if "item_a" not in roles and "item_b" not in roles:
-        named = next((pair for pair in WON_LOST if pair[0] in plain and pair[1] in plain), None)
+        named = next((pair for pair in WON_LOST if pair[0] in normalised and pair[1] in normalised), None)
         if "winner" in roles and "loser" in roles:
             return {}
         if named is not None and not roles.keys() & {"winner", "loser", "probability"}:
-            return {"winner": plain[named[0]], "loser": plain[named[1]]}
+            return {"winner": normalised[named[0]], "loser": normalised[named[1]]}
     found: dict[str, str] = {}
     if not ("item_a" in roles and "item_b" in roles):
-        sides = [pair for pair in SIDES if pair[0] in plain and pair[1] in plain]
+        sides = [pair for pair in SIDES if pair[0] in normalised and pair[1] in normalised]
         if len(sides) > 1:
-            pairs = " or ".join(", ".join(plain[name] for name in pair) for pair in sides)
+            pairs = " or ".join(", ".join(normalised[name] for name in pair) for pair in sides)
             raise DataError(f"the items may be {pairs}; {NAME_THEM}")
         if not sides:
             raise DataError(f"expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
-        found = {"item_a": plain[sides[0][0]], "item_b": plain[sides[0][1]]}
-    if not roles.keys() & {"winner", "probability"} and not any(name in plain for name in NAMES["probability"]):
-        found["winner"] = _outcome(frame, plain)
+        found = {"item_a": normalised[sides[0][0]], "item_b": normalised[sides[0][1]]}
+    if not roles.keys() & {"winner", "probability"} and not any(name in normalised for name in NAMES["probability"]):
+        found["winner"] = _outcome(frame, normalised)
     return found
 
 
-def _outcome(frame: pl.DataFrame, plain: dict[str, str]) -> str:
+def _outcome(frame: pl.DataFrame, normalised: dict[str, str]) -> str:
     for names in (SAYS_WHO, SAYS):
-        said = [plain[name] for name in names if name in plain]
-        if len(said) == 1:
-            return said[0]
-        if said:
-            raise DataError(f"the outcome may be {' or '.join(said)}; say which: columns={{'winner': …}} (--columns)")
-    answer = only_answer([*plain.values()])
+        found = [normalised[name] for name in names if name in normalised]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise DataError(f"the outcome may be {' or '.join(found)}; choose one: columns={{'winner': …}} (--columns)")
+    answer = only_answer([*normalised.values()])
     if answer is None:
         raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
     return answer
@@ -210,7 +210,7 @@ def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict
             return read_outcomes(a, b, frame[roles["winner"]], values).to_dict()
         return read_outcomes(a, b, frame[roles["probability"]], "probability").to_dict()
     if not (values is None or (isinstance(values, str) and values == "items")):
-        raise UsageError("values says how to read an outcome, but the table names winner and loser")
+        raise UsageError("values explains an outcome column, but the table has winner and loser")
     found = {part: text_column(frame, roles[part], "preferences") for part in ("winner", "loser")}
     found["tie"] = _flags(frame, roles["tie"]) if "tie" in roles else pl.repeat(False, len(frame), eager=True)
     if "share" in roles:
@@ -225,7 +225,7 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
     unknown = ~(won | (first == found["loser"]))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{first[row]!r} is said to be shown first, but is neither of the two items", row)
+        raise DataError(f"{first[row]!r} is in the column first, but is neither of the two items", row)
     return won
 
 
@@ -245,4 +245,4 @@ def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterab
     if left:
         yield f"Columns not used: {listed(left)}."
     if skipped:
-        yield f"{counted(skipped, 'judgment', 'is')} skipped, as values says."
+        yield f"{counted(skipped, 'judgment', 'is')} skipped, as chosen by values."

@@ -1,4 +1,4 @@
-"""Judge what decides: ask the pair whose answer is expected to tell most about which system is better."""
+"""Choose the pairs whose judgments are most informative about which system is better."""
 
 from __future__ import annotations
 
@@ -24,16 +24,30 @@ RIDGE = 0.25
 
 @dataclass(frozen=True)
 class Verdict:
-    """The two systems that lead, as columns of the scores, and the probability that the first is truly better."""
+    """The two leading systems, and the probability that the first is better.
+
+    Attributes
+    ----------
+    best, other : int
+        Columns of the scores: the leading system and the next.
+    difference : float
+        Expected difference of their mean scores over queries.
+    probability : float
+        Probability that ``best`` is truly better.
+
+    See Also
+    --------
+    Decision.verdict : Compute it.
+    """
 
     best: int
     other: int
-    difference: float  # of their mean scores over queries, as expected
+    difference: float
     probability: float
 
 
 class _Query:
-    """What is known about one query: its wins, orders drawn from the posterior, and the systems' scores for them."""
+    """Posterior of one query: its wins, orders drawn from the posterior, and the systems' scores under them."""
 
     def __init__(self, name: str, wins: Floats, scorer: Scorer, rng: np.random.Generator) -> None:
         self.name, self.wins, self.scorer = name, wins, scorer
@@ -45,7 +59,7 @@ class _Query:
         self.learn()
 
     def learn(self) -> None:
-        """Refit, and draw and score orders again."""
+        """Refit, then draw and score orders again."""
         self.strength = newton_fit(self.wins, self.strength, RIDGE, enough=1e-2)
         lead = np.tanh((self.strength[:, None] - self.strength) / 2)
         weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
@@ -61,7 +75,7 @@ class _Query:
         self.chance = 0.5 + 0.5 * np.tanh((drawn[:, self.i] - drawn[:, self.j]) / 2)
 
     def value(self, best: int, other: int) -> Floats:
-        """How much each pair's answer is expected to lessen the variance of the systems' difference."""
+        """Expected reduction of the variance of the systems' difference by each pair's answer."""
         off = self.chance - self.chance.mean(axis=0)
         apart = self.scores[:, best] - self.scores[:, other]
         noise = self.chance.mean(axis=0) * (1 - self.chance.mean(axis=0))
@@ -69,21 +83,31 @@ class _Query:
         return np.where(self.closed, -1.0, value)
 
     def expect(self, k: int) -> None:
-        """Reckon with an answer to pair k before it is given: take off what it will explain."""
+        """Anticipate an answer to pair k: remove the variance it will explain."""
         off = self.chance[:, k] - self.chance[:, k].mean()
-        share = off / (off @ off + DRAWS * self.chance[:, k].mean() * (1 - self.chance[:, k].mean()))
-        self.scores = self.scores - np.outer(off, share @ (self.scores - self.scores.mean(axis=0)))
-        self.chance = self.chance - np.outer(off, share @ (self.chance - self.chance.mean(axis=0)))
+        loading = off / (off @ off + DRAWS * self.chance[:, k].mean() * (1 - self.chance[:, k].mean()))
+        self.scores = self.scores - np.outer(off, loading @ (self.scores - self.scores.mean(axis=0)))
+        self.chance = self.chance - np.outer(off, loading @ (self.chance - self.chance.mean(axis=0)))
 
 
 class Decision:
     """Find out which system is better with few judgments.
 
-    ``scores(query, orders)`` gives the systems' scores of a query, ``[order, system]``, for orders of its items, each
-    a row of item numbers, best first. ``verdict()`` says who leads and how surely, ``ask()`` what to ask next, and
-    ``tell()`` takes the answer; stop where the verdict's probability is high enough, .95 say. Judgments so chosen
-    serve the order of items worse than those chosen for it.
+    Ask pairs until the probability of :meth:`verdict` is high enough, such as .95. Judgments chosen in this way are
+    less informative about the order of items than those chosen for it.
 
+    Parameters
+    ----------
+    preferences : Preferences
+        Judgments so far; may be empty if the items are known (``Preferences.from_rows(items=…)``).
+    scores : callable
+        ``scores(query, orders)`` returns the systems' scores of a query, ``[order, system]``, for orders of its
+        items, each a row of item numbers, best first.
+    seed : int, default 0
+        Seed of the orders drawn.
+
+    Examples
+    --------
     >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
     >>> first_is = lambda query, orders: np.stack([orders[:, 0] == 0, orders[:, 0] == 1], axis=1)
     >>> decision = Decision(judged, first_is)
@@ -112,39 +136,115 @@ class Decision:
             raise DataError("no pairs to ask: no query has two items")
 
     def verdict(self) -> Verdict:
-        """Say which system leads, by how much, and with what probability it is better than the next."""
+        """Return the leading system, its lead, and the probability that it is better than the next.
+
+        Returns
+        -------
+        Verdict
+            The two leading systems and the probability.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows([("q", "x", "y")] * 8)
+        >>> decision = Decision(judged, lambda query, orders: np.stack([orders[:, 0] == 0, orders[:, 0] == 1], axis=1))
+        >>> decision.verdict().probability > 0.95
+        True
+        """
         from scipy.special import ndtr
 
         best, other, apart, variance = self._lead()
-        sure = float(ndtr(apart / np.sqrt(variance))) if variance > 0 else (1.0 if apart > 0 else 0.5)
-        return Verdict(best, other, apart / len(self._queries), sure)
+        probability = float(ndtr(apart / np.sqrt(variance))) if variance > 0 else (1.0 if apart > 0 else 0.5)
+        return Verdict(best, other, apart / len(self._queries), probability)
 
     def ask(self) -> tuple[str, str, str] | None:
-        """Name the query and the pair whose answer is expected to tell most about the two leading systems.
+        """Name the pair whose answer is expected to be most informative about the two leading systems.
 
-        None where all pairs are closed.
+        Returns
+        -------
+        tuple of str or None
+            Query and two items; None if all pairs are closed.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows([("q", "x", "y")] * 8)
+        >>> Decision(judged, lambda query, orders: orders[:, :2] == 0).ask()
+        ('q', 'x', 'y')
         """
         number, k, value = self._best()
         return self._named(number, k) if value >= 0 else None
 
-    def left(self, sure: float) -> float:
-        """Estimate how many answers make the verdict sure, did each tell as much as the next; may be infinite."""
+    def left(self, confidence: float) -> float:
+        """Estimate how many answers are needed, if each were as informative as the next.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability that the conclusion needs, such as .95.
+
+        Returns
+        -------
+        float
+            Number of answers; may be infinite.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows([("q", "x", "y")] * 8)
+        >>> Decision(judged, lambda query, orders: orders[:, :2] == 0).left(0.95)
+        0.0
+        """
         from scipy.special import ndtri
 
         _, _, apart, variance = self._lead()
-        excess = variance - (apart / float(ndtri(sure))) ** 2
+        excess = variance - (apart / float(ndtri(confidence))) ** 2
         value = self._best()[2]
         return 0.0 if excess <= 0 else excess / value if value > 0 else np.inf
 
     def close(self, query: str, a: str, b: str, *, closed: bool = True) -> None:
-        """Never ask a pair again; ``closed=False`` opens it."""
+        """Never ask a pair again.
+
+        Parameters
+        ----------
+        query : str
+            Query of the pair.
+        a, b : str
+            The two items, in either order.
+        closed : bool, default True
+            False allows the pair again.
+
+        Examples
+        --------
+        >>> decision = Decision(Preferences.from_rows([("q", "x", "y")]), lambda query, orders: orders[:, :2] == 0)
+        >>> decision.close("q", "x", "y")
+        >>> decision.ask() is None
+        True
+        """
         number, i, j = self._places(query, a, b)
         mine = self._queries[number]
         mine.closed[(mine.i == min(i, j)) & (mine.j == max(i, j))] = closed
         self._values[number] = None
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1.0) -> None:
-        """Take an answer; ``times=-1`` takes it back."""
+        """Take an answer into account.
+
+        Parameters
+        ----------
+        query : str
+            Query of the pair.
+        winner, loser : str
+            The two items.
+        tie : bool, default False
+            Whether neither won.
+        times : float, default 1
+            Weight of the answer; −1 takes it back.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows(items={"q": ["x", "y"]})
+        >>> decision = Decision(judged, lambda query, orders: orders == 0)
+        >>> for _ in range(8): decision.tell("q", "y", "x")
+        >>> decision.verdict().best
+        1
+        """
         number, i, j = self._places(query, winner, loser)
         self._queries[number].wins[i, j] += 0.5 * times if tie else times
         self._queries[number].wins[j, i] += 0.5 * times if tie else 0.0
@@ -152,7 +252,24 @@ class Decision:
         self._values[number] = None
 
     def batch(self, budget: int) -> Iterator[tuple[str, str, str, float]]:
-        """Choose several pairs before any is answered; with each, how much variance its answer should take off."""
+        """Choose several pairs before any is answered.
+
+        Parameters
+        ----------
+        budget : int
+            Number of pairs.
+
+        Yields
+        ------
+        tuple
+            Query, two items, and the expected reduction of the variance of the systems' difference.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
+        >>> [pair[:3] for pair in Decision(judged, lambda query, orders: orders[:, :2] == 0).batch(2)]
+        [('q', 'x', 'z'), ('q', 'x', 'y')]
+        """
         for _ in range(budget):
             number, k, value = self._best()
             yield *self._named(number, k), value
@@ -169,7 +286,7 @@ class Decision:
 
     def _places(self, query: str, a: str, b: str) -> tuple[int, int, int]:
         if query not in self.preferences.queries:
-            raise UsageError(f"no query {shown(query)} among those to decide on")
+            raise UsageError(f"no query {shown(query)} among those of this decision")
         number = self.preferences.queries.index(query)
         start, stop = self.preferences.starts[number : number + 2]
         items = self.preferences.items[start:stop]
@@ -183,9 +300,9 @@ class Decision:
         return query.name, items[start + query.i[k]], items[start + query.j[k]]
 
     def _best(self) -> tuple[int, int, float]:
-        verdict = self.verdict()
-        if (verdict.best, verdict.other) != self._leaders:
-            self._leaders = verdict.best, verdict.other
+        best, other, *_ = self._lead()
+        if (best, other) != self._leaders:
+            self._leaders = best, other
             self._values = [None] * len(self._queries)
         tops = []
         for number, query in enumerate(self._queries):

@@ -1,4 +1,4 @@
-"""Per-query data checks; cycles and implied orders."""
+"""Checks of the judgments of each query; cycles and implied orders."""
 
 from __future__ import annotations
 
@@ -34,21 +34,45 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics(Result):
-    """A row per query: see :meth:`to_polars` for the columns."""
+    """Checks of the judgments, one row per query.
+
+    Attributes
+    ----------
+    queries : tuple of str
+        The queries.
+    values : dict of str to array
+        Columns of :meth:`to_polars`, one value per query.
+    disconnected : dict of str to list of list of str
+        Connected components of every query that has more than one.
+
+    See Also
+    --------
+    Preferences.diagnostics : Make them.
+    """
 
     queries: tuple[str, ...]
     values: dict[str, npt.NDArray[Any]] = field(repr=False)
     disconnected: dict[str, list[list[str]]] = field(repr=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """Tabulate, one row per query.
+        """Tabulate the checks.
 
-        ``groups`` is 1 where all items are connected; ``in_cycles`` counts the items that take part in a
-        cycle of majorities (x beats y beats z beats x); ``agreement`` is the chance that two judgments of
-        one pair say the same, null where no pair was judged twice; ``duplicates`` are rows that repeat a
-        row in everything, worker included; ``contradictions`` are pairs on which one worker says two
-        different things; ``single_workers`` judged only once in the whole data; ``first_wins`` is the share of
-        untied judgments that the item shown first won, null where nobody says which that was.
+        Returns
+        -------
+        polars.DataFrame
+            One row per query. comparisons, items, workers: their numbers; groups: connected components, 1 where all
+            items are connected; in_cycles: items on a cycle of majorities (x beats y beats z beats x); agreement:
+            probability that two judgments of one pair agree, null where no pair was judged twice; duplicates: rows that
+            repeat another in everything, worker included; contradictions: pairs to which one worker gave different
+            answers; single_workers: workers with one judgment in the whole data; first_wins: fraction of untied
+            judgments won by the item shown first, null where that is unknown; connected: whether groups is 1.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import Preferences
+        >>> judged = Preferences.from_rows([("q", "x", "y"), ("q", "x", "y"), ("q", "v", "w")])
+        >>> judged.diagnostics().to_polars().select("groups", "agreement", "connected").rows()
+        [(2, 1.0, False)]
         """
         columns = {name: self.values[name] for name in COLUMNS}
         table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
@@ -56,7 +80,7 @@ class Diagnostics(Result):
 
 
 def diagnose(preferences: Preferences) -> Diagnostics:
-    """Count what :class:`Diagnostics` holds.
+    """Compute what :class:`Diagnostics` holds.
 
     >>> from rankdev.preferences import Preferences
     >>> rows = [("q", "x", "y"), ("q", "y", "z"), ("q", "z", "x")]
@@ -119,21 +143,21 @@ def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[st
     if worker is None:
         return dict.fromkeys(("workers", "duplicates", "contradictions", "single_workers"), nothing)
     once = np.bincount(worker, minlength=len(preferences.workers)) == 1
-    told = np.where(preferences.tie, 0, np.where(preferences.winner < preferences.loser, 1, 2))
+    outcome = np.where(preferences.tie, 0, np.where(preferences.winner < preferences.loser, 1, 2))
     who = np.unique(np.stack([of_judgment, worker]), axis=1)
-    distinct, repeats = np.unique(np.stack([worker, preferences.pairs.of, told]), axis=1, return_counts=True)
-    topics, said = np.unique(distinct[:2], axis=1, return_counts=True)
+    distinct, repeats = np.unique(np.stack([worker, preferences.pairs.of, outcome]), axis=1, return_counts=True)
+    judged, answers = np.unique(distinct[:2], axis=1, return_counts=True)
     of_pair = preferences.item_query[preferences.pairs.first]
     return {
         "workers": np.bincount(who[0], minlength=queries),
         "duplicates": np.bincount(of_pair[distinct[1]], repeats - 1, queries).astype(np.int64),
-        "contradictions": np.bincount(of_pair[topics[1][said > 1]], minlength=queries),
+        "contradictions": np.bincount(of_pair[judged[1][answers > 1]], minlength=queries),
         "single_workers": np.bincount(of_judgment[once[worker]], minlength=queries),
     }
 
 
 def majorities(pairs: Pairs) -> tuple[Ints, Ints]:
-    """Winner and loser of every pair that more judgments favour one way than the other."""
+    """Winner and loser of every pair in which one item won more judgments."""
     lead = pairs.score - pairs.count / 2
     clear = np.abs(lead) > 1e-9
     first, second = pairs.first[clear].astype(np.int64), pairs.second[clear].astype(np.int64)
@@ -159,7 +183,7 @@ def losers_of(winner: Ints, loser: Ints, items: int) -> list[Ints]:
 
 def shortest_cycle(losers: list[Ints], start: int) -> list[int]:
     """Find the shortest chain of wins from an item on a cycle back to itself, the item first."""
-    came: dict[int, int] = {}
+    previous: dict[int, int] = {}
     queue = deque([start])
     while queue:
         at = queue.popleft()
@@ -167,16 +191,16 @@ def shortest_cycle(losers: list[Ints], start: int) -> list[int]:
             if item == start:
                 path = [at]
                 while path[-1] != start:
-                    path.append(came[path[-1]])
+                    path.append(previous[path[-1]])
                 return path[::-1]
-            if item not in came:
-                came[item] = at
+            if item not in previous:
+                previous[item] = at
                 queue.append(item)
     raise ValueError(f"item {start} is on no cycle")
 
 
 def clear_pairs(pairs: Pairs, alpha: float = 0.05) -> Any:
-    """Mark the pairs whose judgments all say the same, or lean one way by a sign test."""
+    """Mark the pairs whose judgments all agree, or favour one item by a sign test."""
     from scipy.special import bdtr
 
     least = np.minimum(pairs.score, pairs.count - pairs.score)

@@ -1,4 +1,4 @@
-"""How well the judgments of a query are explained by one tier, by a few tiers, and by a strict order."""
+"""Evidence for one tier, some tiers and a strict order, given the judgments of a query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cut:
     starts: Ints
     strength: Floats
     wins: Floats  # tiers × tiers, how often the row won
-    inner: float  # judgments inside tiers, each worth log ½
+    inner: float  # judgments inside tiers, each of log-likelihood log ½
 
     @property
     def tiers(self) -> int:
@@ -61,7 +61,7 @@ class Cut:
 
 
 def merging_path(wins: Floats) -> list[Cut]:
-    """Join the neighbouring tiers that differ least, refit, and so on, from all items apart to one tier.
+    """Join the neighbouring tiers that differ least, refit, and repeat, from one tier per item to one tier.
 
     ``wins[i, j]`` counts how often the item in place i won against the one in place j.
     """
@@ -98,7 +98,7 @@ def _fitted(starts: Ints, wins: Floats, inner: float, strength: Floats) -> Cut:
 
 
 def newton_fit(wins: Floats, strength: Floats, ridge: float, enough: float) -> Floats:
-    """Maximise the penalised likelihood by Newton's method, until a step (which squares what is left) is small."""
+    """Maximise the penalised likelihood by Newton's method, until a step is small (the error left is its square)."""
     won, count = wins.sum(axis=1), wins + wins.T
     for _ in range(60):
         chance = 0.5 + 0.5 * np.tanh((strength[:, None] - strength) / 2)
@@ -127,17 +127,17 @@ def _likelihood(wins: Floats, strengths: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TierPosterior:
-    """Probabilities, given the judgments: of one tier, of some tiers, of a strict order; and the cuts compared."""
+    """Posterior probabilities of one tier, of some tiers and of a strict order; and the cuts compared."""
 
     one: float
     some: float
     strict: float
     path: list[Cut]
-    tiers: Cut  # the cut that stands for "some tiers"
+    tiers: Cut  # the cut that represents "some tiers"
     judgments: float
 
     def tie_and_reversal(self) -> tuple[Floats, Floats]:
-        """For every two places in the order: the chance that they are equal, and that their order is wrong."""
+        """Posterior probabilities for every two places in the order: of a tie, and of the reverse order."""
         from scipy.special import ndtr
 
         n = len(self.path[0].strength)
@@ -149,11 +149,11 @@ class TierPosterior:
 
 
 def tier_posterior(wins: Floats) -> TierPosterior:
-    """Weigh one tier, some tiers and a strict order against each other.
+    """Compare one tier, some tiers and a strict order by their evidence.
 
-    The prior of a cut gives every number of tiers, then every size of tiers the same weight; the constants that
-    lean towards tiers (1, and .2 per item) and towards one tier (3 over the items, so that short lists of equal
-    items stay one tier nine times in ten) were set by simulation.
+    A priori every number of tiers, then every size of tiers has the same weight; the constants that favour tiers
+    (1, and .2 per item) and one tier (3 over the items, so that short lists of equal items stay one tier nine times in
+    ten) were set by simulation.
     """
     from scipy.special import expit
 
@@ -163,8 +163,8 @@ def tier_posterior(wins: Floats) -> TierPosterior:
     inner = path[1:-1]
     if inner:
         each = np.array([cut.evidence(TIER_SPREADS) + _log_prior(cut.starts, n) for cut in inner])
-        stands_for = np.log(-np.diff([cut.tiers for cut in path[:-1]]))  # numbers of tiers passed over
-        some = 1 + float(np.logaddexp.reduce(each + stands_for))
+        represented = np.log(-np.diff([cut.tiers for cut in path[:-1]]))  # numbers of tiers passed over
+        some = 1 + float(np.logaddexp.reduce(each + represented))
         best = inner[int(np.argmax(each))] if some > strict else by_bic(path, judgments)
     else:
         some, best = -np.inf, path[-1]
@@ -186,10 +186,10 @@ def by_bic(path: list[Cut], judgments: float) -> Cut:
 
 
 def effective_wins(fit: Strengths, query: int) -> Floats:
-    """Count wins between places in the order of strengths, for as many independent judgments as they are worth.
+    """Count wins between places in the order of strengths, scaled to their number of independent judgments.
 
     A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
-    Where workers' judgments hang together, or the order of presentation had to be told apart, all count less.
+    Where workers' judgments are correlated, or the order of presentation was corrected for, all count less.
     """
     start, stop = (int(place) for place in fit.pairs.starts[query : query + 2])
     seen = fit.inference_fit
@@ -210,6 +210,6 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
 
 
 def _inflation(wins: Floats, factor: Floats) -> float:
-    """How much larger the variance of strengths is than that of independent judgments, 1 at least."""
+    """Ratio of the variance of strengths to that of independent judgments; at least 1."""
     own = _fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins))).covariance
     return max(1.0, float((factor**2).sum() / (np.trace(own) - own.mean() * len(own))))

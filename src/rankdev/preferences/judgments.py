@@ -1,4 +1,4 @@
-"""Preferences, pairwise judgments as columns."""
+"""Preferences: pairwise judgments as columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
 
 
 def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> dict[str, Any]:
-    """Number queries, items and workers; refuse what cannot be a comparison."""
+    """Number queries, items and workers; reject rows that are not comparisons."""
     known = _known({} if items is None else check_mapping(items, "items", "{query: [item, …]}"))
     if not len(frame) and not known:
         raise DataError("no comparisons; at least one is needed")
@@ -80,14 +80,40 @@ OPTIONAL = ("worker", "weight", "share", "winner_first")
 
 @dataclass(frozen=True, eq=False)
 class Preferences(Tabular):
-    """Judgments of pairs of items, one row per judgment.
+    """Pairwise judgments, one row per judgment.
 
-    ``items`` are the items of all queries one after the other, ``item_query`` the query each belongs to
-    (non-decreasing); ``winner`` and ``loser`` index them. Where ``tie`` is set neither won. ``worker``
-    indexes ``workers`` and is None where it was not recorded who judged. ``share`` says how much of a
-    judgment the winner gets where judges gave probabilities; ``winner_first`` whether the winner was the
-    item shown first (of a tie: the item in the winner's place). Both are None where unknown.
-    ``remarks`` say what reading assumed or left out.
+    Make them with :meth:`from_rows`, :meth:`from_table` or :func:`rankdev.read_preferences`.
+
+    Attributes
+    ----------
+    queries : tuple of str
+        Queries, in order of first appearance.
+    items : tuple of str
+        Items of all queries, query after query.
+    item_query : array of int
+        Index of the query of each item, non-decreasing.
+    winner, loser : array of int
+        Items of each judgment, as indices into ``items``.
+    tie : array of bool
+        Whether neither item won.
+    workers : tuple of str
+        Names of those who judged; empty where they were not recorded.
+    worker : array of int, optional
+        Who made each judgment, as an index into ``workers``.
+    weight : array of float, optional
+        Weight of each judgment; default 1.
+    share : array of float, optional
+        Probability that a judge gave to the winner, where judgments are probabilities.
+    winner_first : array of bool, optional
+        Whether the winner was the item shown first (of a tie: the item in the winner's place).
+    remarks : tuple of str
+        Notes on what reading assumed or left out.
+
+    Examples
+    --------
+    >>> judged = Preferences.from_rows([("q", "x", "y"), ("q", "y", "z")])
+    >>> len(judged), judged.items
+    (2, ('x', 'y', 'z'))
     """
 
     queries: tuple[str, ...]
@@ -108,10 +134,10 @@ class Preferences(Tabular):
         if len({len(column) for column in columns if column is not None}) != 1:
             raise DataError(f"preferences: winner, loser, tie, {', '.join(OPTIONAL)} must have one length")
         if len(self.items) != len(self.item_query) or np.any(np.diff(self.item_query) < 0):
-            raise DataError("preferences: item_query must give each item's query, in order")
+            raise DataError("preferences: item_query must be each item's query, in order")
         if len(self.items) and len(self.winner):
-            ends = (self.winner.min(), self.loser.min(), self.winner.max(), self.loser.max())
-            if min(ends) < 0 or max(ends) >= len(self.items):
+            used = (self.winner.min(), self.loser.min(), self.winner.max(), self.loser.max())
+            if min(used) < 0 or max(used) >= len(self.items):
                 raise DataError("preferences: winner and loser must index the items")
         if np.any(self.winner == self.loser):
             row = int(np.argmax(self.winner == self.loser))
@@ -132,17 +158,30 @@ class Preferences(Tabular):
         columns: Mapping[str, str | None] | None = None,
         values: str | Mapping[str, str | float] | None = None,
     ) -> Preferences:
-        """Take judgments from a polars, pandas or Arrow table.
+        """Read judgments from a polars, pandas or Arrow table.
 
-        Columns are query, winner, loser; or query, two sides such as a and b, and an outcome such as winner
-        or label; a worker, tie and weight column are optional. Where names say otherwise, ``columns`` tells:
-        ``{"query": "topic", "item_a": "x", "item_b": "y", "winner": "label", "worker": "who"}``; None for
-        the query where all judgments are of one. ``values`` tells what the outcome holds where that is not
-        plain: ``items``, ``position``, ``graded`` (negative: the first), ``graded-first`` (positive: the
-        first), ``probability`` (that the first wins), or what each value means: first, second, tie, skip or
-        a degree (negative: the first). ``items`` lists what may be compared: an item outside it is an error,
-        one that was never compared is kept.
+        Parameters
+        ----------
+        table : table
+            One row per judgment, with the columns query, winner, loser; or query, two sides such as a and b, and an
+            outcome such as winner or label. Columns for worker, tie and weight are optional.
+        items : dict of str to list of str, optional
+            Items of each query that may be compared. An item outside it is an error; one never compared is kept.
+        columns : dict of str to str or None, optional
+            Column of each part, where names do not show it: ``{"query": "topic", "item_a": "x", "item_b": "y",
+            "winner": "label", "worker": "who"}``. None for the query if all judgments are of one query.
+        values : str or dict, optional
+            What the outcome column holds, where that is ambiguous: ``items``, ``position``, ``graded`` (negative: the
+            first item is better), ``graded-first`` (positive: the first), ``probability`` (that the first wins); or the
+            meaning of each value: first, second, tie, skip or a degree (negative: the first).
 
+        Returns
+        -------
+        Preferences
+            The judgments; ``remarks`` has notes on unused columns and skipped rows.
+
+        Examples
+        --------
         >>> import polars as pl
         >>> table = pl.DataFrame({"query": ["q", "q"], "winner": ["x", "y"], "loser": ["y", "z"]})
         >>> len(Preferences.from_table(table))
@@ -160,10 +199,27 @@ class Preferences(Tabular):
         columns: Mapping[str, str | None] | None = None,
         values: str | Mapping[str, str | float] | None = None,
     ) -> Preferences:
-        """Take judgments as tuples (query, winner, loser) or (query, winner, loser, worker), or as records.
+        """Make judgments from tuples or records.
 
-        A record is a dict with the names of :meth:`from_table`, whose options it takes.
+        Parameters
+        ----------
+        rows : iterable of tuple or dict
+            Tuples (query, winner, loser) or (query, winner, loser, worker), or records: dicts with the column names
+            of :meth:`from_table`. May be empty if ``items`` are given.
+        items : dict of str to list of str, optional
+            Items of each query that may be compared; see :meth:`from_table`.
+        columns : dict of str to str or None, optional
+            For records: see :meth:`from_table`.
+        values : str or dict, optional
+            For records: see :meth:`from_table`.
 
+        Returns
+        -------
+        Preferences
+            The judgments.
+
+        Examples
+        --------
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z")]).items
         ('x', 'y', 'z')
         >>> Preferences.from_rows([{"query": "q", "a": "x", "b": "y", "winner": "b"}]).to_polars()["winner"].item()
@@ -183,28 +239,35 @@ class Preferences(Tabular):
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The judgments counted by pair of items, all queries in one."""
+        """Judgments counted by pair of items, all queries together."""
         return count_pairs(self)
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
-        """Where each query's items begin, and the end of the last."""
+        """Index of each query's first item, and the number of items."""
         return np.searchsorted(self.item_query, np.arange(len(self.queries) + 1))
 
     @cached_property
     def groups(self) -> npt.NDArray[np.int64]:
-        """The group (a number) of each item: comparisons connect the items of a group, but not groups."""
+        """Connected component of each item in the graph of comparisons, as a number."""
         return self.pairs.components()
 
     @cached_property
     def group_counts(self) -> npt.NDArray[np.int64]:
-        """How many groups each query has; 1 where all its items are connected."""
+        """Number of connected components of each query; 1 where all its items are connected."""
         _, representative = np.unique(self.groups, return_index=True)
         return np.bincount(self.item_query[representative], minlength=len(self.queries))
 
     def disconnected(self) -> dict[str, list[list[str]]]:
-        """Name the groups of every query whose items were not all compared, even indirectly, largest first.
+        """List the connected components of every query that has more than one.
 
+        Returns
+        -------
+        dict of str to list of list of str
+            Components of each query whose items were not all compared, even indirectly; largest first.
+
+        Examples
+        --------
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
         {'q': [['x', 'y'], ['v', 'w']]}
         """
@@ -218,17 +281,39 @@ class Preferences(Tabular):
         return found
 
     def largest_groups(self) -> Preferences:
-        """Keep of every query only the largest group of connected items, and the judgments on them."""
+        """Keep the largest connected component of every query, and the judgments on it.
+
+        Returns
+        -------
+        Preferences
+            Judgments of connected items only. Of equally large components the first in the data is kept.
+
+        Examples
+        --------
+        >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z"), ("q", "v", "w")]).largest_groups().items
+        ('x', 'y', 'z')
+        """
         sizes = np.bincount(self.groups)
         size = sizes[self.groups]
         best = np.maximum.reduceat(size, self.starts[:-1])[self.item_query]
-        # of equally large groups the one met first stays
+        # of equally large groups the first one stays
         order = np.lexsort((np.arange(len(size)), -size, self.item_query))
         leader = self.groups[order[self.starts[:-1]]][self.item_query]
         return self._keep((size == best) & (self.groups == leader))
 
     def split_groups(self) -> Preferences:
-        """Make every group of a disconnected query a query of its own, named ``query#1``, ``query#2``, …"""
+        """Make every connected component of a disconnected query a query of its own.
+
+        Returns
+        -------
+        Preferences
+            The same judgments; the new queries are named ``query#1``, ``query#2``, …, largest component first.
+
+        Examples
+        --------
+        >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).split_groups().queries
+        ('q#1', 'q#2')
+        """
         broken = self.disconnected()
         new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
         if taken := set(self.queries).intersection(new):
@@ -259,7 +344,23 @@ class Preferences(Tabular):
         )
 
     def select(self, queries: Iterable[str]) -> Preferences:
-        """Keep some queries."""
+        """Keep the judgments of some queries.
+
+        Parameters
+        ----------
+        queries : iterable of str
+            Queries to keep. A query without judgments is an error.
+
+        Returns
+        -------
+        Preferences
+            Judgments of these queries, in their old order.
+
+        Examples
+        --------
+        >>> Preferences.from_rows([("q1", "x", "y"), ("q2", "v", "w")]).select(["q2"]).items
+        ('v', 'w')
+        """
         wanted = set(queries)
         if unknown := wanted - set(self.queries):
             raise UsageError(f"no judgments for query {sorted(unknown)[0]!r}")
@@ -270,12 +371,25 @@ class Preferences(Tabular):
         return replace(kept, queries=names, item_query=codes[kept.item_query].astype(np.int32))
 
     def with_grades(self, grades: Mapping[Any, Any], *, weight: float = 1.0) -> Preferences:
-        """Add what grades say, as judgments by a worker called ``grades``.
+        """Add the preferences that grades imply, as judgments by a worker called ``grades``.
 
-        ``grades`` are ``{query: {item: grade}}`` or references made from grades. Each item of a grade is preferred
-        to each item of the next lower grade of its query; the items of the larger of the two grades get ``weight``
-        judgments each. Equal grades say nothing. Items that were only graded join the others.
+        Each item of a grade is preferred to each item of the next lower grade of its query. Equal grades imply nothing.
+        Items that were only graded are added.
 
+        Parameters
+        ----------
+        grades : dict of str to dict of str to float, or References
+            ``{query: {item: grade}}``, or references made from grades.
+        weight : float, default 1
+            Total weight of the judgments on each item of the larger of two neighbouring grades.
+
+        Returns
+        -------
+        Preferences
+            The judgments with those of the grades.
+
+        Examples
+        --------
         >>> judged = Preferences.from_rows([("q", "x", "y")])
         >>> both = judged.with_grades({"q": {"x": 2, "y": 2, "z": 1}})
         >>> both.to_polars().select("winner", "loser", "weight").rows()
@@ -310,15 +424,36 @@ class Preferences(Tabular):
         )
 
     def diagnostics(self) -> Diagnostics:
-        """Say for every query what there is: comparisons, items, workers, groups, cycles, agreement."""
+        """Check the judgments of every query: comparisons, items, workers, components, cycles, agreement.
+
+        Returns
+        -------
+        Diagnostics
+            One row per query.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows([("q", "x", "y"), ("q", "y", "z"), ("q", "z", "x")])
+        >>> judged.diagnostics().to_polars().select("comparisons", "items", "in_cycles").rows()
+        [(3, 3, 3)]
+        """
         from rankdev.preferences.diagnostics import diagnose
 
         return diagnose(self)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per judgment: query, winner, loser, tie, and worker, weight, share, first where there are any.
+        """Tabulate the judgments.
 
-        ``first`` is the item that was shown first.
+        Returns
+        -------
+        polars.DataFrame
+            One row per judgment: query, winner, loser, tie, and worker, weight, share, first where known. ``first`` is
+            the item that was shown first.
+
+        Examples
+        --------
+        >>> Preferences.from_rows([("q", "x", "y", "ann")]).to_polars().rows()
+        [('q', 'x', 'y', False, 'ann')]
         """
         names = pl.Series(list(self.items), dtype=pl.String)
         queries = pl.Series(list(self.queries), dtype=pl.String)

@@ -16,7 +16,7 @@ from rankdev.errors import DataError, UsageError, shown
 
 ROLES = ("query", "item_a", "item_b", "winner", "loser", "tie", "worker", "weight", "probability", "share", "first")
 
-# names without capitals and punctuation, the more telling first
+# normalised names, the most specific first
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("qid", "queryid", "topicid", "query", "topic", "prompt", "instruction", "question"),
     "worker": tuple(
@@ -26,7 +26,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "tie": ("tie",),
     "weight": ("weight",),
-    "probability": ("probabilitya",),  # not prob_a: without its stroke it is short for any probability
+    "probability": ("probabilitya",),  # not prob_a: without its underscore it is short for any probability
     "share": ("share",),
     "first": ("first", "shownfirst"),
 }
@@ -37,7 +37,7 @@ SIDES = (
     ("left", "right"),
     ("first", "second"),
 )
-SAYS_WHO = ("winner", "preferred", "choice", "selected", "better")  # the column says who won, not by how much
+SAYS_WHO = ("winner", "preferred", "choice", "selected", "better")  # such a column has the winner, not a degree
 SAYS = (*SAYS_WHO, "label", "preference", "answer", "judgment", "judgement", "verdict", "result", "outcome", "grade")
 
 _ANSWER = re.compile(r"(answer\.|output:)", re.IGNORECASE)
@@ -46,7 +46,7 @@ _FIELD = re.compile(r"(input|answer)\.|(input|output|assignment):", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Preset:
-    """A kind of file: the columns that tell it, and the columns of its roles (None: there is none)."""
+    """A kind of file: the columns that identify it, and the columns of its roles (None: there is none)."""
 
     about: str
     needs: frozenset[str]
@@ -63,7 +63,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def normalised_name(column: str) -> str:
-    """Give a column's name without capitals, punctuation, and MTurk's and Toloka's prefixes.
+    """Normalise a column's name: no capitals, no punctuation, no prefix of MTurk or Toloka.
 
     >>> normalised_name("WorkerId"), normalised_name("ASSIGNMENT:worker_id"), normalised_name("Input.item_a")
     ('workerid', 'workerid', 'itema')
@@ -71,19 +71,19 @@ def normalised_name(column: str) -> str:
     return re.sub(r"[^a-z0-9]", "", _FIELD.sub("", column, count=1).lower())
 
 
-def find_preset(plain: Mapping[str, str]) -> Preset | None:
-    """Tell whose file it is, from the plain names of its columns."""
-    return next((preset for preset in PRESETS.values() if preset.needs <= plain.keys()), None)
+def find_preset(normalised: Mapping[str, str]) -> Preset | None:
+    """Identify the kind of file by the normalised names of its columns."""
+    return next((preset for preset in PRESETS.values() if preset.needs <= normalised.keys()), None)
 
 
 def only_answer(columns: Sequence[str]) -> str | None:
-    """Find the one column that MTurk (``Answer.``) or Toloka (``OUTPUT:``) mark as the answer."""
+    """Find the only column that MTurk (``Answer.``) or Toloka (``OUTPUT:``) mark as the answer."""
     answers = [name for name in columns if _ANSWER.match(name)]
     return answers[0] if len(answers) == 1 else None
 
 
 def flatten_tasks(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Make records of Label Studio's tasks, one per annotation: the task's data, the annotator and the choice.
+    """Turn Label Studio's tasks into records, one per annotation: the task's data, the annotator and the choice.
 
     >>> flatten_tasks([{"data": {"text1": "x", "text2": "y"}, "annotations": [
     ...     {"completed_by": 7, "result": [{"type": "pairwise", "value": {"selected": "left"}}]}]}])
@@ -105,7 +105,7 @@ def flatten_tasks(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def is_task(record: Mapping[str, Any]) -> bool:
-    """Tell a task of a Label Studio export."""
+    """Whether a record is a task of a Label Studio export."""
     return isinstance(record.get("data"), Mapping) and isinstance(record.get("annotations"), list)
 
 
@@ -130,7 +130,7 @@ HINT = "values= in Python, --values on the command line"
 
 
 def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values) -> pl.DataFrame:
-    """Give winner, loser, tie and winner_first for each row, and weight or share where the outcomes say them.
+    """Read winner, loser, tie and winner_first of each row, and weight or share where the outcomes have them.
 
     A row that ``values`` maps to ``skip`` is null in all columns.
     """
@@ -160,8 +160,8 @@ def _words(outcome: pl.Series) -> pl.Series:
 def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
     """Read −1 as first, 1 as second, 0 as a tie; where the numbers differ in size, they are weights.
 
-    The weights are scaled so that their sum is what they are worth as judgments of equal weight (Kish 1965);
-    then the variance that counts of judgments suggest is right where items are equally good.
+    The weights are scaled so that their sum is their effective sample size (Kish 1965); the variance that counts
+    of judgments imply is then correct where items are equal.
     """
     swap = pl.col("lead") > 0
     columns = {
@@ -171,9 +171,9 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
         "winner_first": ~swap,
     }
     size = lead.abs()
-    said = size.filter(size > 0)
-    if said.n_unique() > 1:
-        scale = float(said.sum()) / float((said**2).sum())
+    given = size.filter(size > 0)
+    if given.n_unique() > 1:
+        scale = float(given.sum()) / float((given**2).sum())
         columns["weight"] = pl.when(pl.col("lead") == 0).then(1.0).otherwise(pl.col("lead").abs() * scale)
     known = pl.col("lead").is_not_null()
     return table.with_columns(lead=lead).select(pl.when(known).then(e).alias(name) for name, e in columns.items())
@@ -200,7 +200,7 @@ def _translated(words: pl.Series, values: Mapping[str, str | float], name: str) 
     unknown = ~lower.is_in(list(meaning))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{name} says {words[row]!r}, which values does not explain", row)
+        raise DataError(f"{name} is {words[row]!r}, which values does not explain", row)
     return lower.replace_strict(meaning, return_dtype=pl.Float64)
 
 
@@ -215,7 +215,7 @@ def _meant(word: str, meant: str | float) -> float | None:
 
 
 def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
-    """Read words as item ids or as positions, whichever explains all; refuse where both or neither do."""
+    """Read outcomes as item ids or as positions, whichever fits all rows; reject where both or neither do."""
     word = pl.col("o").str.to_lowercase()
     tie = pl.when(word.is_in(TIE)).then(0.0)
     ids = pl.when(pl.col("o") == pl.col("a")).then(-1.0).when(pl.col("o") == pl.col("b")).then(1.0)
@@ -226,22 +226,22 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
     found = both[reading]
     if found.null_count():
         row = int(found.is_null().arg_max() or 0)
-        a, b, said = table.row(row)
+        a, b, given = table.row(row)
         if reading == "items":
-            raise DataError(f"the winner {said!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
-        raise DataError(f"{name} says {said!r}, which names neither an item nor a tie", row)
+            raise DataError(f"the winner {given!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
+        raise DataError(f"{name} is {given!r}, which is neither an item nor a tie", row)
     return found
 
 
 def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
-    said = set(words.unique())
+    given = set(words.unique())
     numbers = words.cast(pl.Float64, strict=False)
     by_item, by_place = both["items"].null_count() == 0, both["position"].null_count() == 0
     if by_item and not by_place:
         return "items"
     if not numbers.null_count() and (numbers < 0).any():
         raise DataError(
-            f"{name} holds degrees of preference; which item a negative one favours must be said: 'graded' the first"
+            f"{name} holds degrees of preference; state which item a negative one favours: 'graded' the first"
             f" (a scale from left to right), 'graded-first' the second ({HINT})"
         )
     if by_place:
@@ -249,22 +249,22 @@ def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
         if conflict.any():
             row = int(conflict.arg_max() or 0)
             raise DataError(
-                f"{name} says {words[row]!r}, which may be an item or a position; say which: 'items' or 'position'"
+                f"{name} is {words[row]!r}, which may be an item or a position; choose one: 'items' or 'position'"
                 f" ({HINT})",
                 row,
             )
-        if said <= {"1", "2"} and normalised_name(name) not in SAYS_WHO:
+        if given <= {"1", "2"} and normalised_name(name) not in SAYS_WHO:
             raise DataError(
-                f"{name} says only {' and '.join(sorted(said))}, which may be positions or degrees of preference; say"
-                f" which: 'position', 'graded' or 'graded-first' ({HINT})"
+                f"{name} has only the values {' and '.join(sorted(given))}, which may be positions or degrees of"
+                f" preference; choose one: 'position', 'graded' or 'graded-first' ({HINT})"
             )
         return "position"
-    if "0" in said and said <= {"0", "1", "2"}:
+    if "0" in given and given <= {"0", "1", "2"}:
         known = ", ".join([*FIRST[:5], *SECOND[:5], *TIE[:6]])
         raise DataError(
-            f"{name} says only {' and '.join(sorted(said))}, which is ambiguous; say 1 or a for the first item, 2"
-            f" or b for the second, tie for neither ({known} are understood), name the item, or say what each means,"
-            f" such as 0=first, 1=tie, 2=second ({HINT})"
+            f"{name} has only the values {' and '.join(sorted(given))}, which is ambiguous; use 1 or a for the first"
+            f" item, 2 or b for the second, tie for neither ({known} are understood), name the item, or state what"
+            f" each means, such as 0=first, 1=tie, 2=second ({HINT})"
         )
     fewer = both["position"].null_count() < both["items"].null_count()
     return "position" if fewer else "items"

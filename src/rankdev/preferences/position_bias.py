@@ -1,4 +1,4 @@
-"""Position bias: how often the item shown first wins where both are equally good."""
+"""Position bias: how often the item shown first wins if both are equally good."""
 
 from __future__ import annotations
 
@@ -22,10 +22,30 @@ GRID = np.linspace(0.0025, 0.9975, 200)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Result):
-    """P(the item shown first wins | both equally good), of all judges and of each; ½ is no bias.
+    """Probability that the item shown first wins if both are equally good, for all judges and for each; ½ is no bias.
 
-    ``swapped`` counts pairs that one worker judged in both orders, ``changed`` those of them whose answer
-    followed the order.
+    Attributes
+    ----------
+    bias, low, high : float
+        Estimate for all judges, and its confidence interval.
+    p : float
+        p-value of no bias.
+    judgments : int
+        Number of judgments.
+    swapped : int
+        Pairs that one worker judged in both orders.
+    changed : int
+        Those of them where the answer followed the order.
+    workers : tuple of str
+        Workers.
+    by_worker : dict of str to array
+        Columns of :meth:`to_polars` by worker.
+    alpha : float
+        Intervals are at level 1 − ``alpha``.
+
+    See Also
+    --------
+    position_bias : Estimate it.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -44,7 +64,20 @@ class PositionBias(Result):
     made_with = ("alpha",)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row for all (worker null), then one per worker: worker, judgments, first_if_equal, low, high, p."""
+        """Tabulate the bias of all judges and of each worker.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row for all (worker null), then one per worker: worker, judgments, first_if_equal, low, high, p.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import Preferences
+        >>> rows = [{"a": a, "b": b, "winner": "a", "worker": "ann"} for a, b in ("xy", "yx")]
+        >>> position_bias(Preferences.from_rows(rows * 20)).to_polars()["worker"].to_list()
+        [None, 'ann']
+        """
         everybody = {"judgments": self.judgments, "first_if_equal": self.bias, "low": self.low, "high": self.high}
         rows = {name: [value, *self.by_worker[name]] for name, value in {**everybody, "p": self.p}.items()}
         return pl.DataFrame({"worker": [None, *self.workers], **rows}, schema_overrides={"worker": pl.String})
@@ -58,17 +91,17 @@ class OrderEffect:
     strength: Floats
     effect: float
     information: float
-    leverage: Floats  # of each oriented pair: how far a judgment tells of β rather than of strengths
+    leverage: Floats  # of each oriented pair: how much a judgment informs about β rather than strengths
     coupling: Floats  # k, of each item: k kᵀ is the information on a query's strengths that is lost to β
 
 
 @dataclass(frozen=True, eq=False)
 class OrderCorrection:
-    """What the order of presentation did to each judgment.
+    """Effect of the order of presentation on each judgment.
 
-    ``effects`` are the parts of the judgments' scores, seen from the first item of their pair, that the order gave.
-    Less these, the scores are best explained by the same strengths: the plain model's residual about them is that of
-    the model with the order effect about the scores themselves. ``variance`` is each judgment's in that model.
+    ``effects`` are the parts of the judgments' scores, for the first item of their pair, that the order caused.
+    The scores without them have the same best strengths: their residuals under the simple model are those of the scores
+    themselves under the model with the order effect. ``variance`` is that of each judgment in the latter model.
     """
 
     effects: Floats
@@ -101,31 +134,47 @@ def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: 
 
 
 def _coupling(pairs: Pairs, curvature: Floats, mixed: Floats, moved: Floats, information: float) -> Floats:
-    """Divide the mixed curvature by the root of what holds β: all judgments of a query, and what others tell of β."""
+    """Divide the mixed curvature by the root of the information on β: of a query and of the other queries."""
     queries = len(pairs.starts) - 1
     query = np.repeat(np.arange(queries), np.diff(pairs.starts))
     own = sums(query[pairs.first], curvature, queries)
-    told = own - sums(query, mixed * moved, queries)
-    return np.asarray(mixed / np.sqrt(np.maximum(own + information - told, 1e-12))[query])
+    informative = own - sums(query, mixed * moved, queries)
+    return np.asarray(mixed / np.sqrt(np.maximum(own + information - informative, 1e-12))[query])
 
 
 def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> OrderCorrection:
-    """Fit the order effect, and say what the plain model must be told to have the strengths of the model with it."""
+    """Fit the order effect, and compute what the simple model needs to have the strengths of the model with it."""
     found = fit_order_effect(preferences, ridge, tie_rate=tie_rate)
     pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
     mean, variance = moments(d + found.effect, tie_rate)
-    given = (mean - moments(d, tie_rate)[0])[pairs.of]
-    effects = np.where((pairs.first < pairs.second)[pairs.of], given, -given)
+    shift = (mean - moments(d, tie_rate)[0])[pairs.of]
+    effects = np.where((pairs.first < pairs.second)[pairs.of], shift, -shift)
     return OrderCorrection(effects, variance[pairs.of], found.coupling)
 
 
 def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float = 0.05) -> PositionBias:
-    """Estimate how often the item shown first wins where both are equally good, for all judges and for each.
+    """Estimate how often the item shown first wins if both are equally good, for all judges and for each.
 
-    Strengths and the order effect are fitted together, so that better items shown first are no bias. Answers of
-    one worker to one pair, in whichever order, count as one when the interval is made. A worker's interval is the
-    posterior under a uniform prior, given the strengths.
+    Strengths and the order effect are fitted together, so that better items shown first are no bias. Answers of one
+    worker to one pair, in either order, count as one cluster for the interval. A worker's interval is the posterior
+    under a uniform prior, given the strengths.
 
+    Parameters
+    ----------
+    preferences : Preferences
+        Judgments that record which item was shown first.
+    ridge : float, default 0.1
+        Regularisation of the strengths.
+    alpha : float, default 0.05
+        Intervals are at level 1 − ``alpha``.
+
+    Returns
+    -------
+    PositionBias
+        Probabilities with intervals and p-values.
+
+    Examples
+    --------
     >>> from rankdev.preferences import Preferences
     >>> rows = [{"a": "x", "b": "y", "winner": "a"}, {"a": "y", "b": "x", "winner": "a"}] * 20
     >>> position_bias(Preferences.from_rows(rows)).bias > 0.95
@@ -135,40 +184,40 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float 
 
     check_order(preferences)
     ridge, alpha = check_number("ridge", ridge, 0, ends=True), check_number("alpha", alpha, 0, 1)
-    plain = replace(preferences, weight=None)
-    found = fit_order_effect(plain, ridge)
-    error = _standard_error(plain, found)
+    unweighted = replace(preferences, weight=None)
+    found = fit_order_effect(unweighted, ridge)
+    error = _standard_error(unweighted, found)
     wide = float(ndtri(1 - alpha / 2)) * error
     p = 2 * float(ndtr(-abs(found.effect) / error)) if error > 0 else 1.0
-    swapped, changed = _swapped(plain)
+    swapped, changed = _swapped(unweighted)
     return PositionBias(
         bias=float(expit(found.effect)),
         low=float(expit(found.effect - wide)),
         high=float(expit(found.effect + wide)),
         p=p,
-        judgments=len(plain),
+        judgments=len(unweighted),
         swapped=swapped,
         changed=changed,
-        workers=plain.workers,
-        by_worker=_by_worker(plain, found, alpha),
+        workers=unweighted.workers,
+        by_worker=_by_worker(unweighted, found, alpha),
         alpha=alpha,
     )
 
 
 def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
-    """Refuse judgments that do not say which item was shown first."""
+    """Reject judgments that do not record which item was shown first."""
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if preferences.winner_first is None:
         raise UsageError(
-            "the judgments do not say which item was shown first; give the two items as columns a and b, or the one"
-            " shown first as column 'first'"
+            "the judgments do not record which item was shown first; use columns a and b for the two items in order, or"
+            " a column 'first'"
         )
     return preferences.winner_first
 
 
 def _score_of_first(preferences: Preferences) -> Floats:
-    share = 1.0 if preferences.share is None else preferences.share
-    score = np.where(check_order(preferences), share, 1.0 - share)
+    won = 1.0 if preferences.share is None else preferences.share
+    score = np.where(check_order(preferences), won, 1.0 - won)
     score[preferences.tie] = 0.5
     return score
 
@@ -183,21 +232,21 @@ def _oriented(preferences: Preferences) -> Pairs:
     count, score, ties = (
         sums(of, weight * part, len(keys)) for part in (1.0, _score_of_first(preferences), preferences.tie)
     )
-    ends = ((keys // items).astype(np.int32), (keys % items).astype(np.int32))
-    return Pairs(preferences.starts, *ends, count, score, ties, of.astype(np.int32))
+    places = ((keys // items).astype(np.int32), (keys % items).astype(np.int32))
+    return Pairs(preferences.starts, *places, count, score, ties, of.astype(np.int32))
 
 
 def _residuals(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
-    """Give for each judgment what the first got beyond expectation, and its variance."""
+    """Compute each judgment's residual for the item shown first, and its variance."""
     pairs = found.pairs
     mean, variance = moments(found.strength[pairs.first] - found.strength[pairs.second] + effect)
     return _score_of_first(preferences) - mean[pairs.of], variance[pairs.of]
 
 
 def _standard_error(preferences: Preferences, found: OrderEffect) -> float:
-    """Take the larger of the model's and the sandwich's, where judgments of one worker on one pair move together.
+    """Take the larger of the model's standard error and the sandwich's, clustered by worker and pair.
 
-    The sandwich alone trusts judges who never contradict themselves too much: what the ridge takes from the
+    The sandwich alone is too small for judges who never contradict themselves: what the ridge removes from the
     strengths would look like a bias wherever better items are shown first more often.
     """
     rest, _ = _residuals(preferences, found, found.effect)
@@ -211,7 +260,7 @@ def _standard_error(preferences: Preferences, found: OrderEffect) -> float:
 
 
 def _swapped(preferences: Preferences) -> tuple[int, int]:
-    """Count the pairs one worker (or all, where nobody is named) judged in both orders; and where the order decided."""
+    """Count the pairs judged in both orders by one worker (or all, if unknown), and where the order decided."""
     first = check_order(preferences)
     worker = preferences.worker if preferences.worker is not None else np.zeros(len(preferences), np.int32)
     key = worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of

@@ -1,4 +1,4 @@
-"""Borda, Kemeny, Plackett-Luce."""
+"""Rank aggregation: Borda, Kemeny, Plackett–Luce."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rankdev.core.references import References
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, shown
 
-LONGEST = 14  # items of one circle of majorities, of which all 2^n subsets are looked at
+LONGEST = 14  # items of one cycle of majorities, all 2^n subsets of which are searched
 
 
 def kemeny_order(ahead: Floats) -> tuple[Ints, bool]:
-    """Order items so that Σ ahead[later, earlier] is least; say whether no other order, ties aside, is as good.
+    """Order items so that Σ ahead[later, earlier] is smallest; report whether no other order, ties aside, is as good.
 
-    Groups of which one beats the other in every majority never mix, so that only the items inside a circle of
-    majorities are searched, by dynamic programming over subsets.
+    Groups of which one beats the other in every majority never mix, so that only the items of a cycle of majorities are
+    searched, by dynamic programming over subsets.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -42,7 +42,7 @@ def kemeny_order(ahead: Floats) -> tuple[Ints, bool]:
 def _search(ahead: Floats) -> tuple[Ints, bool]:
     n = len(ahead)
     if not (ahead - ahead.T).any():
-        return np.arange(n), True  # nothing tells them apart
+        return np.arange(n), True  # no preference separates them
     if n > LONGEST:
         raise DataError(
             f"{n} items form majority cycles, or were never ranked together; Kemeny's order is exact up to"
@@ -74,7 +74,7 @@ def _search(ahead: Floats) -> tuple[Ints, bool]:
 
 
 def _orders_of_ties(order: Ints, lead: Floats) -> int:
-    """Count the orders that differ only among neighbours that nothing tells apart."""
+    """Count the orders that differ only among neighbours with equal preferences."""
     orders, begin = 1, 0
     for k in range(1, len(order) + 1):
         if k == len(order) or lead[order[begin:k], order[k]].any():
@@ -84,10 +84,10 @@ def _orders_of_ties(order: Ints, lead: Floats) -> int:
 
 
 def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, alpha: float = 0.05) -> Floats:
-    """Give log-strengths (mean 0) and the ends of their intervals; a ranking is a list of tiers of item numbers.
+    """Fit log-strengths (mean 0) and the limits of their intervals; a ranking is a list of tiers of item numbers.
 
     Every item of a tier but the last is chosen among itself, its tier and all below (Breslow's treatment of ties);
-    the last tier says nothing more. Newton's method, with a ridge on the strengths.
+    the last tier carries no more information. Newton's method, with a ridge on the strengths.
     """
     from scipy.special import ndtri, softmax
 
@@ -110,7 +110,7 @@ def plackett_luce(rankings: list[list[list[int]]], n: int, ridge: float, alpha: 
 
 
 def _choices(rankings: list[list[list[int]]], n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Give for every choice the item chosen and the items offered."""
+    """List the item chosen in every choice, and the items offered."""
     chosen: list[int] = []
     offered = []
     for tiers in rankings:
@@ -132,11 +132,29 @@ ONE_QUERY = "all"
 
 @dataclass(frozen=True, eq=False)
 class MergedRankings(Result):
-    """One order per query, ``tiers`` best first, merged from several.
+    """One ranking per query, merged from several.
 
-    ``scores`` has for each query the score of each item in the order of ``tiers``, with ``low`` and ``high``:
-    Borda's mean share of items beaten, or Plackett–Luce's log-strength with its interval; NaN for Kemeny.
-    ``agreement`` is the share of all decided pairs of the rankings that the merged order keeps.
+    Attributes
+    ----------
+    tiers : dict of str to list of list of str
+        Merged order of each query, best first.
+    scores : dict of str to array
+        Score, low and high of each item in the order of ``tiers``: Borda's mean fraction of items beaten, or
+        Plackett–Luce's log-strength with its interval; NaN for Kemeny.
+    agreement : dict of str to float
+        Fraction of all ordered pairs of the rankings that the merged order keeps.
+    method : str
+        How the rankings were merged.
+    unranked : str
+        How items missing from a ranking were treated.
+    ridge : float
+        Regularisation of Plackett–Luce.
+    remarks : tuple of str
+        Notes, such as queries with several equally good orders.
+
+    See Also
+    --------
+    merge_rankings : Merge rankings.
     """
 
     tiers: dict[str, Tiers]
@@ -155,7 +173,18 @@ class MergedRankings(Result):
         return References.from_tiers(self.tiers)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per item: query, item, score, low, high, rank; best first."""
+        """Tabulate the merged rankings.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per item: query, item, score, low, high, rank; best first.
+
+        Examples
+        --------
+        >>> merge_rankings([["x", "y"], ["x", "y"]], "borda").to_polars().select("item", "score", "rank").rows()
+        [('x', 1.0, 1), ('y', 0.0, 2)]
+        """
         rows = [
             (query, item, *self.scores[query][:, place].tolist(), rank)
             for query, tiers in self.tiers.items()
@@ -170,12 +199,26 @@ def merge_rankings(
 ) -> MergedRankings:
     """Merge several rankings of each query into one.
 
-    ``rankings`` are ``{query: [ranking, …]}``, a list of references or runs (one per judge), or a list of rankings
-    of one query. A ranking is a list of items, best first, or of tiers; the best of k is ``[[best], [the others]]``.
-    ``kemeny`` is the order that contradicts the rankings least, exactly; ``borda`` the mean share of items beaten;
-    ``plackett-luce`` the strengths that make the rankings likeliest, with a ``ridge``. An item that a ranking does
-    not name is ``unknown`` to it, or comes ``last`` (for lists of top items).
+    Parameters
+    ----------
+    rankings : dict or list
+        ``{query: [ranking, …]}``, a list of references or runs (one per judge), or a list of rankings of one query.
+        A ranking is a list of items, best first, or of tiers; the best of k is ``[[best], [the others]]``.
+    method : {"kemeny", "borda", "plackett-luce"}
+        ``kemeny``: the order that contradicts the rankings least, computed exactly. ``borda``: mean fraction of items
+        beaten. ``plackett-luce``: strengths of maximum likelihood.
+    unranked : {"unknown", "last"}
+        Whether an item missing from a ranking is unknown to it, or comes last (for lists of top items).
+    ridge : float, default 0.1
+        Regularisation of Plackett–Luce.
 
+    Returns
+    -------
+    MergedRankings
+        One ranking with ties per query.
+
+    Examples
+    --------
     >>> merge_rankings([["x", "y", "z"], ["y", "x", "z"], ["x", "z", "y"]]).tiers
     {'all': [['x'], ['y'], ['z']]}
     >>> merge_rankings([["x", "y"], ["y", "x"]], "borda").tiers
@@ -185,7 +228,7 @@ def merge_rankings(
     check_choice("unranked", unranked, UNRANKED)
     ridge = check_number("ridge", ridge, 0)
     merged: dict[str, Tiers] = {}
-    scores, agreement, open_ = {}, {}, []
+    scores, agreement, ambiguous = {}, {}, []
     for query, lists in _by_query(rankings).items():
         items = list(dict.fromkeys(item for tiers in lists for tier in tiers for item in tier))
         codes = _codes(lists, items, unranked)
@@ -195,16 +238,17 @@ def merge_rankings(
         except DataError as error:
             raise DataError(f"query {query!r}: {error}") from None
         if not unique:
-            open_.append(query)
+            ambiguous.append(query)
         cuts = _cuts(method, order, values[0], ahead)
         merged[query] = [[items[i] for i in tier] for tier in np.split(order, cuts)]
         scores[query], agreement[query] = values[:, order], _kept(np.split(order, cuts), ahead)
-    remarks = (f"Other orders are as good for {_some(open_)}; the one taken is the first of them.",) if open_ else ()
+    note = f"Other orders are as good for {_some(ambiguous)}; the one taken is the first of them."
+    remarks = (note,) if ambiguous else ()
     return MergedRankings(merged, scores, agreement, method, unranked, float(ridge), remarks)
 
 
 def _merge(method: str, codes: list[list[list[int]]], ahead: Floats, ridge: float) -> tuple[Any, Floats, bool]:
-    """Give the order, score with low and high, and whether the order is the only one that good."""
+    """Compute the order, scores with low and high, and whether the order is the only optimal one."""
     n = len(ahead)
     if method == "kemeny":
         order, unique = kemeny_order(ahead)
@@ -214,7 +258,7 @@ def _merge(method: str, codes: list[list[list[int]]], ahead: Floats, ridge: floa
 
 
 def _by_query(rankings: Any) -> dict[str, list[Tiers]]:
-    """Bring all shapes to {query: rankings}, each ranking a list of tiers."""
+    """Bring all formats to {query: rankings}, each ranking a list of tiers."""
     if isinstance(rankings, Mapping):
         by_query = {str(query): _listed(lists, query) for query, lists in rankings.items()}
     else:
@@ -284,7 +328,7 @@ def _borda(codes: list[list[list[int]]], n: int) -> Floats:
 
 
 def _cuts(method: str, order: Any, score: Floats, ahead: Floats) -> list[int]:
-    """Say where tiers begin: where scores differ, or, for Kemeny, where a majority tells an item from its tier."""
+    """Find where tiers begin: where scores differ, or, for Kemeny, where a majority separates an item from its tier."""
     if method != "kemeny":
         return [*(np.flatnonzero(np.diff(score[order].round(9))) + 1).tolist()]
     cuts, begin = [], 0

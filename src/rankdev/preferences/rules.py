@@ -1,4 +1,4 @@
-"""Rules that cut an order of strengths into tiers. A function under ``@rule`` is all that a new one takes."""
+"""Rules that cut an order of strengths into tiers. To add one, write a function under ``@rule``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DENSE_UP_TO = 3000  # items of one query; longer lists are cut by "partition" wh
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One query to cut: its fit, and the tests of its pairs for rules that use them."""
+    """A query to cut: its fit, and the tests of its pairs for rules that use them."""
 
     fit: Strengths
     query: int
@@ -30,12 +30,12 @@ class Question:
 
     @property
     def size(self) -> int:
-        """How many items."""
+        """Number of items."""
         return int(np.diff(self.fit.pairs.starts)[self.query])
 
     @property
     def judgments(self) -> float:
-        """How many judgments, by weight."""
+        """Number of judgments, by weight."""
         pairs = self.fit.pairs
         mine = slice(*np.searchsorted(pairs.first, pairs.starts[self.query : self.query + 2]))
         return float(pairs.count[mine].sum())
@@ -49,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: ``cut`` gives the places where tiers start. ``tested`` rules need the pairs' p-values."""
+    """A rule: ``cut`` returns the places where tiers start. ``tested`` rules need the pairs' p-values."""
 
     name: str
     about: str
@@ -70,7 +70,7 @@ def rule(name: str, about: str, *, tested: bool = False) -> Callable[[Callable[[
     return known
 
 
-@rule("auto", "weighs one tier, some tiers and a strict order by the evidence for each")
+@rule("auto", "compares the evidence for one tier, some tiers and a strict order")
 def by_evidence(question: Question) -> Ints:
     """Take the cut with the fewest pair relations expected to be wrong."""
     if question.size < 2:
@@ -86,16 +86,16 @@ def strict(question: Question) -> Ints:
     return np.flatnonzero(np.append(True, -np.diff(question.ordered) > 1e-9)[: question.size])
 
 
-@rule("bic", "joins neighbours as long as the Bayesian information criterion gains")
+@rule("bic", "joins neighbours as long as the Bayesian information criterion improves")
 def by_information_criterion(question: Question) -> Ints:
     """Take the best cut on the way from all items apart to one tier."""
     wins = effective_wins(question.fit, question.query)
     return by_bic(merging_path(wins), float(wins.sum())).starts if question.size else np.zeros(0, np.int64)
 
 
-@rule("partition", "the fewest wrongs: separated pairs inside a tier, pairs not separated across tiers", tested=True)
+@rule("partition", "fewest errors: separated pairs inside a tier, pairs not separated across tiers", tested=True)
 def by_partition(question: Question) -> Ints:
-    """Count wrongs by the tests of all pairs."""
+    """Count errors by the tests of all pairs."""
     assert question.close is not None
     return partition(question.close, question.alpha)
 
@@ -106,8 +106,8 @@ def by_partition(question: Question) -> Ints:
 def by_first(question: Question) -> Ints:
     """Compare each item with the first of the current tier.
 
-    Likelihood ratios of few judgments are too large, so that they count for as much as the judgments beyond those that
-    fit the strengths; resamples and tests clustered by worker know how few they are.
+    Likelihood ratios of few judgments are too large; they are scaled by the fraction of judgments beyond those needed
+    to fit the strengths. Resamples and tests clustered by worker already take small numbers into account.
     """
     from scipy.special import ndtr, ndtri
 
@@ -115,31 +115,31 @@ def by_first(question: Question) -> Ints:
     fit, p = question.fit, question.close.p
     if fit.curvature is not None and np.isinf(fit.clustered[question.query][1]):
         judgments = question.judgments
-        share = max(judgments - question.size + 1, 0) / max(judgments, 1)
-        p = 2 * ndtr(ndtri(p / 2) * np.sqrt(share))
+        fraction = max(judgments - question.size + 1, 0) / max(judgments, 1)
+        p = 2 * ndtr(ndtri(p / 2) * np.sqrt(fraction))
     return by_leader(replace(question.close, p=p), question.alpha)
 
 
 def partition(close: Close, alpha: float) -> Ints:
-    """Give the starts of the contiguous tiers with the fewest wrongs."""
+    """Return the starts of the contiguous tiers with the fewest errors."""
     together = close.p >= alpha
     i, j = close.i[together], close.j[together]
     order = np.argsort(j, kind="stable")
-    upper, ends = i[order], np.searchsorted(j[order], np.arange(close.size + 1))
+    upper, bounds = i[order], np.searchsorted(j[order], np.arange(close.size + 1))
 
     def worse_together(b: int) -> Floats:
         cost = np.ones(b)
-        cost[upper[ends[b] : ends[b + 1]]] = -1.0  # not separated: a wrong across tiers
+        cost[upper[bounds[b] : bounds[b + 1]]] = -1.0  # not separated: an error across tiers
         return cost
 
     return cheapest_cut(close.size, worse_together)
 
 
 def cheapest_cut(n: int, worse_together: Callable[[int], Floats]) -> Ints:
-    """Cut 0 … n − 1 into contiguous tiers by dynamic programming; give their starts.
+    """Cut 0 … n − 1 into contiguous tiers by dynamic programming; return their starts.
 
-    ``worse_together(b)[a]``, a < b, is what it costs more to have a and b in one tier than in two. Among
-    equally good cuts the one with fewer tiers is taken, and of those the one with the longer last tier.
+    ``worse_together(b)[a]``, a < b, is the extra cost of a and b in one tier rather than two. Among cuts of equal cost
+    the one with fewer tiers is taken, and of those the one with the longer last tier.
     """
     cost, back = np.zeros((n + 1, 2)), np.zeros(n + 1, np.int64)  # of the first b items: cost, tiers
     inside = np.zeros(n)  # inside[a]: cost of the tier a..b
@@ -157,7 +157,7 @@ def cheapest_cut(n: int, worse_together: Callable[[int], Floats]) -> Ints:
 
 
 def by_leader(close: Close, alpha: float) -> Ints:
-    """Give the starts of tiers, each opened by the first item that differs from its tier's leader."""
+    """Return the starts of tiers, each opened by the first item that differs from its tier's leader."""
     n = close.size
     order = np.argsort(close.p, kind="stable")
     steps = np.arange(len(order), 0, -1)  # Holm: the unlisted pairs are separated and come first

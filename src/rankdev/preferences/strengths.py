@@ -30,10 +30,48 @@ DISCONNECTED = ("error", "split", "largest")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Strengths(Result):
-    """Log-strengths of all items, mean 0 in each query, and how they came about.
+    """Log-strengths of all items, mean 0 in each query.
 
-    ``pairs`` are the counts they were fitted to, ``curvature`` the information in each pair (None for
-    Rank Centrality, which has no likelihood), ``tie_rate`` Davidson's ν.
+    Attributes
+    ----------
+    preferences : Preferences
+        Judgments that were fitted; several answers of one worker to one pair are weighted as one.
+    method : str
+        Model that was fitted.
+    ridge : float
+        Regularisation.
+    tie_model : str
+        How ties were modelled: ``half`` or ``davidson``.
+    values : array of float
+        Strength of each item of ``preferences.items``.
+    pairs : Pairs
+        Counts that the strengths were fitted to.
+    curvature : array of float or None
+        Information in each pair; None where the model has no likelihood (Rank Centrality, consistent).
+    penalty : array of float
+        Curvature of each item's regulariser.
+    iterations : int
+        Steps taken.
+    converged : bool
+        Whether the fit converged.
+    tie_rate : float
+        Davidson's ν.
+    alpha : float
+        Intervals are at level 1 − ``alpha``.
+    workers : WorkerQuality or None
+        Quality of each worker (Crowd-BT).
+    residual : array of float or None
+        Difference of each judgment from what the strengths predict for its pair's first item.
+    coupling : sparse array or None
+        K, where −K Kᵀ is the information on strengths that is lost to other parameters.
+    position : str
+        Whether the order of presentation was corrected for.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    strengths : Fit them.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -67,26 +105,26 @@ class Strengths(Result):
 
     @cached_property
     def clustered(self) -> list[tuple[Floats, float]]:
-        """The same with workers as clusters, where a query has two or more; and the degrees of freedom."""
+        """Factors as in ``factors``, clustered by worker where a query has two or more; and degrees of freedom."""
         return clustered_factors(self)
 
     @cached_property
     def inference_fit(self) -> Strengths:
-        """The fit that tests and evidence rest on: this one, or plain Bradley–Terry beside Crowd-BT.
+        """The fit that standard errors and tests rest on: this one, or for Crowd-BT simple Bradley–Terry too.
 
-        Qualities that are fitted to the same judgments flatter the strengths: on random answers Crowd-BT's own
-        standard errors separate a fifth to a half of all pairs. Workers who surely answer the opposite are turned
-        round for it.
+        Worker qualities fitted to the same judgments make the strengths look too certain: on random answers Crowd-BT's
+        own standard errors separate a fifth to a half of all pairs. Answers of workers who significantly answer the
+        opposite are reversed for it.
         """
         if not MODELS[self.method].needs_inference_fit:
             return self
-        plain = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
+        simple = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
         inverted = [] if self.workers is None else self.workers.suspects()["inverted"]
-        return plain(flipped(self.preferences, inverted, lambda judged: plain(judged).values))
+        return simple(flipped(self.preferences, inverted, lambda judged: simple(judged).values))
 
     @cached_property
     def standard_errors(self) -> Floats:
-        """Standard error of each strength, clustered by worker; NaN where a model has no likelihood."""
+        """Standard error of each strength, clustered by worker; NaN where the model has no likelihood."""
         if self.curvature is None:
             return np.full(len(self.values), np.nan)
         own = np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
@@ -94,25 +132,51 @@ class Strengths(Result):
 
     @cached_property
     def freedom(self) -> Floats:
-        """Degrees of freedom of each item's interval: its query's workers less one, or infinite."""
+        """Degrees of freedom of each item's interval: workers of its query less one, or infinite."""
         if self.curvature is None:
             return np.full(len(self.values), np.inf)
         return np.repeat([freedom for _, freedom in self.clustered], np.diff(self.pairs.starts))
 
     @cached_property
     def order(self) -> npt.NDArray[np.int64]:
-        """Items by query and falling strength; equal strengths keep the order of the data."""
+        """Items by query and decreasing strength; equal strengths keep the order of the data."""
         return np.lexsort((-self.values, self.preferences.item_query))
 
     def ordered_items(self) -> dict[str, list[str]]:
-        """Give the items of each query, strongest first."""
+        """List the items of each query, strongest first.
+
+        Returns
+        -------
+        dict of str to list of str
+            Items by decreasing strength; equal strengths keep the order of the data.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import Preferences
+        >>> strengths(Preferences.from_rows([("q", "y", "x"), ("q", "x", "z")])).ordered_items()
+        {'q': ['y', 'x', 'z']}
+        """
         names = [self.preferences.items[k] for k in self.order]
         starts = self.pairs.starts
         queries = enumerate(self.preferences.queries)
         return {query: names[starts[k] : starts[k + 1]] for k, query in queries}
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per item: query, item, strength, low, high, rank; best first, equal strengths share a rank."""
+        """Tabulate the strengths with their confidence intervals.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per item: query, item, strength, low, high, rank; best first. Equal strengths share a rank; low and
+            high are null where the model has no likelihood.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import Preferences
+        >>> judged = Preferences.from_rows([("q", "x", "y")] * 3 + [("q", "y", "x")])
+        >>> strengths(judged).to_polars().select("item", "rank").rows()
+        [('x', 1), ('y', 2)]
+        """
         from scipy.special import stdtrit
 
         wide = stdtrit(np.minimum(self.freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
@@ -141,16 +205,38 @@ def strengths(
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
 ) -> Strengths:
-    """Fit strengths to judgments, all queries together.
+    """Fit strengths of items to pairwise judgments, all queries together.
 
-    ``method`` is ``bradley-terry``, ``consistent``, ``crowd-bt`` (needs workers) or ``rank-centrality``.
-    ``ridge`` pulls strengths towards each other; ``tie_model`` counts a tie as ``half`` a win each or by ``davidson``'s
-    model, which is what ``auto`` takes where the method knows it. Several answers of one worker to one pair
-    weigh as much as one. ``position="correct"`` takes from the judgments what the order of presentation gave: see
-    :func:`position_bias`.
-    Items that no chain of comparisons connects cannot be ordered: ``disconnected`` makes that an ``error``,
-    ``split``s the query into one per group, or keeps the ``largest`` group.
+    Several answers of one worker to one pair weigh as much as one.
 
+    Parameters
+    ----------
+    preferences : Preferences
+        Judgments.
+    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+        Model. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
+    ridge : float, default 0.1
+        Regularisation: pulls the strengths of a query towards each other.
+    tie_model : {"auto", "half", "davidson"}
+        Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
+        method supports it.
+    position : {"ignore", "correct"}
+        ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.position_bias`.
+    disconnected : {"error", "split", "largest"}
+        What to do with items that no chain of comparisons connects, which cannot be ordered: raise an error, split
+        the query into one per connected component, or keep the largest component.
+    worker_prior : tuple of float, default (2, 1)
+        Beta prior of the workers' quality (Crowd-BT).
+    alpha : float, default 0.05
+        Intervals are at level 1 − ``alpha``.
+
+    Returns
+    -------
+    Strengths
+        Log-strength of each item, mean 0 in each query.
+
+    Examples
+    --------
     >>> from rankdev.preferences import Preferences
     >>> judged = Preferences.from_rows([("q", "x", "y")] * 3 + [("q", "y", "x")])
     >>> strengths(judged).values.round(2).tolist()
@@ -167,7 +253,7 @@ def strengths(
 
 
 def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None) -> Strengths:
-    """Fit as :func:`strengths` does, to arguments that are checked already."""
+    """Fit as :func:`strengths` does, without checking the arguments."""
     fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options)
     return Strengths(
         preferences=preferences,
@@ -190,7 +276,7 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
 
 
 def connected(preferences: Preferences, disconnected: str) -> Preferences:
-    """Make sure that the items of every query are connected, by the rule the user chose."""
+    """Make the items of every query connected, in the way the caller chose."""
     if disconnected == "largest":
         return preferences.largest_groups()
     broken = preferences.disconnected()
@@ -209,6 +295,7 @@ def connected(preferences: Preferences, disconnected: str) -> Preferences:
 
 
 def _name_group(group: list[str]) -> str:
+    """Name the first items of a component."""
     return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
 
 

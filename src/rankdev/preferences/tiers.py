@@ -1,4 +1,4 @@
-"""Tiers, references in one call, what is undecided."""
+"""Tiers from strengths, references from preferences in one call, and what is still undecided."""
 
 from __future__ import annotations
 
@@ -29,7 +29,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tiers(Result):
-    """The tiers of every query, best first, and what they were drawn from."""
+    """Tiers of every query, best first.
+
+    Attributes
+    ----------
+    strengths : Strengths
+        Strengths that were cut into tiers.
+    tiers : dict of str to list of list of str
+        Tiers of each query, best first.
+    alpha : float
+        Level of the tests of pairs.
+    rule : str
+        Rule that cut the order; ``auto`` is replaced by the rule it chose.
+    max_depth : int or None
+        Largest number of tiers.
+    resamples : int
+        Bootstrap samples, for models without a likelihood.
+    seed : int
+        Seed of the bootstrap.
+    refit : str
+        When likelihood ratios are refitted.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    tiers : Cut strengths into tiers.
+    """
 
     display: ClassVar = "rankdev.display.preferences"
 
@@ -51,8 +77,15 @@ class Tiers(Result):
         return _tests(self.strengths, self.alpha, self.rule, self.resamples, self.seed, self.refit)
 
     def undecided(self) -> Undecided:
-        """Say what the tiers decide, what they leave undetermined, and how many judgments would settle it.
+        """Report what the tiers decide, what is undecided, and how many more judgments would decide it.
 
+        Returns
+        -------
+        Undecided
+            One row per query, and notes on the data.
+
+        Examples
+        --------
         >>> from rankdev.preferences import tiers_from_preferences
         >>> print(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")]).undecided())
         1 query, 2 items, 3 comparisons, 1 tier.
@@ -62,11 +95,35 @@ class Tiers(Result):
         return _undecided(self)
 
     def summary(self) -> pl.DataFrame:
-        """One row per query: its tiers and what is undecided; see :meth:`undecided`."""
+        """Tabulate the tiers of each query and what is undecided; see :meth:`undecided`.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per query: query, items, comparisons, tiers, undecided, too_close, more, cyclic.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import tiers_from_preferences
+        >>> tiers_from_preferences([("q", "x", "y")] * 6).summary().select("items", "tiers", "undecided").rows()
+        [(2, 2, 0)]
+        """
         return self.undecided().to_polars()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per item: query, item, strength, low, high, rank (of its tier); best first."""
+        """Tabulate the tier of each item.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per item: query, item, strength, low, high, rank (of its tier); best first.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import tiers_from_preferences
+        >>> tiers_from_preferences([("q", "x", "y")] * 6).to_polars().select("item", "rank").rows()
+        [('x', 1), ('y', 2)]
+        """
         table = self.strengths.to_polars()
         ranks = [
             (query, item, rank)
@@ -91,16 +148,37 @@ def tiers(
 ) -> Tiers:
     """Cut each query's order of strengths into tiers.
 
-    ``rule="auto"`` weighs one tier, some tiers and a strict order by the evidence for each and takes the cut with
-    the fewest pair relations expected to be wrong; it needs no level. ``strict`` keeps every difference, ``bic``
-    joins neighbours as long as the Bayesian information criterion gains. ``partition`` and ``leader`` test pairs
-    at level ``alpha``: the first takes the cut with the fewest errors (separated pairs inside a tier, pairs not
-    separated across tiers), the second, the conservative one, opens a new tier where an item differs from the
-    current tier's first, Holm-corrected over the query's pairs. Tests are clustered by worker where two or more
-    judged a query, else by likelihood ratios; Rank Centrality is tested by ``resamples`` bootstrap samples.
-    Tiers below ``max_depth`` are joined to the tier there. ``refit`` ("auto", "always", "never") says when a
-    likelihood ratio is refitted; "auto" does where the answer could depend on it.
+    Tests of pairs are clustered by worker where two or more workers judged a query, and likelihood-ratio tests
+    otherwise; Rank Centrality is tested by the bootstrap.
 
+    Parameters
+    ----------
+    fit : Strengths
+        Fitted strengths.
+    alpha : float, default 0.05
+        Level of the tests of the rules ``partition`` and ``leader``; the other rules need none.
+    rule : {"auto", "strict", "bic", "partition", "leader"}
+        ``auto`` compares the evidence for one tier, some tiers and a strict order, and takes the cut with the fewest
+        pair relations expected to be wrong. ``strict`` keeps every difference. ``bic`` joins neighbours as long as
+        the Bayesian information criterion improves. ``partition`` takes the cut with the fewest errors (separated
+        pairs within a tier, pairs not separated across tiers). ``leader``, the conservative one, starts a new tier
+        where an item differs from the first of the current tier, Holm-corrected over the query's pairs.
+    max_depth : int, optional
+        Largest number of tiers: those below are joined to the last. Default: no limit.
+    resamples : int, default 200
+        Bootstrap samples, for models without a likelihood.
+    seed : int, default 0
+        Seed of the bootstrap.
+    refit : {"auto", "always", "never"}
+        When the model is refitted for a likelihood ratio. ``auto``: where the result could depend on it.
+
+    Returns
+    -------
+    Tiers
+        Tiers of each query, best first.
+
+    Examples
+    --------
     >>> from rankdev.preferences import Preferences, strengths
     >>> rows = [("q", "x", "y")] * 12 + [("q", "x", "z")] * 12 + [("q", "y", "z"), ("q", "z", "y")] * 6
     >>> tiers(strengths(Preferences.from_rows(rows))).tiers
@@ -161,8 +239,42 @@ def tiers_from_preferences(
     resamples: int = 200,
     seed: int = 0,
 ) -> Tiers:
-    """Fit strengths and cut them into tiers: :func:`strengths` and :func:`tiers` with their options.
+    """Fit strengths and cut them into tiers: :func:`strengths`, then :func:`tiers`.
 
+    Parameters
+    ----------
+    preferences : Preferences, table, or rows
+        Judgments, or what :meth:`Preferences.from_table` or :meth:`Preferences.from_rows` takes.
+    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+        Model of the strengths.
+    ridge : float, default 0.1
+        Regularisation.
+    tie_model : {"auto", "half", "davidson"}
+        How ties are modelled.
+    position : {"ignore", "correct"}
+        Whether the effect of the order of presentation is removed.
+    disconnected : {"error", "split", "largest"}
+        What to do with items that no chain of comparisons connects.
+    worker_prior : tuple of float, default (2, 1)
+        Beta prior of the workers' quality (Crowd-BT).
+    alpha : float, default 0.05
+        Level of the tests of pairs.
+    rule : {"auto", "strict", "bic", "partition", "leader"}
+        Rule that cuts the order.
+    max_depth : int, optional
+        Largest number of tiers. Default: no limit.
+    resamples : int, default 200
+        Bootstrap samples, for models without a likelihood.
+    seed : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Tiers
+        Tiers of each query, best first.
+
+    Examples
+    --------
     >>> tiers_from_preferences([("q", "x", "y")] * 6).tiers
     {'q': [['x'], ['y']]}
     """
@@ -179,7 +291,27 @@ def tiers_from_preferences(
 
 
 def references_from_preferences(preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
-    """Build references whose ranks are the tiers of :func:`tiers_from_preferences`, with its options."""
+    """Build references whose ranks are the tiers of :func:`tiers_from_preferences`.
+
+    Parameters
+    ----------
+    preferences : Preferences, table, or rows
+        Judgments, as :func:`tiers_from_preferences` takes them.
+    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+        Model of the strengths.
+    **options
+        Other options of :func:`tiers_from_preferences`.
+
+    Returns
+    -------
+    References
+        One rank per tier, ready for ``evaluate``.
+
+    Examples
+    --------
+    >>> dict(references_from_preferences([("q", "x", "y")] * 6)["q"])
+    {'x': 1, 'y': 2}
+    """
     from rankdev.core.references import References
 
     return References.from_tiers(tiers_from_preferences(preferences, method, **options).tiers)
@@ -193,16 +325,29 @@ def as_preferences(value: Any) -> Preferences:
 
 
 TOO_CLOSE = 0.1  # in log-strength: the better of two wins 52.5% of the time
-LIKELY = 0.5  # the probability with which ``more`` judgments of a pair separate it
-MOST = 100_000  # judgments of one pair, beyond which nobody counts
+LIKELY = 0.5  # probability with which ``more`` judgments of a pair separate it
+MOST = 100_000  # judgments of one pair: the largest estimate
 
 
 @dataclass(frozen=True)
 class QuerySummary:
-    """One query: ``undecided`` neighbours share a tier; ``more`` judgments separate each with probability ``LIKELY``.
+    """What is undecided in one query.
 
-    ``too_close`` of the undecided are nearly equal, ``cyclic`` ones lie on a cycle of clear wins, where no order
-    fits; both are left out of ``more``, which is None where the method has no likelihood to estimate it from.
+    Attributes
+    ----------
+    query : str
+        The query.
+    items, comparisons, tiers : int
+        Numbers of items, judgments and tiers.
+    undecided : int
+        Neighbours in the order that share a tier because they are not significantly different.
+    too_close : int
+        Those of them that are nearly equal.
+    more : int or None
+        Judgments that would separate each of the others with probability ``LIKELY``; None where the model has no
+        likelihood to estimate it from.
+    cyclic : int
+        Those of the undecided on a cycle of clear wins, where no order fits; not counted in ``more``.
     """
 
     query: str
@@ -217,7 +362,19 @@ class QuerySummary:
 
 @dataclass(frozen=True)
 class Undecided(Result):
-    """A row per query, and remarks on the data; ``str()`` gives the whole in plain words."""
+    """What the judgments decide and what is undecided; ``str()`` gives it as text.
+
+    Attributes
+    ----------
+    queries : tuple of QuerySummary
+        One per query.
+    remarks : tuple of str
+        Notes on the data.
+
+    See Also
+    --------
+    Tiers.undecided : Make it.
+    """
 
     display: ClassVar = "rankdev.display.preferences"
 
@@ -225,7 +382,19 @@ class Undecided(Result):
     remarks: tuple[str, ...] = field(default=())
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per query: query, items, comparisons, tiers, undecided, too_close, more, cyclic."""
+        """Tabulate what is undecided.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per query: query, items, comparisons, tiers, undecided, too_close, more, cyclic.
+
+        Examples
+        --------
+        >>> from rankdev.preferences import tiers_from_preferences
+        >>> tiers_from_preferences([("q", "x", "y")] * 3).undecided().to_polars().select("tiers", "undecided").rows()
+        [(1, 1)]
+        """
         names = list(QuerySummary.__dataclass_fields__)
         return pl.DataFrame({name: [getattr(row, name) for row in self.queries] for name in names})
 
@@ -243,7 +412,7 @@ def _undecided(result: Tiers) -> Undecided:
 
 
 def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[int, int, int | None, int]:
-    """Neighbours in one tier; the nearly equal among them; comparisons until the others differ; those on cycles."""
+    """Count neighbours in one tier, the nearly equal ones, judgments until the others differ, and those on cycles."""
     inside, close, cyclic = open_places(result, number, sizes, cycles)
     counts = int(inside.sum()), int(close.sum())
     if result.strengths.curvature is None:
@@ -252,7 +421,7 @@ def _open_neighbours(result: Tiers, number: int, sizes: list[int], cycles: Ints)
 
 
 def open_places(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> tuple[Bools, Bools, Bools]:
-    """Tell of each item and the next whether they share a tier undecided, are nearly equal, are on a cycle."""
+    """Report for each item and the next whether they share a tier undecided, are nearly equal, are on a cycle."""
     fit = result.strengths
     start, stop = fit.pairs.starts[number], fit.pairs.starts[number + 1]
     order = np.argsort(-fit.values[start:stop], kind="stable")
@@ -267,7 +436,7 @@ def open_places(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> t
 
 
 def needed_at(result: Tiers, number: int, places: Bools) -> list[int]:
-    """Give for each of some places in the order how many answers separate its item from the next."""
+    """Estimate for places in the order how many judgments separate the item there from the next."""
     from scipy.special import stdtrit
 
     fit = result.strengths
@@ -281,16 +450,16 @@ def needed_at(result: Tiers, number: int, places: Bools) -> list[int]:
     return [_needed(d, error, 2 * spread, critical, fit.tie_rate) for d, error in pairs]
 
 
-def _spread(values: Floats, doubt: float) -> float:
-    """Variance of the true strengths: what the fitted ones show beyond their doubt, with two items' worth of 1."""
-    own = max(float(values.var(ddof=1)) - doubt / len(values), 0.0)
+def _spread(values: Floats, error: float) -> float:
+    """Estimate the variance of the true strengths, with a prior of 1 that counts as two items."""
+    own = max(float(values.var(ddof=1)) - error / len(values), 0.0)
     return ((len(values) - 1) * own + 2) / (len(values) + 1)
 
 
 def _needed(d: float, variance: float, prior: float, critical: float, tie_rate: float) -> int:
-    """Find how many answers to a pair separate it with probability ``LIKELY``.
+    """Estimate how many judgments of a pair separate it with probability ``LIKELY``.
 
-    The difference is estimated as ``d``; with normal strengths a priori it is N(m, s²). After n answers, of
+    The difference is estimated as ``d``; with normal strengths a priori it is N(m, s²). After n judgments, of
     information h each, the estimate is N(v'(d/v + n h m), v'²((n h)² s² + n h)) with 1/v' = 1/v + n h, and the
     pair is separated where it lies ``critical`` times √v' from 0, on either side.
     """
@@ -355,7 +524,7 @@ def _remarks(result: Tiers) -> list[str]:
             f"On {counted(contradictions, 'pair')}, a worker gives different answers; together they count once."
         )
     if single:
-        lines.append(f"{counted(single, 'worker')} judged only once: too little to tell their quality.")
+        lines.append(f"{counted(single, 'worker')} judged only once: too little to estimate their quality.")
     if fit.workers is not None:
         suspects = fit.workers.suspects()
         for kind, words in (("spammer", "to answer at random"), ("inverted", "to answer the opposite")):
@@ -363,5 +532,5 @@ def _remarks(result: Tiers) -> list[str]:
                 named = ", ".join(suspects[kind][:10]) + (" …" if len(suspects[kind]) > 10 else "")
                 lines.append(f"{counted(len(suspects[kind]), 'worker', 'seems')} {words}: {named}.")
     if not fit.converged:
-        lines.append(f"The fit did not settle in {fit.iterations} steps; raise ridge.")
+        lines.append(f"The fit did not converge in {fit.iterations} steps; raise ridge.")
     return lines

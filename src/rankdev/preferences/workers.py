@@ -1,4 +1,4 @@
-"""Who judged: how good each worker is, and what a worker says more than once counted once."""
+"""Workers: the quality of each, and repeated answers weighted as one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WorkerQuality(Result):
-    """How often each worker says what the strengths say: 1 always, ½ at random, 0 the opposite.
+    """How often each worker answers as the strengths imply: 1 always, ½ at random, 0 the opposite.
 
-    ``low`` and ``high`` enclose the quality with probability 1 − ``alpha``, given the fitted strengths. Ties say
-    nothing about it: a worker who always answers "equal" may be careful.
+    Ties carry no information on quality: a worker who always answers "equal" may be careful.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        Workers.
+    quality, low, high : array of float
+        Estimate for each worker, and its interval of probability 1 − ``alpha``, given the fitted strengths.
+    judgments : array of int
+        Number of judgments of each worker.
+    prior : tuple of float
+        Beta prior of the quality.
+    alpha : float
+        Level of the intervals.
+
+    See Also
+    --------
+    strengths : ``strengths(preferences, "crowd-bt").workers``.
     """
 
     display: ClassVar = "rankdev.display.preferences"
@@ -37,10 +53,10 @@ class WorkerQuality(Result):
 
     @property
     def verdicts(self) -> list[str]:
-        """Call each worker good, inverted, a suspected spammer, or say that the judgments are too few.
+        """Classify each worker as good, inverted, spammer or unclear.
 
-        good: surely better than chance. inverted: surely worse. spammer: the interval holds chance (½) and
-        ends below ¾, so that the judgments show there is little in them. unclear: anything else.
+        good: significantly better than chance. inverted: significantly worse. spammer: the interval contains chance (½)
+        and its upper limit is below ¾, so that the judgments carry little information. unclear: anything else.
         """
         return [
             "good" if low > 0.5 else "inverted" if high < 0.5 else "spammer" if high < 0.75 else "unclear"
@@ -48,12 +64,37 @@ class WorkerQuality(Result):
         ]
 
     def suspects(self) -> dict[str, list[str]]:
-        """Name the suspected spammers and the inverted workers."""
+        """Name the suspected spammers and the inverted workers.
+
+        Returns
+        -------
+        dict of str to list of str
+            Workers by kind: ``spammer`` and ``inverted``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> quality, low, high = np.array([[0.9, 0.1], [0.8, 0.0], [1.0, 0.3]])
+        >>> WorkerQuality(("ann", "bob"), quality, low, high, np.array([50, 50])).suspects()
+        {'spammer': [], 'inverted': ['bob']}
+        """
         named = list(zip(self.workers, self.verdicts, strict=True))
-        return {kind: [w for w, verdict in named if verdict == kind] for kind in ("spammer", "inverted")}
+        return {kind: [worker for worker, found in named if found == kind] for kind in ("spammer", "inverted")}
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per worker: worker, judgments, quality, low, high, verdict."""
+        """Tabulate the quality of each worker.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per worker: worker, judgments, quality, low, high, verdict.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> WorkerQuality(("ann",), *np.array([[0.9], [0.8], [1.0]]), np.array([50])).to_polars().rows()
+        [('ann', 50, 0.9, 0.8, 1.0, 'good')]
+        """
         return pl.DataFrame(
             {
                 "worker": list(self.workers),
@@ -66,14 +107,14 @@ class WorkerQuality(Result):
         )
 
 
-INVERTED_BELOW = -3.1  # standard errors: one worker in a thousand who answers at random is taken to be inverted
+INVERTED_BELOW = -3.1  # z: one worker in a thousand who answers at random is taken for inverted
 
 
 def flipped(judged: Preferences, inverted: list[str], fitted: Callable[[Preferences], Floats]) -> Preferences:
-    """Give the judgments with those of inverted workers the other way round.
+    """Reverse the judgments of inverted workers.
 
-    Only of workers whose answers contradict what all others say beyond chance: strengths are ``fitted`` again without
-    the worker, so that random answers are not turned round to agree.
+    Only those of workers whose answers contradict all others' beyond chance: strengths are ``fitted`` again without
+    the worker, so that random answers are not reversed to agree.
     """
     turn = np.zeros(len(judged), bool)
     weight = np.ones(len(judged)) if judged.weight is None else judged.weight
@@ -93,9 +134,9 @@ def flipped(judged: Preferences, inverted: list[str], fitted: Callable[[Preferen
 
 
 def counted_once(preferences: Preferences) -> Preferences:
-    """Let the answers of one worker to one pair weigh as much together as a single one.
+    """Weight the answers of one worker to one pair so that together they count as one.
 
-    Two answers of the same person, or of a language model asked again, are no independent evidence.
+    Two answers of one assessor, or of a language model asked again, are not independent evidence.
 
     >>> from rankdev.preferences import Preferences
     >>> counted_once(Preferences.from_rows([("q", "x", "y", "ann")] * 2 + [("q", "x", "y", "bob")])).weight.tolist()
@@ -107,12 +148,12 @@ def counted_once(preferences: Preferences) -> Preferences:
     _, which, times = np.unique(key, return_inverse=True, return_counts=True)
     if times.max(initial=1) == 1:
         return preferences
-    share = 1.0 / times[which]
-    return replace(preferences, weight=share if preferences.weight is None else share * preferences.weight)
+    weight = 1.0 / times[which]
+    return replace(preferences, weight=weight if preferences.weight is None else weight * preferences.weight)
 
 
 def workers_by_query(preferences: Preferences) -> npt.NDArray[np.int64]:
-    """How many workers judged each query; 0 where nobody wrote down who did."""
+    """Number of workers of each query; 0 where workers were not recorded."""
     queries = len(preferences.queries)
     if preferences.worker is None:
         return np.zeros(queries, np.int64)

@@ -1,4 +1,4 @@
-"""Preference models, one file each. A new file with a :class:`Model` in it is all that a new model takes."""
+"""Preference models, one file each. To add one, add a file with a :class:`Model`."""
 
 from importlib import import_module
 from pkgutil import iter_modules

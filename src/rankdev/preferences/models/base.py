@@ -1,4 +1,4 @@
-"""What a preference model is: a way from counted judgments to strengths, and what it knows about their doubt."""
+"""Base class of preference models: from counted judgments to strengths and their uncertainty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may say to a fit."""
+    """Options of a fit."""
 
     ridge: float = 0.1
     ties: str = "auto"
@@ -31,11 +31,11 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Strengths, the counts they are the best for, and the curvature there.
+    """Strengths, the counts they were fitted to, and the curvature at the maximum.
 
     ``curvature`` is the information in each pair and None where a model has no likelihood; ``penalty`` that of
-    each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other unknowns;
-    ``residual`` how far each judgment lies above what the strengths expect for its pair's first item.
+    each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other parameters;
+    ``residual`` the difference of each judgment from what the strengths predict for its pair's first item.
     """
 
     strength: Floats
@@ -51,14 +51,14 @@ class Fitted:
 
 
 class Model(ABC):
-    """One way from judgments to strengths. A subclass in this folder is known by its ``name`` everywhere."""
+    """A model of strengths. A subclass in this folder is registered by its ``name``."""
 
     name: ClassVar[str]
     about: ClassVar[str]
-    ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can read ties, the best first
+    ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can model ties, the best first
     corrects_position: ClassVar[bool] = False
     needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
-    rule: ClassVar[str] = "auto"  # what cuts its order into tiers where the user leaves it open
+    rule: ClassVar[str] = "auto"  # cuts its order into tiers by default
 
     @abstractmethod
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:

@@ -25,16 +25,16 @@ class BradleyTerry(Model):
     corrects_position = True
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Maximise the penalised likelihood; where asked, of the scores less what the order of presentation gave."""
+        """Maximise the penalised likelihood; if asked, of the scores less the effect of the order of presentation."""
         from scipy.sparse import csr_array
 
         fit, tie_rate = _maximised(pairs, options)
-        given, coupling, curvature = np.zeros(len(preferences)), None, None
+        shift, coupling, curvature = np.zeros(len(preferences)), None, None
         if options.position == "correct":
             order = correct_order(preferences, options.ridge, tie_rate)
             weight = 1.0 if preferences.weight is None else preferences.weight
-            given, coupling = weight * order.effects, csr_array(order.coupling[:, None])
-            pairs = replace(pairs, score=pairs.score - sums(pairs.of, given, len(pairs.first)))
+            shift, coupling = weight * order.effects, csr_array(order.coupling[:, None])
+            pairs = replace(pairs, score=pairs.score - sums(pairs.of, shift, len(pairs.first)))
             curvature = sums(pairs.of, weight * order.variance, len(pairs.first))
             fit, tie_rate = _maximised(pairs, options)
         expected, _ = moments(fit.strength[pairs.first] - fit.strength[pairs.second], tie_rate)
@@ -45,7 +45,7 @@ class BradleyTerry(Model):
             fit.converged,
             fit.curvature if curvature is None else curvature,
             fit.penalty,
-            residuals(preferences, pairs, expected) - given,
+            residuals(preferences, pairs, expected) - shift,
             coupling,
             tie_rate,
         )
@@ -67,7 +67,7 @@ def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
         tie = np.exp(log_rate - d / 2)
         chance = tie / (1 + np.exp(-d) + tie)
         change = (pairs.ties.sum() - pairs.count @ chance) / (pairs.count @ (chance * (1 - chance)))
-        log_rate = min(log_rate + float(np.clip(change, -1, 1)), 12.0)  # all ties would go to infinity
+        log_rate = min(log_rate + float(np.clip(change, -1, 1)), 12.0)  # if all were ties, it would be infinite
         if abs(change) < 1e-8:
             break
     return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start), float(np.exp(log_rate))

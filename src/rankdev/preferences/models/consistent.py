@@ -1,4 +1,4 @@
-"""The order that consistent judgments imply: whoever won, directly or through others, stands above."""
+"""The order that consistent judgments imply: an item that won, directly or through others, is above."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ APART = 1e-6  # strengths in the implied order differ at least so much
 
 
 class Consistent(Model):
-    """Judges who do not err: their majorities are taken at their word, and a cycle of them is one tier.
+    """Judges without error: all their majorities are kept, and a cycle of them is one tier.
 
-    The strengths are those of Bradley–Terry, handed out in the implied order.
+    The strengths are those of Bradley–Terry, assigned in the implied order.
     """
 
     name = "consistent"
@@ -54,7 +54,7 @@ class Consistent(Model):
 
 
 def _implied_order(pairs: Pairs, query: Ints, strength: Floats) -> Ints:
-    """Order items so that each stands above those it beat, cycles together; by strength where that is free."""
+    """Order items so that each is above those it beat, cycles together; otherwise by strength."""
     n = len(strength)
     winner, loser = majorities(pairs)
     label = cyclic_groups(winner, loser, n)
@@ -88,7 +88,7 @@ def _implied(losers: list[Ints], label: Ints, start: int, stop: int) -> Close:
         below[k, direct] = True
         below[k] |= below[direct].any(axis=0)
     same = label[start:stop, None] == label[start:stop]
-    # what one item of a cycle implies, all of them do
+    # all items of a cycle imply the same
     for group in np.unique(label[start:stop]):
         members = np.flatnonzero(label[start:stop] == group)
         if len(members) > 1:

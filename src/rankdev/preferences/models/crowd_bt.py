@@ -28,9 +28,9 @@ LIMIT = 200
 
 
 class CrowdBT(Model):
-    """A worker of quality η says i over j with probability η s + (1 − η)(1 − s), s = 1/(1 + e^(θj − θi)).
+    """A worker of quality η prefers i to j with probability η s + (1 − η)(1 − s), s = 1/(1 + e^(θj − θi)).
 
-    A tie counts as half a win each, whoever says so, and says nothing about the worker.
+    A tie counts as half a win each, and carries no information about the worker.
     """
 
     name = "crowd-bt"
@@ -38,9 +38,9 @@ class CrowdBT(Model):
     about = "Bradley–Terry and the quality of each worker together"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Climb by Fisher scoring in strengths and qualities at once; the ridge is a virtual node's wins and losses."""
+        """Fit strengths and qualities at once by Fisher scoring; the ridge is a virtual node's wins and losses."""
         if preferences.worker is None:
-            raise UsageError("Crowd-BT needs to know who judged: the preferences have no worker column")
+            raise UsageError("Crowd-BT needs workers: the preferences have no worker column")
         votes = _Votes.of(preferences, pairs)
         strength = maximise(pairs, options.ridge, virtual_node=True).strength
         at = _Point(votes, options, strength, np.full(len(preferences.workers), START))
@@ -63,7 +63,7 @@ class CrowdBT(Model):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Judgments that name a winner, and beside them the ties of each pair."""
+    """Judgments with a winner, and the ties of each pair."""
 
     pairs: Pairs
     rows: npt.NDArray[np.int64]  # which judgments these are
@@ -77,9 +77,9 @@ class _Votes:
         assert preferences.worker is not None
         rows = np.flatnonzero(~preferences.tie)
         weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
-        share = np.ones(len(preferences)) if preferences.share is None else preferences.share
+        won = np.ones(len(preferences)) if preferences.share is None else preferences.share
         side = np.where(preferences.winner < preferences.loser, 1.0, -1.0)
-        split = rows[share[rows] < 1]  # a probability is a vote for each, in part
+        split = rows[won[rows] < 1]  # a probability is a vote for each, in part
         both = np.concatenate([rows, split])
         return cls(
             pairs,
@@ -87,7 +87,7 @@ class _Votes:
             pairs.of[both],
             np.concatenate([side[rows], -side[split]]),
             preferences.worker[both],
-            np.concatenate([(weight * share)[rows], (weight * (1 - share))[split]]),
+            np.concatenate([(weight * won)[rows], (weight * (1 - won))[split]]),
         )
 
 
@@ -104,24 +104,24 @@ class _Point:
         pairs = votes.pairs
         self.quality = 1 / (1 + np.exp(-self.odds))
         self.first_wins, self.variance = moments(strength[pairs.first] - strength[pairs.second])
-        self.chance = 0.5 + votes.side * (self.first_wins[votes.pair] - 0.5)  # that the strengths agree
+        self.chance = 0.5 + votes.side * (self.first_wins[votes.pair] - 0.5)  # that the strengths agree with the vote
         self.skill = 2 * self.quality[votes.worker] - 1
-        self.said = 0.5 + self.skill * (self.chance - 0.5)  # how likely the vote was
+        self.likelihood = 0.5 + self.skill * (self.chance - 0.5)  # of the vote
         self.penalty = penalise(strength, options.ridge, virtual_node=True)
 
     @cached_property
-    def worth(self) -> float:
+    def objective(self) -> float:
         """The penalised log-likelihood."""
         pairs, (a, b) = self.votes.pairs, self.options.worker_prior
         ties = pairs.ties @ np.log(np.maximum(self.variance, 1e-300)) / 2
         prior = (a - 1) * np.log(self.quality).sum() + (b - 1) * np.log1p(-self.quality).sum()
         node = -2 * np.logaddexp(self.strength / 2, -self.strength / 2).sum()
-        return float(self.votes.weight @ np.log(self.said) + ties + prior + self.options.ridge * node)
+        return float(self.votes.weight @ np.log(self.likelihood) + ties + prior + self.options.ridge * node)
 
     @cached_property
     def _pull(self) -> Floats:
         """Slope of each vote's log-likelihood in the strength difference of its pair."""
-        return self.votes.side * self.skill * self.variance[self.votes.pair] / self.said
+        return self.votes.side * self.skill * self.variance[self.votes.pair] / self.likelihood
 
     @cached_property
     def _per_vote(self) -> tuple[Floats, Floats]:
@@ -131,7 +131,7 @@ class _Point:
 
     @cached_property
     def _noise(self) -> Floats:
-        return self.votes.weight / np.maximum(self.said * (1 - self.said), 1e-12)
+        return self.votes.weight / np.maximum(self.likelihood * (1 - self.likelihood), 1e-12)
 
     @cached_property
     def curvature(self) -> Floats:
@@ -160,12 +160,12 @@ class _Point:
         return csr_array((np.concatenate([values, -values]), (rows, columns)), shape=(pairs.items, len(self.odds)))
 
     def scoring_step(self) -> tuple[_Point, float]:
-        """Take one step of Fisher scoring, the qualities eliminated from the equations; say how far it went."""
+        """Take one step of Fisher scoring, the qualities eliminated from the equations; return it and its length."""
         votes, pairs, n = self.votes, self.votes.pairs, self.votes.pairs.items
         pull = sums(votes.pair, votes.weight * self._pull, len(pairs.first)) + pairs.ties * (0.5 - self.first_wins)
         slope = sums(pairs.first, pull, n) - sums(pairs.second, pull, n) - self.penalty[0]
         a, b = self.options.worker_prior
-        eta, toward = self.quality, votes.weight * (2 * self.chance - 1) / self.said
+        eta, toward = self.quality, votes.weight * (2 * self.chance - 1) / self.likelihood
         lean = sums(votes.worker, toward, len(eta)) * eta * (1 - eta) + (a - 1) * (1 - eta) - (b - 1) * eta
         diagonal = sums(pairs.first, self.curvature, n) + sums(pairs.second, self.curvature, n) + self.penalty[1]
         back = self.coupling.T.tocsr()
@@ -179,7 +179,7 @@ class _Point:
         turn = np.clip((lean - back @ step) / self.bend, -2, 2)
         for length in 0.5 ** np.arange(12):
             new = _Point(votes, self.options, self.strength + length * step, self.odds + length * turn)
-            if new.worth >= self.worth:
+            if new.objective >= self.objective:
                 break
         moved = np.abs(new.strength - self.strength).max(initial=0.0), np.abs(new.quality - eta).max(initial=0.0)
         return new, float(max(moved))
@@ -187,7 +187,7 @@ class _Point:
     def meant(self) -> Pairs:
         """Count what the workers meant: Bradley–Terry on these counts has its maximum at these strengths."""
         votes, pairs = self.votes, self.votes.pairs
-        meant = self.quality[votes.worker] * self.chance / self.said
+        meant = self.quality[votes.worker] * self.chance / self.likelihood
         for_first = votes.weight * np.where(votes.side > 0, meant, 1 - meant)
         score = sums(votes.pair, for_first, len(pairs.first)) + pairs.ties / 2
         return Pairs(pairs.starts, pairs.first, pairs.second, pairs.count, score, pairs.ties, pairs.of)
@@ -200,7 +200,7 @@ class _Point:
         return result + sums(self.votes.rows, self.votes.weight * self._pull, len(result))
 
     def judged(self, preferences: Preferences) -> WorkerQuality:
-        """Put an interval around each quality: the posterior on a grid, with the strengths taken as they are."""
+        """Compute an interval of each quality: the posterior on a grid, given the strengths."""
         votes, workers, (a, b) = self.votes, len(self.odds), self.options.worker_prior
         posterior = np.empty((len(GRID), workers))
         for k, eta in enumerate(GRID):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
 
-TINY = 1e-300  # below, a probability cannot be told from 0
+TINY = 1e-300  # smaller probabilities count as 0
 
 
 class RankCentrality(Model):
@@ -30,12 +30,12 @@ class RankCentrality(Model):
     about = "the stationary distribution of a walk towards winners"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Find where the walk comes to rest."""
+        """Find the stationary distribution of the walk."""
         values, iterations, converged = rank_centrality(pairs, options.ridge)
         return Fitted(values, pairs, iterations, converged)
 
     def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
-        """Refit to resampled judgments, for want of a likelihood."""
+        """Refit to resampled judgments, since there is no likelihood."""
         needed = math.ceil(2 / alpha)
         if resamples < needed:
             raise UsageError(
@@ -54,10 +54,10 @@ class RankCentrality(Model):
 def rank_centrality(
     pairs: Pairs, ridge: float, *, tolerance: float = 1e-10, limit: int = 2000
 ) -> tuple[Floats, int, bool]:
-    """Give the logarithm of the stationary distribution, centred by query; steps; whether it converged.
+    """Compute the logarithm of the stationary distribution, centred by query; steps; whether it converged.
 
-    The walk goes from i to j at a rate equal to the share of their comparisons that j won, ``ridge`` wins
-    each way added; the divisor d_max of the definition only slows it down and leaves its rest unchanged.
+    The walk goes from i to j at a rate equal to the fraction of their comparisons that j won, ``ridge`` wins
+    each way added; the divisor d_max of the definition only slows it down and does not change its limit.
     Walks that mix too slowly to settle by iteration (long chains) are solved directly.
     """
     whole = pairs.count + 2 * ridge
@@ -85,12 +85,12 @@ def rank_centrality(
 
 
 def _direct(pairs: Pairs, up: Floats, down: Floats, leaving: Floats) -> Floats:
-    """Solve for the rest of each query's walk, its first item at 1."""
+    """Solve for the stationary distribution of each query's walk, its first item at 1."""
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import spsolve
 
-    result, ends = np.ones(pairs.items), np.searchsorted(pairs.first, pairs.starts)
-    for start, stop, a, b in zip(pairs.starts, pairs.starts[1:], ends, ends[1:], strict=False):
+    result, bounds = np.ones(pairs.items), np.searchsorted(pairs.first, pairs.starts)
+    for start, stop, a, b in zip(pairs.starts, pairs.starts[1:], bounds, bounds[1:], strict=False):
         n, i, j = int(stop - start), pairs.first[a:b] - start, pairs.second[a:b] - start
         places = (np.concatenate([j, i]), np.concatenate([i, j]))
         rates = coo_array((np.concatenate([up[a:b], down[a:b]]), places), shape=(n, n))
@@ -104,7 +104,7 @@ def _direct(pairs: Pairs, up: Floats, down: Floats, leaving: Floats) -> Floats:
 
 
 def _eliminated(rates: Floats) -> Floats:
-    """Find the rest of a walk, its first item at 1, without one subtraction, so that no weak item is lost.
+    """Find the stationary distribution of a walk, its first item at 1, without subtractions: no weak item is lost.
 
     This is the elimination of Grassmann, Taksar and Heyman (1985); ``rates[i, j]`` leads from i to j.
     """
