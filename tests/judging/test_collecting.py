@@ -126,7 +126,9 @@ def test_the_judge_sees_the_ids_it_was_given():
 @pytest.mark.parametrize("said", ["z", 1, True, ("x", "y"), "tie", np.array(["x"]), np.array(["v"])])
 def test_anything_else_is_refused_and_the_answers_are_kept(said):
     answers = iter(["x", said])
-    with pytest.raises(judging.JudgeError, match=r"query 'q': the judge said .* expected '.', '.' or None") as caught:
+    with pytest.raises(
+        judging.JudgeError, match=r"query 'q': the judge returned .* expected '.', '.' or None"
+    ) as caught:
         rd.collect(lambda query, a, b: next(answers), {"q": ["x", "y", "v"]})
     assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
 

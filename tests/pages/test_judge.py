@@ -55,14 +55,14 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
         assert (titles[query, first], titles[query, second]) == before
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
-        assert opened.text_content("#progress").startswith(f"{count} by you, {count} in all; ")
+        assert opened.text_content("#progress").startswith(f"{count} by you, {count} in total; ")
 
 
 def test_undo_asks_again(opened, server):
     before = shown(opened)
     press(opened, "ArrowLeft")
     press(opened, "u")
-    assert opened.text_content("#saved") == "taken back"
+    assert opened.text_content("#saved") == "undone"
     assert shown(opened) == before
     assert said(server) == []
     press(opened, "ArrowRight")

@@ -90,7 +90,7 @@ def test_what_an_answer_tells_about_the_top_is_what_drawn_orders_say():
     chance = 1 / (1 + np.exp(drawn[:, pairs.j] - drawn[:, pairs.i]))
     shared = (chance - chance.mean(axis=0)).T @ (credit - credit.mean(axis=0)) / len(drawn)
     plain = (shared**2).sum(axis=1) / (chance.mean(axis=0) * (1 - chance.mean(axis=0)))
-    found = pairs.worth(np.arange(len(pairs.i)))
+    found = pairs.value(np.arange(len(pairs.i)))
     assert np.corrcoef(plain, found)[0, 1] > 0.97  # 400 draws, and a normal approximation
     assert 0.9 < found.sum() / plain.sum() < 1.1
 

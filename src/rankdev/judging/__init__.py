@@ -1,4 +1,4 @@
-"""Ask a judge, a person or a program, as few questions as the goal needs."""
+"""Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
 
 from rankdev.judging.collect import collect
 from rankdev.judging.result import Collected, JudgeError

@@ -1,4 +1,4 @@
-"""The loop: choose a pair, ask the judge, learn, until the budget is spent or the goal is reached."""
+"""The judging loop: choose a pair, ask the judge, update, until the budget is spent or the goal is reached."""
 
 from __future__ import annotations
 
@@ -38,19 +38,53 @@ def collect(
 ) -> Collected:
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
 
-    ``judge(query, a, b)`` gives a, b, or None for equally good. ``items`` are ``{query: [item, …]}``, or grades
-    ``{query: {item: grade}}`` to start from. Each time, the pair is chosen whose answer is expected to be most
-    informative: about the order (``goal="order"``), about the first ``top`` places (``"top"``), or about which of the
-    systems in ``runs`` is better by ``measure`` (``"decide"``). Which of the two is shown first is random; a pair is
-    asked about ``repeats`` times at most, each time the other way round.
+    Each time, the pair is asked whose answer is expected to be most informative about the goal. Which of the two is
+    shown first is random. The loop stops when the budget is spent, when no pair is left, or when the goal is reached.
+    An order is settled where each item is better than the next with probability 1 − ``alpha``, or where the two are
+    equal: the better one wins with a probability of less than .5 + ``indifference``. A decision is reached where one
+    system is better with probability 1 − ``alpha``.
 
-    The loop stops when the budget is spent, when no pair is left, or when the goal is reached. An order is settled
-    where each item is better than the next with probability 1 − ``alpha``, or where the two are equal: the better one
-    wins with a probability of less than .5 + ``indifference``. A decision is reached where one system is better with
-    probability 1 − ``alpha``.
+    Parameters
+    ----------
+    judge : callable
+        ``judge(query, a, b)`` returns a, b, or None for equally good.
+    items : dict
+        ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from.
+    budget : int, optional
+        Largest number of questions, those of earlier calls with the same file included. Default: no limit.
+    goal : {"order", "top", "decide"}
+        Whether questions are about the order of all items, about the first ``top`` places, or about which of the
+        systems in ``runs`` is better by ``measure``.
+    top : int, default 5
+        Places that count, for ``goal="top"``.
+    runs : dict of str to Run, path, table or dict, optional
+        Two or more systems, for ``goal="decide"``.
+    measure : str or Measure, optional
+        Measure of the systems, for ``goal="decide"``.
+    repeats : int, default 1
+        How often a pair may be asked, each time in the other order.
+    alpha : float, default 0.05
+        Probability of error that is accepted for each conclusion; below .5.
+    indifference : float, default 0.1
+        Two items count as equal if the better one wins with a probability of less than .5 + ``indifference``.
+    file : path, optional
+        JSONL file of answers: every answer is on disk before the next question. Call again with the same file to
+        resume.
+    seed : int, default 0
+        Seed of random choices.
 
-    With ``file`` every answer is on disk before the next question; call again with the same file to continue.
+    Returns
+    -------
+    Collected
+        The answers, and the references or the decision they lead to.
 
+    Raises
+    ------
+    JudgeError
+        If the judge fails or returns something else; its ``collected`` has all earlier answers.
+
+    Examples
+    --------
     >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
     >>> found.asked, found.stopped
     (13, 'order settled')
@@ -109,7 +143,7 @@ def strategy_for(
     repeats: int = 1,
     seed: int = 0,
 ) -> Strategy:
-    """Make what chooses the questions for a goal."""
+    """Make the strategy of a goal."""
     repeats = check_whole("repeats", repeats, 1)
     if goal == "decide":
         if measure is None:
@@ -124,11 +158,11 @@ def strategy_for(
 
 
 class _NoAnswerError(Exception):
-    """The judge failed, or said something else than it was asked."""
+    """The judge failed, or returned something that is not an answer."""
 
 
 class _Loop:
-    """Puts questions to the judge; the order of presentation depends on the seed and the number of the question."""
+    """Asks the judge; the order of presentation depends on the seed and the number of the question."""
 
     def __init__(
         self, judge: Callable[[Any, Any, Any], Any], pool: Pool, strategy: Strategy, file: AnswerFile | None, seed: int
@@ -140,32 +174,33 @@ class _Loop:
             self._learn(answer)
 
     def put(self, pair: Pair) -> None:
-        """Ask one question, keep the answer, and learn from it."""
+        """Ask one question, keep the answer, and update the strategy."""
         query, first, second = self._presented(*pair)
         given = self.pool.given
         asked = given[query, first], given[query, second]
         try:
-            said = self.judge(given[query,], *asked)
+            reply = self.judge(given[query,], *asked)
         except Exception as error:
             kept = self._kept()
             raise _NoAnswerError(
                 f"query {query!r}, {first!r} or {second!r}: the judge failed ({type(error).__name__}: {error}); {kept}"
             ) from error
-        if not (said is None or (isinstance(said, str | Integral) and not isinstance(said, bool) and said in asked)):
+        valid = isinstance(reply, str | Integral) and not isinstance(reply, bool) and reply in asked
+        if not (reply is None or valid):
             raise _NoAnswerError(
-                f"query {query!r}: the judge said {shown(said)}; expected {shown(asked[0])}, {shown(asked[1])} or None"
-                f" for equally good; {self._kept()}"
+                f"query {query!r}: the judge returned {shown(reply)}; expected {shown(asked[0])}, {shown(asked[1])} or"
+                f" None for equally good; {self._kept()}"
             )
-        winner, loser = (second, first) if said is not None and said == asked[1] else (first, second)
-        answer = Answer(query, winner, loser, said is None, first)
+        winner, loser = (second, first) if reply is not None and reply == asked[1] else (first, second)
+        answer = Answer(query, winner, loser, reply is None, first)
         if self.file is not None:
             self.file.add(answer)
         self._learn(answer)
 
     def _presented(self, query: str, a: str, b: str) -> Pair:
         before = self.shown.get((query, frozenset((a, b))))
-        turned = before == a if before else np.random.default_rng((self.seed, len(self.answers))).random() < 0.5
-        return (query, b, a) if turned else (query, a, b)
+        swap = before == a if before else np.random.default_rng((self.seed, len(self.answers))).random() < 0.5
+        return (query, b, a) if swap else (query, a, b)
 
     def _learn(self, answer: Answer) -> None:
         self.answers.append(answer)
@@ -175,7 +210,7 @@ class _Loop:
     def _kept(self) -> str:
         count = len(self.answers)
         if not count:
-            return "nothing was answered before"
+            return "there are no earlier answers"
         where = "the error's collected" if self.file is None else str(self.file.path)
         return f"{counted(count, 'earlier answer', 'is')} in {where}"
 
@@ -190,7 +225,7 @@ def _verdict(strategy: Strategy) -> Better | None:
 
 
 def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
-    """Say which items no answer connects with the others."""
+    """Note items that no answer connects with the others."""
     records = [answer.record() for answer in answers]
     if pool.grades is not None or not records:
         return ()

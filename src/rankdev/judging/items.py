@@ -1,4 +1,4 @@
-"""Pools and what is shown to assessors."""
+"""Items to be judged: pools, and what assessors are shown."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Pair = tuple[str, str, str]  # query and two of its items
 
 
 def sorted_pair(pair: Pair) -> Pair:
-    """Give a pair under the one name that it has whichever item comes first."""
+    """Return a pair with its items sorted, so that both orders are equal."""
     query, a, b = pair
     return query, min(a, b), max(a, b)
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The items of every query by their names; ``given`` are the objects that the user calls them by."""
+    """Items of every query by name; ``given`` maps names to the objects that the caller uses."""
 
     items: dict[str, list[str]]
     grades: dict[str, dict[str, float]] | None = None
@@ -35,7 +35,7 @@ class Pool:
 
     @classmethod
     def of(cls, value: Any) -> Pool:
-        """Take ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` (or references made of grades)."""
+        """Read ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` (or references made of grades)."""
         if not isinstance(value, Mapping) or not value:
             raise UsageError(f"items must be {{query: [item, …]}} or {{query: {{item: grade}}}}; got {shown(value)}")
         items: dict[str, list[str]] = {}
@@ -56,18 +56,18 @@ class Pool:
                 grades[name] = {as_id(item): grade for item, grade in entries.items()}
         if grades and len(grades) < len(items):
             bare = next(query for query in items if query not in grades)
-            raise DataError(f"query {bare!r} has no grades, but others have; give grades for all queries or for none")
+            raise DataError(f"query {bare!r} has no grades, but others have; grade all queries or none")
         if all(len(listed) < 2 for listed in items.values()):
             raise DataError("no pairs to ask: no query has two items")
         return cls(items, grades or None, given)
 
     def start(self) -> Preferences:
-        """Give the judgments that there are before the first question: none, or what grades say."""
+        """Return the judgments before the first question: none, or those that grades imply."""
         nothing = Preferences.from_rows(items=self.items)
         return nothing if self.grades is None else nothing.with_grades(self.grades)
 
     def check(self, query: str, *items: str) -> None:
-        """Refuse a pair that is not of the pool."""
+        """Reject items that are not in the pool."""
         for item in items:
             if item not in self.items.get(query, ()):
                 raise DataError(f"query {query!r}: item {item!r} is not among the items to be judged")
@@ -76,7 +76,7 @@ class Pool:
 SHOWN = ("title", "text", "url")
 OPTIONAL = (*SHOWN, "image", "grade", "query_text")
 EXPECTED = "expected a table with the columns query and item, and perhaps title, text, url, image, grade, query_text"
-PICTURES = {
+IMAGE_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -87,34 +87,34 @@ PICTURES = {
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items as people see them; ``pictures`` are files, by query and item, and remote ones are in ``content``."""
+    """Items as assessors see them; ``images`` are files by query and item; URLs of images are in ``content``."""
 
     pool: Pool
     content: Mapping[tuple[str, str], dict[str, str]]
-    pictures: Mapping[tuple[str, str], Path]
+    images: Mapping[tuple[str, str], Path]
     query_text: Mapping[str, str]
 
     def query(self, query: str) -> dict[str, str]:
-        """Give what a page shows of a query."""
+        """Return what the page shows of a query."""
         return {"id": query, "text": self.query_text.get(query, query)}
 
     def shown(self, query: str, item: str) -> dict[str, Any]:
-        """Give what a page shows of an item; a picture that is a file by its number."""
+        """Return what the page shows of an item; an image file by its number."""
         number = self._numbers.get((query, item))
         return {"item": item, **self.content[query, item], **({} if number is None else {"picture": number})}
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], int]:
-        return {key: number for number, key in enumerate(self.pictures)}
+        return {key: number for number, key in enumerate(self.images)}
 
     def remote(self) -> list[str]:
-        """Name the servers that pictures come from."""
+        """List the servers that images come from."""
         addresses = (urlsplit(entry["image"]) for entry in self.content.values() if "image" in entry)
         return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
 
 
 def read_items(path: PathLike) -> Items:
-    """Read JSONL, CSV, TSV or Parquet with query and item, and what else there is to show."""
+    """Read JSONL, CSV, TSV or Parquet with the columns query and item, and optional ones to show."""
     with Source(path) as source:
         if source.kind in ("trec", "json"):
             raise FileFormatError(source.name, EXPECTED)
@@ -123,7 +123,7 @@ def read_items(path: PathLike) -> Items:
         raise FileFormatError(table.name, f"there is no column {missing[0]}; {EXPECTED}")
     frame = table.frame.select(name for name in ("query", "item", *OPTIONAL) if name in table.frame.columns)
     content: dict[tuple[str, str], dict[str, str]] = {}
-    pictures: dict[tuple[str, str], Path] = {}
+    images: dict[tuple[str, str], Path] = {}
     grades: dict[str, dict[str, float]] = {}
     texts: dict[str, str] = {}
     for row, values in enumerate(frame.iter_rows(named=True)):
@@ -132,14 +132,14 @@ def read_items(path: PathLike) -> Items:
         if (query, item) in content:
             entry.fail(f"item {shown(item)} appears twice in query {shown(query)}")
         content[query, item] = entry.shown()
-        if picture := entry.picture(Path(str(path)).absolute().parent):
-            pictures[query, item] = picture
+        if image := entry.image(Path(str(path)).absolute().parent):
+            images[query, item] = image
         grades.setdefault(query, {})[item] = entry.grade()
         if text := entry.text("query_text"):
             texts[query] = text
     graded = "grade" in frame.columns
     items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
-    return Items(Pool.of(items), content, pictures, texts)
+    return Items(Pool.of(items), content, images, texts)
 
 
 @dataclass(frozen=True)
@@ -168,15 +168,15 @@ class _Row:
             entry["image"] = self.text("image")
         return entry
 
-    def picture(self, folder: Path) -> Path | None:
+    def image(self, folder: Path) -> Path | None:
         image = self.text("image")
         if not image or urlsplit(image).scheme in ("http", "https"):
             return None
         path = folder / image
-        if path.suffix.lower() not in PICTURES:
-            self.fail(f"the image is {shown(image)}; expected a file ending in {', '.join(PICTURES)}, or an address")
+        if path.suffix.lower() not in IMAGE_TYPES:
+            self.fail(f"the image is {shown(image)}; expected a file ending in {', '.join(IMAGE_TYPES)}, or an address")
         if not path.is_file():
-            self.fail(f"there is no image {shown(image)} beside the file")
+            self.fail(f"there is no image {shown(image)} next to the file")
         return path
 
     def grade(self) -> float:

@@ -1,4 +1,4 @@
-"""Answers on disk and what follows from them."""
+"""Answers on disk, and the result of collecting them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The winner (of a tie: the item shown first), the loser, and which of them was shown first."""
+    """An answer of the judge.
+
+    Attributes
+    ----------
+    query, winner, loser : str
+        Query and items; of a tie, the winner is the item shown first.
+    tie : bool
+        Whether both are equally good.
+    first : str
+        Item that was shown first.
+    """
 
     query: str
     winner: str
@@ -35,7 +45,7 @@ class Answer:
     first: str
 
     def record(self) -> dict[str, Any]:
-        """Give what a file of preferences holds."""
+        """Return the answer as a record of a file of preferences."""
         return dict(vars(self))
 
 
@@ -51,7 +61,7 @@ class AnswerFile:
             raise DataError(f"{self.path}: {error.strerror}") from None
 
     def add(self, answer: Answer) -> None:
-        """Write an answer through to the disk."""
+        """Write an answer through to disk."""
         self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
@@ -61,7 +71,7 @@ class AnswerFile:
         self._stream.close()
 
     def _read(self, pool: Pool) -> list[Answer]:
-        """Read what was answered; a last line without its end was never acknowledged, and is taken off."""
+        """Read earlier answers; an incomplete last line was never acknowledged, and is removed."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -72,7 +82,7 @@ class AnswerFile:
         answers = [self._answer(line, number, pool) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
         if len(whole) < len(content):
             if not content[len(whole) :].startswith(b'{"query": '[: len(content) - len(whole)]):
-                raise FileFormatError(self.path, "this is not a file of answers; give another name", len(answers) + 1)
+                raise FileFormatError(self.path, "this is not a file of answers; choose another name", len(answers) + 1)
             os.truncate(self.path, len(whole))
         return answers
 
@@ -88,14 +98,26 @@ class AnswerFile:
             pool.check(answer.query, answer.winner, answer.loser)
         except DataError as error:
             raise FileFormatError(
-                self.path, f"{error}; continue with the same items, or give another file", number
+                self.path, f"{error}; resume with the same items, or choose another file", number
             ) from None
         return answer
 
 
 @dataclass(frozen=True)
 class Better:
-    """The system that leads, the next, the expected difference of their means, and the probability that it leads."""
+    """The leading system.
+
+    Attributes
+    ----------
+    system, other : str
+        The leading system and the next.
+    measure : str
+        Measure they are compared by.
+    difference : float
+        Expected difference of their means.
+    probability : float
+        Probability that ``system`` is better.
+    """
 
     system: str
     other: str
@@ -106,7 +128,37 @@ class Better:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collected(Result):
-    """What a judge was asked and answered, and why the loop stopped; ``verdict`` where the goal was a decision."""
+    """What a judge was asked and answered, and why the loop stopped.
+
+    Attributes
+    ----------
+    pool : Pool
+        Items to be judged.
+    answers : tuple of Answer
+        Answers in the order asked, those of an earlier call with the same file included.
+    stopped : str
+        Why the loop stopped.
+    goal : str
+        What the questions were about.
+    budget : int or None
+        Largest number of questions.
+    repeats : int
+        How often a pair may be asked.
+    alpha : float
+        Accepted probability of error.
+    seed : int
+        Seed of random choices.
+    unsettled : tuple of str
+        Queries in which the goal is not reached.
+    verdict : Better or None
+        Which system is better, where that was the goal.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    collect : Collect judgments.
+    """
 
     pool: Pool = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
@@ -124,12 +176,12 @@ class Collected(Result):
 
     @property
     def asked(self) -> int:
-        """How many questions were asked, those of an earlier call with the same file included."""
+        """Number of questions asked, those of an earlier call with the same file included."""
         return len(self.answers)
 
     @cached_property
     def preferences(self) -> Preferences:
-        """The answers; with what the grades say, where the loop started from grades."""
+        """Answers as preferences, with those that grades imply where the loop started from grades."""
         records = [answer.record() for answer in self.answers]
         if not records:
             return self.pool.start()
@@ -142,11 +194,23 @@ class Collected(Result):
         judged = self.preferences
         compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
         if not compared:
-            raise DataError("no references yet: nothing was asked")
+            raise DataError("no references yet: nothing was judged")
         return references_from_preferences(judged.select(compared), disconnected="largest", seed=self.seed)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per question, in the order asked: query, first, second (as shown), winner (null: equal)."""
+        """Tabulate the questions.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per question, in the order asked: query, first, second (as shown), winner (null: equal).
+
+        Examples
+        --------
+        >>> from rankdev.judging import collect
+        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}).to_polars()["winner"].to_list()
+        ['x']
+        """
         rows = [
             (a.query, a.first, a.loser if a.first == a.winner else a.winner, None if a.tie else a.winner)
             for a in self.answers
@@ -154,7 +218,19 @@ class Collected(Result):
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
 
     def summary(self) -> pl.DataFrame:
-        """One row per query: query, items, asked, settled."""
+        """Tabulate the questions of each query.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per query: query, items, asked, settled.
+
+        Examples
+        --------
+        >>> from rankdev.judging import collect
+        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}, budget=1).summary().rows()
+        [('q', 2, 1, False)]
+        """
         asked = [answer.query for answer in self.answers]
         rows = [(q, len(items), asked.count(q), q not in self.unsettled) for q, items in self.pool.items.items()]
         names = {"query": pl.String, "items": pl.Int64, "asked": pl.Int64, "settled": pl.Boolean}
@@ -162,7 +238,17 @@ class Collected(Result):
 
 
 class JudgeError(DataError):
-    """A judge that failed or gave an invalid answer; ``collected`` has all earlier answers."""
+    """A judge failed or gave an invalid answer.
+
+    Attributes
+    ----------
+    collected : Collected or None
+        All earlier answers.
+
+    See Also
+    --------
+    collect : Raises it.
+    """
 
     def __init__(self, message: str, collected: Collected | None = None) -> None:
         super().__init__(message)
@@ -171,7 +257,7 @@ class JudgeError(DataError):
 
 @reports(Collected)
 def collected_report(found: Collected) -> Report:
-    """Say what was asked, why it ended and what came out; a row per query."""
+    """Report what was asked, why it stopped and the result; a row per query."""
     lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
     if found.verdict is not None:
         better = found.verdict

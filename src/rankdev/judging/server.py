@@ -1,8 +1,8 @@
 """HTTP server and tokens.
 
-A page of another site can neither read nor write here: the host must be this machine by its number or its own name (so
-that no name can be bound to it from outside), the origin must be this server, and calls must be JSON with the token in
-a header.
+A page of another site can neither read nor write here: the host must be this machine by its address or its own name
+(so that no outside name can be bound to it), the origin must be this server, and requests must be JSON with the token
+in a header.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from rankdev.errors import RankdevError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
-from rankdev.judging.items import PICTURES
+from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.sessions import Session
 from rankdev.preferences import Preferences
 
@@ -39,14 +39,14 @@ EXPORTS = (*ENDINGS, ".txt")
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the links carry: one for those who judge, one for the owner, who may do all that judges may."""
+    """Secrets in the links: one for judges, one for the owner, who may do all that judges may."""
 
     judge: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     owner: str = field(default_factory=lambda: secrets.token_urlsafe(16))
 
 
 class RefusedError(Exception):
-    """A request that is not answered, and why."""
+    """A request that is refused, and why."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class RefusedError(Exception):
 
 
 class JudgeServer(ThreadingHTTPServer):
-    """Serves one session; knows by which names it may be called."""
+    """Serves one session; knows the host names it may be called by."""
 
     daemon_threads = True
 
@@ -69,14 +69,14 @@ class JudgeServer(ThreadingHTTPServer):
         super().__init__((host, port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Be silent about a browser that went away; its answers are kept."""
+        """Ignore a browser that disconnected; its answers are kept."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
     def link(self, token: str) -> str:
-        """Give the address of the page; what follows # is never sent over a network.
+        """Return the address of the page; what follows # is never sent over a network.
 
-        Where the whole network is served, judges call this machine by its name, and the owner, who is here, by number.
+        If the whole network is served, judges use the name of this machine, and the owner, who is on it, its address.
         """
         host, port = self.server_address[:2]
         if host == "0.0.0.0":
@@ -85,7 +85,7 @@ class JudgeServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one connection."""
+    """Handles one connection."""
 
     server: JudgeServer
     protocol_version = "HTTP/1.1"
@@ -94,15 +94,15 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "rankdev", ""
 
     def do_GET(self) -> None:
-        """Give a page, a part of it, or a picture."""
+        """Send the page, a part of it, or an image."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Take a call."""
+        """Handle a request."""
         self._answer(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Be silent: a log of links would hold tokens."""
+        """Log nothing: a log of links would hold tokens."""
 
     def _answer(self, work: Any) -> None:
         try:
@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
         except RankdevError as error:
             status, content, kind = HTTPStatus.BAD_REQUEST, _json({"error": str(error)}), "application/json"
         except Exception as error:
-            message = f"this should not happen ({type(error).__name__}: {error})"
+            message = f"internal error ({type(error).__name__}: {error})"
             status, content, kind = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": message}), "application/json"
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8" if kind.startswith("text/") else kind)
@@ -124,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Cache-Control", "no-store")
         if status >= HTTPStatus.BAD_REQUEST:
-            self.send_header("Connection", "close")  # what a refused request still holds is not read
+            self.send_header("Connection", "close")  # the rest of a refused request is not read
             self.close_connection = True
         self.end_headers()
         self.wfile.write(content)
@@ -133,10 +133,10 @@ class Handler(BaseHTTPRequestHandler):
         host = self.headers.get("Host", "")
         name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
         if name.lower() not in self.server.names and not _is_number(name.strip("[]")):
-            raise RefusedError(HTTPStatus.FORBIDDEN, f"this server is not called {name!r}")
+            raise RefusedError(HTTPStatus.FORBIDDEN, f"unknown host {name!r}")
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{host}":
-            raise RefusedError(HTTPStatus.FORBIDDEN, f"calls from {origin!r} are not answered")
+            raise RefusedError(HTTPStatus.FORBIDDEN, f"requests from {origin!r} are refused")
 
     def _get(self) -> tuple[bytes, str]:
         path = self.path.partition("?")[0]
@@ -145,11 +145,11 @@ class Handler(BaseHTTPRequestHandler):
             return files(package).joinpath("assets", name).read_bytes(), kind
         _, start, token, *number = [*path.split("/", 3), ""][:4]
         if start == "picture" and self._knows(token) and number[0].isascii() and number[0].isdigit():
-            pictures = list(self.server.session.items.pictures.values())
-            if int(number[0]) < len(pictures):
-                picture = pictures[int(number[0])]
-                return picture.read_bytes(), PICTURES[picture.suffix.lower()]
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
+            images = list(self.server.session.items.images.values())
+            if int(number[0]) < len(images):
+                image = images[int(number[0])]
+                return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
+        raise RefusedError(HTTPStatus.NOT_FOUND, "not found")
 
     def _knows(self, token: str, *, owner: bool = False) -> bool:
         tokens = self.server.tokens
@@ -158,22 +158,22 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
-            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "calls are JSON")
+            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "requests must be JSON")
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if not self._knows(token):
-            raise RefusedError(HTTPStatus.UNAUTHORIZED, "the link is not complete: open it as it was printed")
+            raise RefusedError(HTTPStatus.UNAUTHORIZED, "the link is incomplete: open it exactly as printed")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"a call has at most {LARGEST:,} bytes")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request may have at most {LARGEST:,} bytes")
         try:
             asked = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "this is not JSON") from None
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not valid JSON") from None
         if not isinstance(asked, dict):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "a call is a JSON object")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a request must be a JSON object")
         if self.path in ("/api/overview", "/api/export"):
             if not self._knows(token, owner=True):
-                raise RefusedError(HTTPStatus.FORBIDDEN, "only the owner's link shows this")
+                raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return self._owner(asked)
         return _json(self._call(asked) | {"owner": self._knows(token, owner=True)}), "application/json"
 
@@ -183,10 +183,10 @@ class Handler(BaseHTTPRequestHandler):
             return _json(session.overview(asked.get("query"))), "application/json"
         form = asked.get("form")
         if form not in EXPORTS:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"the forms are {', '.join(EXPORTS)}")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, f"the formats are {', '.join(EXPORTS)}")
         judged = as_judgments(session.store.answers())
         if judged.is_empty():
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "nothing was judged yet")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "there are no judgments yet")
         return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
 
     def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -203,21 +203,21 @@ class Handler(BaseHTTPRequestHandler):
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                told = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
-                return {**told, "saved": True}
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such call")
+                reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
+                return {**reply, "saved": True}
+        raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
 
 def _text(asked: dict[str, Any], name: str) -> str:
     value = asked.get(name)
     if not isinstance(value, str) or not value:
-        raise RefusedError(HTTPStatus.BAD_REQUEST, f"a call needs {name}, a text")
+        raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request needs {name}, a text")
     return value
 
 
 def _items(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise RefusedError(HTTPStatus.BAD_REQUEST, "shown is a list of items, and tiers are lists of items")
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "shown must be a list of items, and tiers lists of items")
     return value
 
 

@@ -1,4 +1,4 @@
-"""The session behind the page: gives questions, keeps answers, and shows the owner what is known so far."""
+"""A judging session: asks questions, keeps answers, and shows the owner the results so far."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ LONGEST_NAME, LONGEST_COMMENT = 80, 2000
 
 
 class Session:
-    """Serves questions and takes answers of any number of judges at once.
+    """Asks questions and takes answers of any number of judges at once.
 
-    ``unmatched`` counts the answers of the database that are about other items than these; they are left aside.
+    ``unmatched`` counts the answers in the database that are about other items than these; they are ignored.
     """
 
     def __init__(self, items: Items, store: Store, strategy: Strategy, *, list_size: int = 6) -> None:
         self.items, self.store, self.list_size = items, store, list_size
         self._random = random.SystemRandom()
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
-        before = [said for said in answers if self._knows(said)]
+        before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
         self.questions = Questions(strategy, before)
 
     def question(self, name: str) -> dict[str, Any]:
-        """Give the question that a judge is to answer now."""
+        """Return the question that a judge is to answer now."""
         _check_name(name)
         pair = self.questions.ask(name)
         if pair is None:
@@ -46,9 +46,9 @@ class Session:
         sides = [self.items.shown(query, item) for item in items]
         return {"question": {"query": self.items.query(query), "sides": sides}, "progress": self._progress(name)}
 
-    def answer(self, name: str, request: str, said: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep an answer; it is on the disk when this returns. Give the next question."""
-        answer = self._checked(name, said)
+    def answer(self, name: str, request: str, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep an answer, on disk when this returns; return the next question."""
+        answer = self._checked(name, reply)
         if self.store.add(request, [answer]):
             self.questions.note([answer], 1)
         return self.question(name)
@@ -56,14 +56,14 @@ class Session:
     def ranking(
         self, name: str, request: str, query: str, shown: Sequence[str], tiers: Sequence[Sequence[str]]
     ) -> dict[str, Any]:
-        """Keep an order of several items, with ties, as judgments of all its pairs that together weigh n − 1.
+        """Keep a ranking of several items, with ties, as judgments of all its pairs with a total weight of n − 1.
 
         ``shown`` is the order in which the page had shown them: of two items the higher one was seen first.
         """
         _check_name(name)
         rank = {item: place for place, tier in enumerate(tiers) for item in tier}
         if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
-            raise UsageError("an order holds two or more items, those that were shown, each once")
+            raise UsageError("a ranking must have the two or more items that were shown, each once")
         self.items.pool.check(query, *shown)
         answers = [
             StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown))
@@ -74,7 +74,7 @@ class Session:
         return self.next_list(name)
 
     def next_list(self, name: str) -> dict[str, Any]:
-        """Give some items of one query to put in order: those that the judge has compared least."""
+        """Return items of one query to put in order: those that the judge has compared least."""
         _check_name(name)
         counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
         pool = self.items.pool.items
@@ -103,7 +103,7 @@ class Session:
         return {**self.question(name), "undone": len(taken) > 0}
 
     def overview(self, query: object) -> dict[str, Any]:
-        """Give the owner what there is: who judged how much, and the tiers of one query."""
+        """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""
         judgments = as_judgments(self.store.answers())
         counts = Counter(judgments["query"].to_list())
         pool = self.items.pool.items
@@ -131,37 +131,39 @@ class Session:
         ]
 
     def close(self) -> None:
-        """Stop choosing."""
+        """Stop choosing questions."""
         self.questions.close()
 
     def _progress(self, name: str) -> dict[str, int]:
         counts = self.questions.progress(name)
         return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
 
-    def _knows(self, said: StoredAnswer) -> bool:
+    def _knows(self, answer: StoredAnswer) -> bool:
         try:
-            self.items.pool.check(said.query, said.first, said.second)
+            self.items.pool.check(answer.query, answer.first, answer.second)
         except DataError:
             return False
         return True
 
-    def _checked(self, name: str, said: Mapping[str, Any]) -> StoredAnswer:
+    def _checked(self, name: str, reply: Mapping[str, Any]) -> StoredAnswer:
         _check_name(name)
-        words = [said.get(key) for key in ("query", "first", "second", "outcome", "comment")]
-        if not all(isinstance(word, str) for word in words):
-            raise UsageError("an answer has query, first, second, outcome and comment, all text")
-        query, first, second, outcome, comment = (str(word) for word in words)
+        values = [reply.get(key) for key in ("query", "first", "second", "outcome", "comment")]
+        if not all(isinstance(value, str) for value in values):
+            raise UsageError("an answer must have query, first, second, outcome and comment, all text")
+        query, first, second, outcome, comment = (str(value) for value in values)
         if outcome not in OUTCOMES or first == second:
-            raise UsageError(f"an answer is one of {', '.join(OUTCOMES)} about two items")
+            raise UsageError(f"an answer must be one of {', '.join(OUTCOMES)} about two items")
         if len(comment) > LONGEST_COMMENT:
-            raise UsageError(f"a comment has at most {LONGEST_COMMENT:,} characters; shorten it")
+            raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
         self.items.pool.check(query, first, second)
         return StoredAnswer(query, first, second, outcome, name, 1.0, comment)
 
 
 def _check_name(name: str) -> None:
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(f"a judge's name has 1 to {LONGEST_NAME} printable characters, and no space at its ends")
+        raise UsageError(
+            f"a judge's name must have 1 to {LONGEST_NAME} printable characters, without leading or trailing spaces"
+        )
 
 
 def _outcome(first: int, second: int) -> str:

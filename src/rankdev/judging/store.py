@@ -1,4 +1,4 @@
-"""Answers in SQLite: written through to the disk before anybody is told that they are saved."""
+"""Answers in SQLite, written through to disk before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rankdev.judging.items import Pair
 
 try:
     import fcntl
-except ImportError:  # Windows: nobody is kept from opening a database twice
+except ImportError:  # Windows: a database can be opened twice
     fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """One answer of one judge; ``first`` was on the left."""
+    """An answer of a judge; ``first`` was on the left."""
 
     query: str
     first: str
@@ -39,7 +39,7 @@ class StoredAnswer:
 
     @property
     def pair(self) -> Pair:
-        """What was compared, as it was shown."""
+        """Query and items, as they were shown."""
         return self.query, self.first, self.second
 
 
@@ -51,7 +51,7 @@ class Store:
         self._lock = Lock()
         try:
             if self.path.exists() and self.path.stat().st_size and not is_database(self.path):
-                raise FileFormatError(path, "this is not a database; give another name")
+                raise FileFormatError(path, "this is not a database; choose another name")
             self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
             self._own = self._claim()
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -62,7 +62,7 @@ class Store:
             raise DataError(f"{self.path}: the database cannot be opened ({error})") from None
 
     def add(self, request: str, answers: Sequence[StoredAnswer]) -> bool:
-        """Keep the answers of one request, all or none; False where the same request was kept before."""
+        """Keep the answers of one request, all or none; False if the same request was kept before."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         rows = [
             (request, part, a.query, a.first, a.second, a.outcome, a.worker, a.weight, a.comment, now)
@@ -91,7 +91,7 @@ class Store:
         return True
 
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
-        """Take back the last request of a judge, unless it is about items not known; nothing is deleted."""
+        """Take back the last request of a judge, unless its items are unknown; nothing is deleted."""
         with self._lock:
             last = self._connection.execute(
                 "SELECT request FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
@@ -108,18 +108,18 @@ class Store:
         return answers
 
     def answers(self) -> pl.DataFrame:
-        """Give all answers that were not taken back."""
+        """Return all answers that were not taken back."""
         return read_answers(self.path)
 
     def close(self) -> None:
-        """Close the database; all is in one file then."""
+        """Close the database, with everything in one file."""
         with self._lock:
             self._connection.close()
             if self._own is not None:
                 self._own.close()
 
     def _claim(self) -> IO[bytes] | None:
-        """Refuse a second process, which would not know what this one learns."""
+        """Reject a second process, which would not see the answers of this one."""
         if fcntl is None:
             return None
         handle = Path(f"{self.path}-judging").open("wb")  # noqa: SIM115 (held until the end)

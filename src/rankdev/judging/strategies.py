@@ -1,4 +1,4 @@
-"""What to ask next, when to stop."""
+"""Strategies: which pair to ask next, and when to stop."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ NONE = np.zeros(0, np.int64)
 
 
 class Strategy(Protocol):
-    """Chooses questions towards a goal and learns from the answers."""
+    """Chooses questions towards a goal and is updated with the answers."""
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Name the pair whose answer is wanted most, other than those to skip; None where no pair is left."""
+        """Return the pair whose answer is most useful, other than those to skip; None where no pair is left."""
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Learn an answer; ``times=-1`` takes it back."""
+        """Take an answer into account; ``times=-1`` takes it back."""
 
     def unsettled(self) -> list[str]:
-        """Name the queries in which the goal is not reached."""
+        """List the queries in which the goal is not reached."""
 
     def left(self) -> int:
         """Estimate how many judgments are left until the goal is reached."""
@@ -41,19 +41,19 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """When a question about the order of two items is settled.
+    """When the order of two items is settled.
 
-    Either one is better with probability ``sure``, or the better one wins with a probability below
-    ``0.5 + indifference``, again with probability ``sure``.
+    Either one is better with probability ``confidence``, or the better one wins with a probability below
+    ``0.5 + indifference``, again with probability ``confidence``.
     """
 
     confidence: float = 0.95
     indifference: float = 0.1
-    top: int | None = None  # only the first so many places count
+    top: int | None = None  # number of places that count
 
     @cached_property
     def critical(self) -> float:
-        """Standard errors that make a difference sure."""
+        """Standard errors that make a difference significant."""
         from scipy.special import ndtri
 
         return float(ndtri(self.confidence))
@@ -64,20 +64,20 @@ class Rule:
         return float(2 * np.arctanh(2 * min(self.indifference, 0.499)))
 
     def settled(self, d: Floats, error: Floats) -> Bools:
-        """Tell for differences and their standard errors whether they are settled."""
+        """Whether differences with given standard errors are settled."""
         return np.asarray((d >= self.critical * error) | (d + self.critical * error <= self.margin))
 
     def needed(self, d: Floats, error: Floats) -> int:
-        """Estimate how many answers settle differences, were they as they seem."""
-        open_ = ~self.settled(d, error)
-        d, error = d[open_], error[open_]
-        reach = np.maximum(d, self.margin - d)  # whichever side is nearer to being shown
+        """Estimate how many answers settle differences, if they are as estimated."""
+        unsettled = ~self.settled(d, error)
+        d, error = d[unsettled], error[unsettled]
+        reach = np.maximum(d, self.margin - d)  # whichever is easier to show
         chance = 0.25 / np.cosh(d / 2) ** 2
         return int(np.ceil(((self.critical / reach) ** 2 - error**-2) / chance).clip(1).sum())
 
 
 class _Query:
-    """What the answers say about one query: a function of the wins alone, whatever the order they came in."""
+    """State of one query: a function of its wins alone, whatever the order of the answers."""
 
     def __init__(self, wins: Floats, selection: str, rule: Rule, seed: Sequence[int]) -> None:
         self.wins, self.selection, self.rule, self.seed = wins, selection, rule, seed
@@ -85,7 +85,7 @@ class _Query:
         self.stale = True
 
     def tell(self, winner: int, loser: int, *, tie: bool, times: float) -> None:
-        """Count an answer; the fit waits until somebody asks."""
+        """Count an answer; the model is fitted when it is next needed."""
         self.wins[winner, loser] += 0.5 * times if tie else times
         self.wins[loser, winner] += 0.5 * times if tie else 0
         pair = min(winner, loser), max(winner, loser)
@@ -93,7 +93,7 @@ class _Query:
         self.stale = True
 
     def learn(self, repeats: int) -> None:
-        """Fit again where there were answers, and weigh all pairs but those that were asked as often as allowed."""
+        """Refit if there were answers, and evaluate all pairs but those asked as often as allowed."""
         if not self.stale:
             return
         n = len(self.wins)
@@ -117,7 +117,7 @@ class _Query:
         return self.candidates.find(i, j)
 
     def best(self, skip: Collection[tuple[int, int]]) -> tuple[float, int]:
-        """Give the worth of the pair that is wanted most, and the pair."""
+        """Return the value of the most useful pair, and the pair."""
         if not skip:
             return self.first
         with self.candidates.without(self.numbers(skip)):
@@ -154,36 +154,36 @@ class OrderStrategy:
 
     @property
     def queries(self) -> dict[str, _Query]:
-        """What is known about each query, with all answers so far."""
+        """State of each query, with all answers so far."""
         for state in self._queries.values():
             state.learn(self.repeats)
         return self._queries
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Name the pair whose answer is wanted most; see :class:`Strategy`."""
-        aside: dict[str, list[tuple[int, int]]] = {}
+        """Return the pair whose answer is most useful; see :class:`Strategy`."""
+        skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in skip:
-            aside.setdefault(query, []).append(self._pair(query, a, b))
-        worth, query, k = -np.inf, "", 0
-        for name in self.unsettled() or self._queries:  # what is settled is not asked while anything is open
-            worth_there, k_there = self._queries[name].best(aside.get(name, ()))
-            if worth_there > worth:
-                worth, query, k = worth_there, name, k_there
-        if worth == -np.inf:
+            skipped.setdefault(query, []).append(self._pair(query, a, b))
+        value, query, k = -np.inf, "", 0
+        for name in self.unsettled() or self._queries:  # settled queries only once all are settled
+            candidate, its_pair = self._queries[name].best(skipped.get(name, ()))
+            if candidate > value:
+                value, query, k = candidate, name, its_pair
+        if value == -np.inf:
             return None
         candidates, items = self._queries[query].candidates, self.pool.items[query]
         return query, items[candidates.i[k]], items[candidates.j[k]]
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Learn an answer; see :class:`Strategy`."""
+        """Take an answer into account; see :class:`Strategy`."""
         self._queries[query].tell(self.places[query][winner], self.places[query][loser], tie=tie, times=times)
 
     def unsettled(self) -> list[str]:
-        """Name the queries in which neighbours are neither separated nor nearly equal."""
+        """List the queries in which neighbours are neither separated nor nearly equal."""
         return [query for query, state in self.queries.items() if not state.settled]
 
     def left(self) -> int:
-        """Estimate how many judgments are left, were strengths as they seem; never more than pairs may be asked."""
+        """Estimate how many judgments are left, if strengths are as estimated; at most those that may be asked."""
         total = 0
         for state in self.queries.values():
             n = len(state.wins)
@@ -197,7 +197,7 @@ class OrderStrategy:
 
 
 class DecisionStrategy:
-    """Asks what tells most about which system is better."""
+    """Asks what is most informative about which system is better."""
 
     def __init__(self, pool: Pool, scores: Scorer, confidence: float, *, repeats: int, seed: int) -> None:
         self.pool, self.scores, self.confidence, self.repeats = pool, scores, confidence, repeats
@@ -205,33 +205,33 @@ class DecisionStrategy:
         self.asked: dict[Pair, float] = {}
 
     def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Name the pair that tells most; see :class:`Strategy`."""
-        aside = [pair for pair in skip if self.asked.get(sorted_pair(pair), 0) < self.repeats]
-        for pair in aside:
+        """Return the most informative pair; see :class:`Strategy`."""
+        skipped = [pair for pair in skip if self.asked.get(sorted_pair(pair), 0) < self.repeats]
+        for pair in skipped:
             self.decision.close(*pair)
         try:
             return self.decision.ask()
         finally:
-            for pair in aside:
+            for pair in skipped:
                 self.decision.close(*pair, closed=False)
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Learn an answer; see :class:`Strategy`."""
+        """Take an answer into account; see :class:`Strategy`."""
         self.decision.tell(query, winner, loser, tie=tie, times=times)
         pair = sorted_pair((query, winner, loser))
         self.asked[pair] = self.asked.get(pair, 0) + times
         self.decision.close(*pair, closed=self.asked[pair] >= self.repeats)
 
     def verdict(self) -> Verdict:
-        """Say which system leads, and how surely."""
+        """Return the leading system, and the probability that it is better."""
         return self.decision.verdict()
 
     def unsettled(self) -> list[str]:
-        """Name all queries until the verdict is sure."""
+        """List all queries until the decision is reached."""
         return [] if self.verdict().probability >= self.confidence else list(self.pool.items)
 
     def left(self) -> int:
-        """Estimate how many judgments are left; never more than pairs may be asked."""
+        """Estimate how many judgments are left; at most those that may be asked."""
         pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
         return int(
             np.ceil(min(self.decision.left(self.confidence), pairs * self.repeats - int(sum(self.asked.values()))))
@@ -239,7 +239,7 @@ class DecisionStrategy:
 
 
 def _wins(pool: Pool, rows: Collection[tuple[str, str, str, bool, float]]) -> dict[str, Floats]:
-    """Make a table of wins, item by item, of what grades say."""
+    """Tabulate the wins that grades imply, item by item."""
     wins = {query: np.zeros((len(items), len(items))) for query, items in pool.items.items()}
     for query, winner, loser, _, weight in rows:
         names = pool.items[query]
@@ -252,7 +252,7 @@ NEEDS_RUNS = "goal 'decide' needs runs={system: run} of two or more systems, and
 
 @dataclass(frozen=True, eq=False)
 class SystemScores:
-    """``scores(query, orders)`` gives, for orders of the query's items, best first, the systems' scores."""
+    """``scores(query, orders)`` returns the systems' scores for orders of the query's items, best first."""
 
     systems: tuple[str, ...]
     measure: Measure
@@ -260,7 +260,7 @@ class SystemScores:
 
     @classmethod
     def of(cls, items: Mapping[str, list[str]], runs: Any, measure: str | Measure) -> SystemScores:
-        """Find in each run where the items of each query stand."""
+        """Find the positions of the items of each query in each run."""
         if not isinstance(runs, Mapping) or len(runs) < 2:
             raise UsageError(NEEDS_RUNS)
         wanted = parse(measure) if isinstance(measure, str) else measure
@@ -269,7 +269,8 @@ class SystemScores:
             if not any(query in run for query in items):
                 raise DataError(f"system {shown(system)}: the run has none of the queries to be judged")
         found = {
-            query: [_stand(run.get(query, []), names, wanted.reach) for run in read] for query, names in items.items()
+            query: [_positions(run.get(query, []), names, wanted.reach) for run in read]
+            for query, names in items.items()
         }
         return cls(tuple(runs), wanted, found)
 
@@ -295,8 +296,8 @@ class SystemScores:
         return np.stack(columns, axis=1)
 
 
-def _stand(returned: list[str], names: list[str], reach: int | None) -> tuple[Ints, Ints, int]:
-    """Where items first appear in what a system returned for a query."""
+def _positions(returned: list[str], names: list[str], reach: int | None) -> tuple[Ints, Ints, int]:
+    """Find where items first appear in the results of a system for a query."""
     top, number = returned[:reach], {name: k for k, name in enumerate(names)}
     first = {item: position for position, item in reversed(list(enumerate(top))) if item in number}
     positions = sorted((position, number[item]) for item, position in first.items())

@@ -61,7 +61,7 @@ class Candidates:
             self.fixed = np.empty(len(a))
             self.fixed[np.lexsort((noise, np.maximum(a, b), -np.abs(a - b)))] = np.arange(len(a)) / max(len(a), 1)
         chunks = _chunks(len(self.i), CELLS // self._width())
-        self.bound = np.concatenate([np.zeros(0), *map(self.worth, chunks)])
+        self.bound = np.concatenate([np.zeros(0), *map(self.value, chunks)])
 
     def _width(self) -> int:
         """Count the numbers held while one pair is evaluated."""
@@ -69,7 +69,7 @@ class Candidates:
             return 6 * len(NODES)  # what `information` needs; the product of the rows is formed once per chunk
         return max(1, self.factor.shape[1], 0 if self.pull is None else self.pull.shape[1])
 
-    def worth(self, k: Any) -> Floats:
+    def value(self, k: Any) -> Floats:
         """Value of pairs, larger first; of fixed values the pairs asked least often come first."""
         if self.fixed is not None:
             return np.asarray(self.fixed[k] - self.asked[k])
@@ -94,7 +94,7 @@ class Candidates:
         while len(self.bound) and self.bound.max() > -np.inf:
             top = np.sort(np.argpartition(-self.bound, min(AT_A_TIME, len(self.bound)) - 1)[:AT_A_TIME])
             top = top[self.bound[top] > -np.inf]
-            self.bound[top] = self.worth(top)
+            self.bound[top] = self.value(top)
             first = int(top[np.argmax(self.bound[top])])
             if self.bound[first] >= self.bound.max():
                 return float(self.bound[first]), first
@@ -311,7 +311,7 @@ def next_pairs(
 
 def _pick(queries: list[Candidates], budget: int) -> Iterator[tuple[int, int, int, float]]:
     best = [query.best() if len(query.i) else (-np.inf, 0) for query in queries]
-    if all(worth == -np.inf for worth, _ in best):
+    if all(value == -np.inf for value, _ in best):
         raise DataError("no pairs to ask: no query has two items")
     for _ in range(budget):
         q = max(range(len(best)), key=lambda number: best[number][0])

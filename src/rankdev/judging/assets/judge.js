@@ -1,5 +1,5 @@
 // @ts-check
-// The judging page: one question at a time, answered by key or pointer; says "saved" only when the server has it on disk.
+// The judging page: one question at a time, answered by key or pointer; shows "saved" only once the server has it on disk.
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string}} Query */
@@ -15,7 +15,7 @@ const state = {
   busy: false,
 };
 
-/** Ask the server; an error is shown, and nothing is taken for saved. @param {string} path @param {object} [asked] */
+/** Send a request; an error is shown, and nothing counts as saved. @param {string} path @param {object} [asked] */
 async function call(path, asked = {}) {
   const response = await fetch(`api/${path}`, {
     method: "POST",
@@ -23,12 +23,12 @@ async function call(path, asked = {}) {
     body: JSON.stringify({ judge: state.judge, ...asked }),
   });
   if (path === "export" && response.ok) return response.blob();
-  const told = await response.json();
-  if (!response.ok) throw new Error(told.error);
-  return told;
+  const reply = await response.json();
+  if (!response.ok) throw new Error(reply.error);
+  return reply;
 }
 
-/** Do one thing at a time; say what went wrong. @param {() => Promise<void>} work */
+/** Do one thing at a time; show errors. @param {() => Promise<void>} work */
 async function once(work) {
   if (state.busy) return;
   state.busy = true;
@@ -38,7 +38,7 @@ async function once(work) {
     byId("problem").textContent = "";
   } catch (error) {
     const lost = error instanceof TypeError;
-    byId("problem").textContent = lost ? "The server does not answer; your last answer was not saved. Try again." : String(/** @type {any} */ (error).message);
+    byId("problem").textContent = lost ? "The server does not respond. Your last answer was not saved; please try again." : String(/** @type {any} */ (error).message);
     byId("saved").textContent = "";
   } finally {
     state.busy = false;
@@ -46,14 +46,14 @@ async function once(work) {
   }
 }
 
-// words of English questions that say nothing about their subject
+// stop words of English questions
 const COMMON = new Set("an and are as at be by can did do does for from had has have how if in into is it its no not of on or so that the their there they this to was were what when where which who why will with you your".split(" "));
 
-/** Text with the query's words marked, as text nodes. @param {string} text @param {string} query */
+/** Text with the query terms marked, as text nodes. @param {string} text @param {string} query */
 function marked(text, query) {
   const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
-  const telling = all.filter((word) => !COMMON.has(word));
-  const words = telling.length ? telling : all;
+  const specific = all.filter((word) => !COMMON.has(word));
+  const words = specific.length ? specific : all;
   const made = document.createDocumentFragment();
   if (!words.length) return made.append(text), made;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
@@ -62,7 +62,7 @@ function marked(text, query) {
 }
 
 /** @param {Side} side */
-function picture(side) {
+function imageOf(side) {
   if (side.picture === undefined && !side.image) return null;
   return element("img", { src: side.image ?? `picture/${token}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
 }
@@ -70,7 +70,7 @@ function picture(side) {
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
 function showSide(place, side, query) {
   const parts = [element("h2", { dir: "auto" }, marked(side.title ?? side.item, query.text))];
-  const image = picture(side);
+  const image = imageOf(side);
   if (image) parts.push(image);
   if (side.text) parts.push(element("p", { class: "text", dir: "auto" }, marked(side.text, query.text)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
@@ -79,21 +79,21 @@ function showSide(place, side, query) {
 
 /** @param {Progress} progress */
 function showProgress(progress) {
-  const open = progress.open ? `${progress.open} of ${counted(progress.queries, "query")} open, about ${counted(progress.left, "judgment")} left` : "all queries are settled";
-  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in all; ${open}`;
+  const open = progress.open ? `${progress.open} of ${counted(progress.queries, "query")} unsettled, about ${counted(progress.left, "judgment")} left` : "all queries settled";
+  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in total; ${open}`;
 }
 
-/** @param {any} told */
-function showQuestion(told) {
-  state.question = told.question;
-  showProgress(told.progress);
-  byId("pairs").hidden = !told.question;
-  byId("done").hidden = Boolean(told.question);
-  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !told.owner);
-  if (!told.question) return;
-  byId("query").textContent = told.question.query.text;
-  showSide(byId("first"), told.question.sides[0], told.question.query);
-  showSide(byId("second"), told.question.sides[1], told.question.query);
+/** @param {any} reply */
+function showQuestion(reply) {
+  state.question = reply.question;
+  showProgress(reply.progress);
+  byId("pairs").hidden = !reply.question;
+  byId("done").hidden = Boolean(reply.question);
+  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
+  if (!reply.question) return;
+  byId("query").textContent = reply.question.query.text;
+  showSide(byId("first"), reply.question.sides[0], reply.question.query);
+  showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
 }
 
@@ -103,12 +103,12 @@ const answer = (outcome) =>
     const asked = state.question;
     if (!asked) return;
     const [first, second] = asked.sides.map((side) => side.item);
-    const told = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
+    const reply = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
     byId("saved").textContent = "saved";
-    showQuestion(told);
+    showQuestion(reply);
   });
 
-/** One number for one question on the screen: sent again after a failure, it is still one answer. @param {any} asked */
+/** One id for one question on the screen: if sent again after a failure, it is still one answer. @param {any} asked */
 function requestOf(asked) {
   asked.request ??= Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
   return asked.request;
@@ -116,20 +116,20 @@ function requestOf(asked) {
 
 const undo = () =>
   once(async () => {
-    const told = await call("undo");
-    byId("saved").textContent = told.undone ? "taken back" : "nothing to take back";
-    if (state.mode === "pairs") showQuestion(told);
-    else showProgress(told.progress);
+    const reply = await call("undo");
+    byId("saved").textContent = reply.undone ? "undone" : "nothing to undo";
+    if (state.mode === "pairs") showQuestion(reply);
+    else showProgress(reply.progress);
   });
 
 // lists
 
-/** @param {any} told */
-function showList(told) {
-  state.list = told;
-  state.tiers = told.items.map((/** @type {Side} */ side) => [side.item]);
-  byId("list-query").textContent = told.query.text;
-  showProgress(told.progress);
+/** @param {any} reply */
+function showList(reply) {
+  state.list = reply;
+  state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
+  byId("list-query").textContent = reply.query.text;
+  showProgress(reply.progress);
   showTiers();
 }
 
@@ -138,7 +138,7 @@ function card(side) {
   const grip = element("span", { class: "grip", "aria-hidden": "true" }, "⠿");
   const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, grip, side.title ?? side.item);
   made.dataset.item = side.item;
-  const image = picture(side);
+  const image = imageOf(side);
   if (image) made.append(image);
   if (side.text) made.append(element("small", {}, side.text.slice(0, 160)));
   return made;
@@ -175,9 +175,9 @@ function move(item, step) {
 const saveList = () =>
   once(async () => {
     if (!state.list) return;
-    const told = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
+    const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
     byId("saved").textContent = "saved";
-    showList(told);
+    showList(reply);
   });
 
 letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
@@ -188,20 +188,20 @@ letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
 
 const showOwner = () =>
   once(async () => {
-    const told = await call("overview", { query: byId("which").value || null });
+    const reply = await call("overview", { query: byId("which").value || null });
     byId("which").replaceChildren(
-      ...told.queries.map((/** @type {any} */ entry) =>
+      ...reply.queries.map((/** @type {any} */ entry) =>
         element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
       ),
     );
-    byId("which").value = told.query;
-    byId("state").textContent = told.open ? `${counted(told.open, "query")} open; about ${counted(told.left, "judgment")} left.` : "All queries are settled.";
+    byId("which").value = reply.query;
+    byId("state").textContent = reply.open ? `${counted(reply.open, "query")} unsettled; about ${counted(reply.left, "judgment")} left.` : "All queries are settled.";
     byId("found").replaceChildren(
-      ...told.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
+      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
-    if (!told.tiers.length) byId("found").append(element("li", {}, "nothing was judged here yet"));
+    if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
     byId("judges").tBodies[0].replaceChildren(
-      ...Object.entries(told.judges).map(([name, count]) =>
+      ...Object.entries(reply.judges).map(([name, count]) =>
         element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
       ),
     );
@@ -219,7 +219,7 @@ for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
   byId("exports").append(button);
 }
 
-// where everything comes together
+// modes, keys and buttons
 
 /** @param {string} mode */
 function enter(mode) {
@@ -257,7 +257,7 @@ for (const button of document.querySelectorAll("[data-outcome]")) button.addEven
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
 for (const [id, outcome] of [["first", "first"], ["second", "second"]])
   byId(id).addEventListener("click", (/** @type {MouseEvent} */ event) => {
-    const chosen = String(getSelection()); // marking a passage to read it closely is no answer
+    const chosen = String(getSelection()); // selecting text is not an answer
     if (!chosen && !(/** @type {Element} */ (event.target).closest("a"))) answer(outcome);
   });
 byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
