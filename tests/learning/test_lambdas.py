@@ -158,7 +158,7 @@ def test_weights_of_rows_or_queries_multiply():
         ),
         (
             lambda: MeanScore("RDQ@5", references=rd.References.from_lists({"q": ["a"]})).mean([1, 1], [0, 1], [1, 1]),
-            "the data set has 2 groups, and there is 1 reference; give one each",
+            "the data set has 2 groups, and there is 1 reference; each group needs one",
         ),
     ],
 )

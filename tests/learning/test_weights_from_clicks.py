@@ -66,7 +66,7 @@ def test_intervals_hold_the_truth(method):
 def test_one_deterministic_ranker_is_refused():
     log = position_based_log(np.random.default_rng(0), TRUTH, shuffled=False)
     for method in ("harvesting", "em"):
-        with pytest.raises(rd.DataError, match=r"cannot be told from good items: 1; 2; 3; 4; 5\. Shuffle"):
+        with pytest.raises(rd.DataError, match=r"cannot be separated from that of items: 1; 2; 3; 4; 5\. Shuffle"):
             rd.weights_from_clicks(log, method)
 
 

@@ -1,4 +1,4 @@
-"""Strengths, tiers, annotators, next pairs."""
+"""Reports and figures of strengths, tiers, annotators and next pairs."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def strengths_report(found: Strengths) -> Report:
 
 @reports(Tiers)
 def tiers_report(found: Tiers) -> Report:
-    """Show the tier of each item, and in words what is decided and what is open."""
+    """Show the tier of each item, and as text what is decided and what is undecided."""
     rows = found.to_polars()
-    words = found.undecided()
+    undecided = found.undecided()
     table = Table(_with_interval(rows), "Tiers: equal ranks are not separated", right=("interval",), digits=3)
-    return Report(rows, [table], closing=_in_words(words), remarks=(*found.remarks, *words.remarks))
+    return Report(rows, [table], closing=_as_text(undecided), remarks=(*found.remarks, *undecided.remarks))
 
 
 @reports(Undecided)
 def summary_report(found: Undecided) -> Report:
-    """Say in plain words what the judgments decide."""
-    return Report(found.to_polars(), opening=_in_words(found), remarks=found.remarks)
+    """State what the judgments decide."""
+    return Report(found.to_polars(), opening=_as_text(found), remarks=found.remarks)
 
 
 @reports(NextPairs)
@@ -56,7 +56,7 @@ def next_pairs_report(found: NextPairs) -> Report:
 
 
 @reports(UncertainScores)
-def doubt_report(found: UncertainScores) -> Report:
+def uncertainty_report(found: UncertainScores) -> Report:
     """Show means with intervals for queries and judgments, for judgments alone, and how often one beats another."""
     rows = found.to_polars()
     level = f"{percent(1 - found.alpha)}"
@@ -75,7 +75,7 @@ def doubt_report(found: UncertainScores) -> Report:
     return Report(rows, tables, remarks=found.remarks, more={"beats": found.beats()})
 
 
-def _in_words(found: Undecided) -> list[str]:
+def _as_text(found: Undecided) -> list[str]:
     items, comparisons, tiers, undecided, close, cyclic = (
         sum(getattr(row, name) for row in found.queries)
         for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
@@ -106,7 +106,7 @@ def _with_interval(rows: pl.DataFrame) -> pl.DataFrame:
 
 @reports(JudgeAgreement)
 def judge_agreement_report(found: JudgeAgreement) -> Report:
-    """Show a row per fact; what chance gives is beside it."""
+    """Show a row per statistic, with its value by chance."""
     table = found.to_polars()
     notes = []
     if found.position is not None and found.position.swapped:
@@ -126,19 +126,19 @@ def position_report(found: PositionBias) -> Report:
 
 
 def swapped_note(found: PositionBias) -> str:
-    """Say how many pairs were judged in both orders, and how often the order decided."""
+    """Report how many pairs were judged in both orders, and how often the order decided."""
     pairs = counted(found.swapped, "pair", "was")
     return f"{pairs} judged in both orders; in {found.changed:,} the answer changed with the order"
 
 
 @draws(UncertainScores)
 @styled
-def plot_doubt(found: UncertainScores) -> Figure:
-    """Draw each system's mean with the interval that queries and judgments leave."""
+def plot_uncertainty(found: UncertainScores) -> Figure:
+    """Draw each system's mean with its interval for queries and judgments."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
     drawn = draw_intervals(rows, "mean", names, f"mean, {percent(1 - found.alpha)} interval")
-    return titled(drawn, "Means, with what both queries and judgments leave open")
+    return titled(drawn, "Means, with uncertainty from both queries and judgments")
 
 
 @draws(Strengths)
@@ -154,10 +154,10 @@ def plot_strengths(found: Strengths) -> Figure:
 @draws(Tiers)
 @styled
 def plot_tiers(found: Tiers) -> Figure:
-    """Draw strengths as :func:`plot_strengths` does, tier by tier with another sign."""
+    """Draw strengths as :func:`plot_strengths` does, with a colour and marker per tier."""
     rows = found.to_polars()
     names = list(rows.select("query", "item").iter_rows())
-    label = f"strength, {percent(1 - found.strengths.alpha)} interval; one colour and sign per tier"
+    label = f"strength, {percent(1 - found.strengths.alpha)} interval; one colour and marker per tier"
     drawn = draw_intervals(rows, "strength", names, label, zero=True, groups=rows["rank"].to_list())
     tiers = rows.select("query", "rank").unique().height
     return titled(drawn, f"{counted(rows.height, 'item')} in {counted(tiers, 'tier')}")
@@ -170,13 +170,13 @@ def plot_workers(found: WorkerQuality) -> Figure:
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
     drawn = draw_intervals(rows, "quality", names, f"quality, {percent(1 - found.alpha)} interval")
-    return titled(drawn, "How often each worker answers as the common order says")
+    return titled(drawn, "How often each worker agrees with the common order")
 
 
 @draws(NextPairs)
 @styled
 def plot_next_pairs(found: NextPairs) -> Figure:
-    """Draw what each pair's answer is expected to teach."""
+    """Draw how informative each pair's answer is expected to be."""
     label = "expected information (bits)"
     drawn = _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
     return titled(drawn, "Which answers would be most informative")

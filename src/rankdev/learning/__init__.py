@@ -1,4 +1,4 @@
-"""Learn from clicks, and train for RDQ."""
+"""Position weights and preferences from clicks; training for RDQ."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Interaction logs as counts: how often each item was shown and clicked at each position, by bag of sessions."""
+"""Click logs as counts: impressions and clicks of each item at each position, by bag of sessions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.tables import as_frame, check_mapping, column, number_column
 from rankdev.errors import DataError, UsageError, shown
 
-BAGS = 400  # sessions are resampled in at most so many bags: enough for an interval, whatever the size of the log
-MOST = 2**53  # larger counts are not whole numbers for sure
+BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
+MOST = 2**53  # larger floats may not be exact counts
 NAMES = {
     "click": "clicked",
     "clicks": "clicked",
@@ -30,7 +30,7 @@ NAMES = {
 
 
 def sums(code: Ints, values: Any, size: int = 0) -> Floats:
-    """Add values up by code."""
+    """Sum values by code."""
     return np.asarray(np.bincount(code, values, size), np.float64)
 
 
@@ -65,8 +65,8 @@ class ClickLog:
     ) -> ClickLog:
         """Count a table of impressions: query, item, position, clicked; session and propensity where there are any.
 
-        Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` says what a column is
-        called here: ``{"clicked": "was_clicked"}``. ``weighted`` counts each impression by its inverse propensity.
+        Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` renames columns:
+        ``{"clicked": "was_clicked"}``. ``weighted`` weights each impression by its inverse propensity.
         With a column ``shown`` a row holds counts: impressions, and how many of them were clicked.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
@@ -89,7 +89,7 @@ class ClickLog:
     def _from_counts(
         cls, frame: pl.DataFrame, grid: tuple[tuple[int, int], ...] | None, *, views: bool, seed: int
     ) -> ClickLog:
-        """Count a table of counts: shown, and clicked (or viewed) of them; impressions are dealt into bags."""
+        """Read a table of counts: shown, and how many of them clicked (or viewed); impressions are divided into bags."""
         if "session" in frame.columns or "propensity" in frame.columns:
             raise DataError(
                 "a click log with the column shown holds counts, which have no session and no propensity; drop shown"
@@ -120,7 +120,7 @@ class ClickLog:
         weighted: bool,
         grid: tuple[tuple[int, int], ...] | None,
     ) -> ClickLog:
-        """Add up n shown and c clicked of each unit, place and bag."""
+        """Sum n shown and c clicked of each unit, place and bag."""
         counts = (
             rows.select(*units, "place", "bag", "n", "c")
             .group_by(*units, "place", "bag")
@@ -175,18 +175,18 @@ class ClickLog:
         return sums(place, shown, size), sums(place, clicked, size)
 
     def impressions_with_units(self) -> pl.DataFrame:
-        """Give the impressions with the number of each one's unit."""
+        """Return the impressions with the number of their unit."""
         names = self.rows.select(self.keys).unique().sort(*self.keys).with_row_index("unit")
         return self.rows.join(names, on=self.keys, how="left", maintain_order="left")
 
     def resamples(self, count: int, seed: int) -> Floats:
-        """Draw bags again with replacement: ``[resample, bag]``, how often each is taken."""
+        """Resample bags with replacement: ``[resample, bag]``, how often each is drawn."""
         rng = np.random.default_rng([seed, 1])
         return rng.multinomial(self.bags, np.full(self.bags, 1 / self.bags), size=count).astype(np.float64)
 
 
 def named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Give a log its usual column names; ``columns`` says what some are called in it."""
+    """Rename the columns of a log to the usual names; ``columns`` has the names in the log."""
     for name, theirs in columns.items():
         if theirs not in frame.columns:
             raise UsageError(f"columns: there is no column {theirs!r} for {name!r}; found {', '.join(frame.columns)}")
@@ -209,7 +209,7 @@ def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int,
 
 
 def positions_of(frame: pl.DataFrame) -> Ints:
-    """Give the position of each impression, from 1."""
+    """Return the position of each impression, from 1."""
     return _whole(frame, "position")
 
 
@@ -223,7 +223,7 @@ def _whole(frame: pl.DataFrame, name: str) -> Ints:
 
 
 def click_column(frame: pl.DataFrame) -> Floats:
-    """Give which impressions were clicked: 0 or 1."""
+    """Return which impressions were clicked: 0 or 1."""
     values = number_column(frame, "clicked", "a click log").to_numpy()
     wrong = (values != 0) & (values != 1)
     if wrong.any():
@@ -252,14 +252,14 @@ def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
 
 
 def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
-    """Give how often each row was shown and, of these, clicked."""
+    """Return how often each row was shown and, of these, clicked."""
     shown, clicked = (number_column(frame, name, "a click log").to_numpy() for name in ("shown", "clicked"))
     whole = (shown == np.floor(shown)) & (clicked == np.floor(clicked))
     wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
-        said = f"shown {shown[row]:g} and clicked {clicked[row]:g}"
-        raise DataError(f"a click log: row {row} has {said}; expected whole numbers, clicked at most shown", row)
+        found = f"shown {shown[row]:g} and clicked {clicked[row]:g}"
+        raise DataError(f"a click log: row {row} has {found}; expected whole numbers, clicked at most shown", row)
     return shown.astype(np.int64), clicked.astype(np.int64)
 
 
@@ -273,7 +273,7 @@ def _inverse_propensities(frame: pl.DataFrame) -> Floats:
 
 
 def _bags(frame: pl.DataFrame, seed: int) -> tuple[Ints, int | None]:
-    """Deal sessions (or impressions, where nobody wrote sessions down) into bags at random."""
+    """Divide sessions (or impressions, if there are no sessions) into bags at random."""
     rng = np.random.default_rng([seed, 0])
     if "session" not in frame.columns:
         return rng.permutation(np.arange(frame.height) % BAGS), None

@@ -1,12 +1,12 @@
-"""Cascade, harvesting, position-based.
+"""Click models: cascade, intervention harvesting, position-based.
 
-People look from the top; a click satisfies with a probability that belongs to the item, and then they stop. Whether
-the last click of a list satisfied is not known: EM weighs it against having looked on and found nothing.
+Cascade: users examine from the top; a click satisfies with a probability of the item, and then they stop. Whether the
+last click of a list satisfied is unknown: EM weighs it against having examined the rest without a click.
 
-Where an item was shown ``n`` times at one position and ``m`` times at another, its clicks are brought to equal
-exposure, n·m/(n + m) impressions each. Positions then meet as in Bradley–Terry's model: of all matched clicks of two
-positions the share of the first is θ₁/(θ₁ + θ₂), whatever the items' relevance. (Agarwal et al. 2019 maximise another
-likelihood of the same matched counts.)
+Harvesting: where an item was shown ``n`` times at one position and ``m`` times at another, its clicks are scaled to
+equal exposure, n·m/(n + m) impressions each. Positions are then compared as in Bradley–Terry's model: of all matched
+clicks of two positions the fraction of the first is θ₁/(θ₁ + θ₂), whatever the items' relevance. (Agarwal et al. 2019
+maximise another likelihood of the same matched counts.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rankdev.learning._click_log import ClickLog, sums
 
 
 class Cascade:
-    """The lists of a log in the order in which they were seen: one entry per impression."""
+    """The lists of a log in the order of examination: one entry per impression."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         """Take the columns list, unit, place, bag and clicked."""
@@ -96,7 +96,7 @@ class MatchedClicks:
         return np.concatenate([nothing, *first]), np.concatenate([nothing, *second])
 
     def won(self, weights: Floats | None = None) -> Floats:
-        """Matched clicks ``[a, b]``: those of position a where it meets position b."""
+        """Matched clicks ``[a, b]``: those at position a, against position b."""
         shown, clicked = self._log.counts(weights)
         a, b = self._pairs
         place, size = self._log.cells[1], self._positions
@@ -118,19 +118,19 @@ def groups_of_positions(won: Floats) -> npt.NDArray[np.int32]:
     return labels
 
 
-def relative_weights(won: Floats, met: Bools) -> Floats:
+def relative_weights(won: Floats, connected: Bools) -> Floats:
     """Fit Bradley–Terry's model to matched clicks by Newton's method; the largest weight is 1.
 
-    Every pair of positions that ``met`` gets half a click each way, so that a position without clicks has a weight, and
-    a resample that lost what connects positions has one too.
+    Every pair of ``connected`` positions gets half a click each way, so that a position without clicks has a weight,
+    and so does a resample that lost what connects positions.
     """
-    won = won + 0.5 * met
+    won = won + 0.5 * connected
     total = won + won.T
     strength = np.zeros(len(won))
     for _ in range(100):
-        share = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
-        slope = (won - total * share).sum(axis=1)
-        links = total * share * (1 - share)
+        chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+        slope = (won - total * chance).sum(axis=1)
+        links = total * chance * (1 - chance)
         curvature = np.diag(links.sum(axis=1)) - links + links.mean()  # the last term fixes the sum of strengths
         change = np.clip(np.linalg.solve(curvature, slope), -2, 2)
         strength += change
@@ -145,11 +145,11 @@ FLOOR = 1e-9
 def examination_by_em(log: ClickLog, weights: Floats | None = None, start: Floats | None = None) -> Floats:
     """Fit examination probabilities; the scale is free, the largest is 1.
 
-    Every third step is extrapolated (SQUAREM), which saves most of the steps that EM needs.
+    Every third step is extrapolated (SQUAREM), which saves most of the steps of EM.
     """
     unit, place, _ = log.cells
     shown, clicked = log.counts(weights)
-    informative = sums(unit, clicked, log.units)[unit] > 0  # items without a click say nothing of positions
+    informative = sums(unit, clicked, log.units)[unit] > 0  # items without a click are not informative
     unit, place = unit[informative], place[informative]
     shown, clicked = shown[informative], clicked[informative]
     exposure = sums(place, shown, len(log.positions))
@@ -191,7 +191,7 @@ def _fit(pair: tuple[Floats, Floats], place: Ints, unit: Ints, shown: Floats, cl
 
 
 def examination_by_regression(log: ClickLog, features: Floats, weights: Floats | None = None) -> Floats:
-    """Fit the model with attractiveness σ(β·features), shared by all items (regression-EM, Wang et al. 2018).
+    """Fit the model with attractiveness σ(β·features), common to all items (regression-EM, Wang et al. 2018).
 
     ``features`` has a row per unit. Each step of EM takes one Newton step for β.
     """

@@ -1,4 +1,4 @@
-"""System preferences from clicks."""
+"""Preferences between systems from clicks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,29 @@ OUTCOMES = {
 
 @dataclass(frozen=True, eq=False)
 class ClickVerdicts(Result):
-    """Verdicts on pairs of systems, as :func:`tune` and :func:`agreement_with_people` take them.
+    """Preferences of users between pairs of systems, as :func:`tune` and :func:`agreement_with_people` take them.
 
-    ``design`` is ``interleaved`` where every session showed items of several systems, and ``split`` where each showed
-    the list of one. ``ties`` counts verdicts without a difference, which predict nothing.
+    Attributes
+    ----------
+    verdicts : polars.DataFrame
+        One row per preference: query, a, b, winner (a system, or tie).
+    sessions : int
+        Number of sessions.
+    ties : int
+        Preferences without a difference, which predict nothing.
+    outcome : str
+        What was compared.
+    design : str
+        ``interleaved`` where every session showed items of several systems, ``split`` where each showed the list of
+        one.
+    seed : int
+        Seed of the random pairing of sessions.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    verdicts_from_clicks : Make them.
     """
 
     made_with = ("outcome", "design", "seed")
@@ -43,11 +62,35 @@ class ClickVerdicts(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per verdict: query, a, b, winner (a system, or tie)."""
+        """Return the preferences.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per preference: query, a, b, winner (a system, or tie).
+
+        Examples
+        --------
+        >>> log = [{"query": "q", "session": 1, "system": x, "clicked": c} for x, c in (("a", 1), ("b", 0))]
+        >>> verdicts_from_clicks(log).to_polars().rows()
+        [('q', 'a', 'b', 'a')]
+        """
         return self.verdicts
 
     def summary(self) -> pl.DataFrame:
-        """One row per pair of systems: a, b, verdicts, and how many prefer a, b and neither."""
+        """Count the preferences of each pair of systems.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per pair of systems: a, b, verdicts, prefer_a, prefer_b, tie.
+
+        Examples
+        --------
+        >>> log = [{"query": "q", "session": 1, "system": x, "clicked": c} for x, c in (("a", 1), ("b", 0))]
+        >>> verdicts_from_clicks(log).summary().rows()
+        [('a', 'b', 1, 1, 0, 0)]
+        """
         won = [(pl.col("winner") == pl.col(side)).sum().alias(f"prefer_{side}") for side in ("a", "b")]
         neither = (pl.col("winner") == "tie").sum().alias("tie")
         return self.verdicts.group_by("a", "b", maintain_order=True).agg(pl.len().alias("verdicts"), *won, neither)
@@ -56,14 +99,31 @@ class ClickVerdicts(Result):
 def verdicts_from_clicks(
     log: Any, *, outcome: str = "clicks", columns: Mapping[str, str] | None = None, seed: int = 0
 ) -> ClickVerdicts:
-    """Turn a log of impressions into verdicts on systems: who got more clicks.
+    """Turn a log of impressions into preferences between systems: which one got more clicks.
 
-    The log has one row per impression: query, session, system, clicked (0 or 1), and position for ``outcome="first"``.
-    Where a session shows items of several systems (interleaving), ``system`` says whose item it is, and the session is
-    a verdict on each two of them. Where each session shows the list of one system (split traffic), sessions of the same
-    query are paired at random across systems, each at most once per pair of systems; this is a comparison of systems
-    only if chance decided who saw which.
+    Where a session shows items of several systems (interleaving), it is a preference for each two of them. Where each
+    session shows the list of one system (split traffic), sessions of the same query are paired at random across
+    systems, each at most once per pair of systems; this compares systems only if users were assigned at random.
 
+    Parameters
+    ----------
+    log : table or records
+        One row per impression: query, session, system (whose item it is), clicked (0 or 1), and position for
+        ``outcome="first"``.
+    outcome : {"clicks", "any", "first"}
+        What is compared: the number of clicks, whether anything was clicked, or 1 ÷ the position of the first click.
+    columns : dict of str to str, optional
+        Names of columns in the log, such as ``{"clicked": "was_clicked"}``.
+    seed : int, default 0
+        Seed of the random pairing of sessions.
+
+    Returns
+    -------
+    ClickVerdicts
+        One preference per session and pair of systems.
+
+    Examples
+    --------
     >>> log = [{"query": "q", "session": s, "system": x, "clicked": c} for s in (1, 2) for x, c in (("a", 1), ("b", 0))]
     >>> verdicts_from_clicks(log).to_polars().rows()
     [('q', 'a', 'b', 'a'), ('q', 'a', 'b', 'a')]
@@ -78,8 +138,8 @@ def verdicts_from_clicks(
     elif counts.min() == 1:
         alone = outcomes.filter(counts == 1).row(0, named=True)
         raise DataError(
-            f"session {alone['session']!r} shows items of {alone['system']!r} only, others of several; give logs"
-            " of interleaved lists and of split traffic one by one"
+            f"session {alone['session']!r} shows items of {alone['system']!r} only, others of several; analyse logs"
+            " of interleaved lists and of split traffic separately"
         )
     else:
         design, joined = (
@@ -88,7 +148,7 @@ def verdicts_from_clicks(
         )
     pairs = joined.filter(pl.col("system") < pl.col("system_b"))
     if pairs.is_empty():
-        raise DataError("no query was shown by two systems, so that there is nothing to compare")
+        raise DataError("no query was shown by two systems: there is nothing to compare")
     apart = pl.col("value") - pl.col("value_b")
     winner = pl.when(apart > 0).then(pl.col("system")).when(apart < 0).then(pl.col("system_b")).otherwise(pl.lit("tie"))
     verdicts = pairs.select("query", a="system", b="system_b", winner=winner)
@@ -99,7 +159,7 @@ def verdicts_from_clicks(
 
 
 def _outcomes(frame: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """Give what each session did with each system's items: query, session, system, value."""
+    """Compute the outcome of each session for each system's items: query, session, system, value."""
     names = {name: text_column(frame, name, "a click log") for name in ("query", "session", "system")}
     reserved = names["system"] == "tie"
     if reserved.any():
@@ -121,7 +181,7 @@ def _paired(outcomes: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 @reports(ClickVerdicts)
 def click_verdicts_report(found: ClickVerdicts) -> Report:
-    """Show how often each of two systems won, by what was compared."""
+    """Show how often each of two systems won."""
     names = {"prefer_a": "for a", "prefer_b": "for b", "tie": "neither"}
-    table = Table(found.summary().rename(names), f"Verdicts from clicks: {OUTCOMES[found.outcome]}")
+    table = Table(found.summary().rename(names), f"Preferences from clicks: {OUTCOMES[found.outcome]}")
     return Report(found.verdicts, [table], remarks=found.remarks, parameters=found.parameters, summary=found.summary())

@@ -1,4 +1,4 @@
-"""Weights_from_clicks, isotonic fit, model check."""
+"""Position weights from clicks: estimates, isotonic regression, model check."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-UNITS = 20_000  # as many items tell enough
+UNITS = 20_000  # items are sampled down to so many
 DRAWS = 199
 
 
 def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
-    """Give the p-value of the model: how often logs drawn from it fit as badly as this one (Pearson's statistic)."""
+    """Return the p-value of the position-based model.
+
+    Logs are simulated from the fitted model and compared with this one by Pearson's statistic.
+    """
     rng = np.random.default_rng([seed, 2])
     unit, place, _ = log.cells
     shown, clicked = log.counts()
@@ -61,7 +64,7 @@ def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
 
 
 def never_increasing(values: Floats, weights: Floats) -> Floats:
-    """Give the never-increasing values nearest to ``values`` in weighted squares, by pooling neighbours.
+    """Return the non-increasing values nearest to ``values`` in weighted squares (pool adjacent violators).
 
     >>> never_increasing(np.array([1.0, 0.4, 0.6, 0.1]), np.ones(4)).tolist()
     [1.0, 0.5, 0.5, 0.1]
@@ -81,8 +84,8 @@ METHODS = {
     "harvesting": "items shown at several positions compare the positions (the default)",
     "em": "the position-based model, fitted by EM",
     "regression-em": "the same with attractiveness predicted from features of the items",
-    "cascade": "people look from the top until a click satisfies them; needs sessions",
-    "rates": "click or view rates as they are: for randomised positions, eye-tracking or shares of impressions",
+    "cascade": "users examine from the top until a click satisfies them; needs sessions",
+    "rates": "click or view rates as they are: for randomised positions, eye-tracking or fractions of impressions",
 }
 SMALLEST = 1e-4  # RDQ's weights are positive
 
@@ -91,8 +94,34 @@ SMALLEST = 1e-4  # RDQ's weights are positive
 class ClickWeights(Result):
     """How much each position is examined, relative to the first, with intervals from resampled sessions.
 
-    ``weight`` never increases; ``raw`` is the estimate before that constraint. ``fit`` is the p-value of the
-    position-based model: small where click rates do not factor into a position's and an item's.
+    Attributes
+    ----------
+    positions : tuple of int
+        Positions of the log.
+    weight, low, high : array of float
+        Examination relative to the first position, non-increasing, and its confidence interval.
+    raw : array of float
+        Estimate before it was made non-increasing.
+    shown, clicked : array of float
+        Impressions and clicks at each position.
+    grid : tuple of tuple of int or None
+        Row and column of each position, for a grid.
+    fit : float or None
+        p-value of the position-based model: small where click rates do not factor into a position's and an item's.
+    method : str
+        How the weights were estimated.
+    resamples : int
+        Bootstrap samples.
+    alpha : float
+        Intervals are at level 1 − ``alpha``.
+    seed : int
+        Seed of the bootstrap.
+    notes : tuple of str
+        Notes; also called ``remarks``.
+
+    See Also
+    --------
+    weights_from_clicks : Estimate them.
     """
 
     made_with: ClassVar = ("method", "resamples", "alpha", "seed")
@@ -114,19 +143,45 @@ class ClickWeights(Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know before using the weights."""
+        """Notes to read before using the weights."""
         return self.notes
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per position: position, weight, low, high; for a grid also row and column."""
+        """Tabulate the weights.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per position: position, weight, low, high; for a grid also row and column.
+
+        Examples
+        --------
+        >>> log = {"item": list("xyyx") * 50, "position": [1, 2, 1, 2] * 50, "clicked": ([1, 0, 1, 1] + [1] * 4) * 25}
+        >>> weights_from_clicks(pl.DataFrame(log), resamples=20).to_polars().select("position", "weight").rows()[0]
+        (1, 1.0)
+        """
         columns: dict[str, Any] = {"position": list(self.positions)}
         if self.grid is not None:
             columns |= {"row": [row for row, _ in self.grid], "column": [column for _, column in self.grid]}
         return pl.DataFrame({**columns, "weight": self.weight, "low": self.low, "high": self.high})
 
     def measure(self, k: int | None = None, digits: int = 4) -> str:
-        """Write RDQ with these weights, ready to use.
+        """Write RDQ with these weights as measure text.
 
+        Parameters
+        ----------
+        k : int, optional
+            Cutoff. Default: none.
+        digits : int, default 4
+            Digits of the weights.
+
+        Returns
+        -------
+        str
+            Measure text, ready for ``evaluate``.
+
+        Examples
+        --------
         >>> log = {"item": list("xyyx") * 50, "position": [1, 2, 1, 2] * 50, "clicked": ([1, 0, 1, 1] + [1] * 4) * 25}
         >>> weights_from_clicks(pl.DataFrame(log), resamples=20).measure(5)
         'RDQ(weights=[1,0.7525],tail=0.7525)@5'
@@ -149,14 +204,44 @@ def weights_from_clicks(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> ClickWeights:
-    """Estimate how much each position is examined from a log with one row per impression.
+    """Estimate how much each position is examined from a log of impressions and clicks.
 
-    ``log`` is a table with the columns item, position and clicked (0 or 1); query, session and propensity where there
-    are any; row and column instead of position for a grid. With a column shown, a row holds counts: impressions, and
-    how many of them were clicked (or viewed, for ``rates``, which then needs no item). Click rates alone confuse good
-    positions with good items.
-    ``harvesting`` and ``em`` tell them apart by items that were shown at several positions, and refuse a log in which
-    positions are not connected by such items. Intervals resample sessions, or impressions where there are no sessions.
+    Click rates alone confound examined positions with attractive items. ``harvesting`` and ``em`` separate the two by
+    items that were shown at several positions, and reject a log in which positions are not connected by such items.
+    Intervals resample sessions, or impressions if there are no sessions.
+
+    Parameters
+    ----------
+    log : table or records
+        One row per impression, with the columns item, position and clicked (0 or 1), and optionally query, session
+        and propensity; row and column instead of position for a grid. With a column shown, a row holds counts:
+        impressions, and how many of them were clicked (or viewed, for ``rates``, which then needs no item).
+    method : {"harvesting", "em", "regression-em", "cascade", "rates"}
+        ``harvesting``: compare positions by items shown at several of them. ``em``: position-based model, fitted by
+        EM. ``regression-em``: the same with attractiveness predicted from features. ``cascade``: users examine from
+        the top until a click satisfies them; needs sessions. ``rates``: click or view rates as they are, for
+        randomised positions or eye-tracking.
+    columns : dict of str to str, optional
+        Names of columns in the log, such as ``{"clicked": "was_clicked"}``.
+    features : sequence of str, optional
+        Columns with features of the items, for ``regression-em``.
+    resamples : int, default 200
+        Bootstrap samples.
+    alpha : float, default 0.05
+        Intervals are at level 1 − ``alpha``.
+    seed : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    ClickWeights
+        Weight of each position, relative to the first.
+
+    Examples
+    --------
+    >>> log = {"item": list("xyyx") * 50, "position": [1, 2, 1, 2] * 50, "clicked": ([1, 0, 1, 1] + [1] * 4) * 25}
+    >>> weights_from_clicks(pl.DataFrame(log), resamples=20).weight.round(2).tolist()
+    [1.0, 0.75]
     """
     check_choice("method", method, METHODS)
     features = check_names("features", features)
@@ -176,8 +261,8 @@ def weights_from_clicks(
     weight = weight / weight[0]
     most = np.inf if counted.grid is not None and method == "rates" else 1.0
     drawn = counted.resamples(resamples, seed)
-    telling = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks says nothing
-    low, high = _interval([estimate(again) for again in drawn[telling]] or [raw], weight, most, alpha)
+    usable = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks has no weights
+    low, high = _interval([estimate(again) for again in drawn[usable]] or [raw], weight, most, alpha)
     fit = model_fits(counted, raw, seed) if method in ("harvesting", "em") else None
     return ClickWeights(
         positions=counted.positions,
@@ -198,7 +283,7 @@ def weights_from_clicks(
 
 
 def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Callable[[Floats | None], Floats]:
-    """Give a function from weights of bags (None: all once) to the examination of each position."""
+    """Return a function from weights of bags (None: all once) to the examination of each position."""
     if counted.grid is not None and method not in ("harvesting", "rates"):
         raise UsageError(f"a grid of rows and columns is for harvesting or rates, not {method!r}")
     if method == "rates":
@@ -214,12 +299,12 @@ def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Calla
     if method == "em":
         fitted = examination_by_em(counted)
         return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
-    met = whole + whole.T > 0
+    connected = whole + whole.T > 0
     if counted.grid is None:
-        return lambda weights: relative_weights(matched.won(weights), met)
+        return lambda weights: relative_weights(matched.won(weights), connected)
     grid = np.array(counted.grid)
     return lambda weights: _by_row_and_column(
-        relative_weights(matched.won(weights), met), counted.totals(weights)[1], grid
+        relative_weights(matched.won(weights), connected), counted.totals(weights)[1], grid
     )
 
 
@@ -228,7 +313,7 @@ def _rates(shown: Floats, clicked: Floats) -> Floats:
 
 
 def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
-    """Bring the weights of a grid's places into the form row × column, neither of which increases."""
+    """Fit the weights of a grid by the product row × column, both non-increasing."""
     codes = [np.unique(axis, return_inverse=True)[1] for axis in grid.T]
     effects = [np.zeros(code.max() + 1) for code in codes]
     mass, target = mass + 0.5, np.log(weight)
@@ -241,9 +326,9 @@ def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
 
 
 def _interval(draws: list[Floats], weight: Floats, most: float, alpha: float) -> tuple[Floats, Floats]:
-    """Give percentiles of the resampled weights before they are made never to increase.
+    """Return percentiles of the resampled weights before they are made non-increasing.
 
-    Pooling positions that are out of order would hide how far apart they can be. A weight is at most 1, but the rates
+    Pooling positions that are out of order would hide how different they can be. A weight is at most 1, but the rates
     of a grid may increase.
     """
     tail = alpha / 2
@@ -253,14 +338,14 @@ def _interval(draws: list[Floats], weight: Floats, most: float, alpha: float) ->
 
 
 def _relative(weight: Floats) -> Floats:
-    """Divide by the first; a position that nobody clicked may have no weight."""
+    """Divide by the first; a position without clicks may have no weight."""
     least = np.maximum(weight, 1e-9)
     return least / least[0]
 
 
 def _lists(counted: ClickLog) -> pl.DataFrame:
     if counted.sessions is None:
-        raise DataError("a cascade needs to know which impressions were seen together; give a column session")
+        raise DataError("a cascade needs the impressions of each session; add a column session")
     keys = ["session", *(["query"] if "query" in counted.keys else [])]
     rows = counted.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
     if rows.select("list", "place").is_duplicated().any():
@@ -284,9 +369,9 @@ def _check_connected(won: Floats, positions: Sequence[int]) -> None:
         return
     groups = [[positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
     raise DataError(
-        "no clicked item was shown at positions of different groups, so that good positions cannot be told from good"
-        f" items: {'; '.join(map(_named, groups[:6]))}{' …' if len(groups) > 6 else ''}. Shuffle a share of the"
-        " results, use logs of several rankers, or give features of the items (regression-em)"
+        "no clicked item was shown at positions of different groups, so that the effect of positions cannot be"
+        f" separated from that of items: {'; '.join(map(_named, groups[:6]))}{' …' if len(groups) > 6 else ''}."
+        " Shuffle some of the results, use logs of several rankers, or add features of the items (regression-em)"
     )
 
 
@@ -313,20 +398,20 @@ def _remarks(
         at = int(np.argmax(raw))
         yield (
             f"position {counted.positions[at]} drew {raw[at]:.2f} times the attention of the first, as far as clicks"
-            " tell; RDQ's weights never increase"
+            " show; RDQ's weights never increase"
         )
     if fit is not None and fit < 0.01:
         yield (
-            f"click rates do not factor into positions and items (p = {fit:.3f}): people may stop after a click, or"
-            " trust what is on top; look at method='cascade' too"
+            f"click rates do not factor into positions and items (p = {fit:.3f}): users may stop after a click, or"
+            " trust the top results; try method='cascade' too"
         )
     if method == "rates" and not counted.weighted:
-        yield "rates are position weights only where positions were given out at random, or where views were counted"
+        yield "rates are position weights only where positions were randomised, or where views were counted"
 
 
 @reports(ClickWeights)
 def click_weights_report(found: ClickWeights) -> Report:
-    """Show the weight of each position, and the measure that has these weights."""
+    """Show the weight of each position, and the measure with these weights."""
     fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
     use = () if found.grid is not None else (f"use as: {found.measure()}",)
     title = f"How much each position is examined, by {found.method}; {percent(1 - found.alpha)} intervals"
@@ -337,13 +422,13 @@ def click_weights_report(found: ClickWeights) -> Report:
 @draws(ClickWeights)
 @styled
 def plot_click_weights(found: ClickWeights) -> Figure:
-    """Draw the weights with their intervals, RDQ's default weights beside them."""
+    """Draw the weights with their intervals next to RDQ's default weights."""
     drawn, axes = figure(PAGE, 3.2)
     axis = axes[0, 0]
     at = list(range(1, len(found.positions) + 1))
     axis.fill_between(at, found.low, found.high, color=COLOURS[0], alpha=0.2, linewidth=0)
     axis.plot(at, found.weight, "o-", color=COLOURS[0], label=f"from clicks ({found.method})")
-    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before weights were forced never to increase")
+    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before they were made non-increasing")
     if found.grid is None:
         axis.plot(at, PRESETS["vertical"].first(len(at)), ":", color="#555555", label="RDQ's default (vertical)")
     names = found.positions if found.grid is None else [f"{row},{column}" for row, column in found.grid]

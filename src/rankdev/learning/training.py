@@ -1,4 +1,4 @@
-"""Swap gains and gradients for boosted trees."""
+"""Training for RDQ: gains of swaps, and gradients for boosted trees."""
 
 from __future__ import annotations
 
@@ -26,10 +26,17 @@ OUTSIDE = np.iinfo(np.int64).max  # the rank of rows outside the reference: wors
 
 @dataclass(frozen=True, eq=False)
 class PositionGains:
-    """The rows of many queries, query after query; query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+    """Gains by position of the rows of many queries, query after query.
 
-    ``table`` is C[row, position], what the row adds to RDQ where it holds that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for
-    rows outside the reference. ``ranks`` are the rows' ranks.
+    Attributes
+    ----------
+    offsets : array of int
+        Query ``i`` has the rows ``offsets[i]:offsets[i + 1]``.
+    ranks : array of int
+        Rank of each row.
+    table : array of float
+        C[row, position], the gain in RDQ of the row at that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for rows outside
+        the reference.
     """
 
     offsets: Ints
@@ -38,11 +45,31 @@ class PositionGains:
 
     @classmethod
     def of(cls, measure: RDQ, labels: Any, sizes: Any, references: References | None = None) -> PositionGains:
-        """Make them of labels, the higher the better, and of the number of rows of each query.
+        """Compute the gains from labels and the sizes of queries.
 
-        Within a query each distinct positive label is a tier, and rows of 0 or less are outside the reference. Where a
-        reference has items that are no rows, ``references`` are needed too, in the order of the queries; the labels
-        are then those of :func:`training_labels`.
+        Within a query each distinct positive label is a tier, and rows of 0 or less are outside the reference.
+
+        Parameters
+        ----------
+        measure : RDQ
+            Measure with a cutoff; see :func:`trainable`.
+        labels : array of float
+            Label of each row, the higher the better.
+        sizes : array of int
+            Number of rows of each query.
+        references : References, optional
+            Needed where a reference has items that are no rows, in the order of the queries; the labels are then those
+            of :func:`training_labels`.
+
+        Returns
+        -------
+        PositionGains
+            Gains of each row at each position.
+
+        Examples
+        --------
+        >>> PositionGains.of(trainable("RDQ@2"), [2, 1, 0], [3]).table.shape
+        (3, 2)
         """
         grades, offsets = _checked(labels, sizes)
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -59,7 +86,23 @@ class PositionGains:
         return np.diff(self.offsets)
 
     def scores(self, predictions: Floats) -> Floats:
-        """RDQ of each query where its rows are ordered by prediction; the mean over all orders of equal ones."""
+        """Compute RDQ of each query where its rows are ordered by prediction.
+
+        Parameters
+        ----------
+        predictions : array of float
+            Prediction of each row.
+
+        Returns
+        -------
+        array of float
+            RDQ of each query; the mean over all orders of equal predictions.
+
+        Examples
+        --------
+        >>> PositionGains.of(trainable("RDQ@2"), [2, 1, 0], [3]).scores(np.array([3.0, 2.0, 1.0])).tolist()
+        [1.0]
+        """
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         order = np.lexsort((-predictions, owner))
         first = np.diff(owner, prepend=-1) != 0
@@ -71,18 +114,34 @@ class PositionGains:
         depth = self.table.shape[1]
         sums = self._sums[order]
         row = np.arange(len(order))
-        earned = sums[row, np.minimum(begin + size, depth)] - sums[row, np.minimum(begin, depth)]
-        return np.minimum(1.0, np.bincount(owner, earned / size, len(self.sizes)))
+        gained = sums[row, np.minimum(begin + size, depth)] - sums[row, np.minimum(begin, depth)]
+        return np.minimum(1.0, np.bincount(owner, gained / size, len(self.sizes)))
 
     @cached_property
     def _sums(self) -> Floats:
-        """What a row earns at all positions above a given one."""
+        """Gain of a row at all positions above a given one."""
         return np.pad(np.cumsum(self.table, axis=1), ((0, 0), (1, 0)))
 
 
 def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Floats:
-    """Label the rows of a training set, given by query and item: the best tier the highest, 0 outside the reference.
+    """Label the rows of a training set: the best tier the highest, 0 outside the reference.
 
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query.
+    queries : sequence of str
+        Query of each row.
+    items : sequence of str
+        Item of each row.
+
+    Returns
+    -------
+    array of float
+        Label of each row.
+
+    Examples
+    --------
     >>> references = References.from_tiers({"q1": [["d1"], ["d2", "d3"]]})
     >>> training_labels(references, ["q1", "q1", "q1"], ["d3", "d1", "x"]).tolist()
     [1.0, 2.0, 0.0]
@@ -102,7 +161,23 @@ def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Flo
 
 
 def trainable(measure: str | Measure) -> RDQ:
-    """Read a measure that the exact gains of swaps are known for: RDQ with a cutoff."""
+    """Parse a measure for which the exact gains of swaps are known: RDQ with a cutoff.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        Such as ``"RDQ@10"``.
+
+    Returns
+    -------
+    RDQ
+        The measure.
+
+    Examples
+    --------
+    >>> str(trainable("RDQ@10"))
+    'RDQ@10'
+    """
     parsed = parse(measure)
     if not isinstance(parsed, RDQ) or parsed.judged_only:
         raise MeasureError(f"training is for RDQ, such as RDQ@10; got {parsed}")
@@ -113,7 +188,7 @@ def trainable(measure: str | Measure) -> RDQ:
 
 def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
     if sizes is None or not len(sizes):
-        raise UsageError("the data set has no groups; say how many rows each query has (group=[…])")
+        raise UsageError("the data set has no groups; pass the number of rows of each query (group=[…])")
     grades, given = np.asarray(labels, np.float64), np.asarray(sizes)
     counts = given.astype(np.int64)
     if (counts != given).any() or counts.min() < 0:
@@ -141,13 +216,13 @@ def _of_references(references: References, queries: int) -> Ideals:
     if len(references) != queries:
         raise DataError(
             f"the data set has {counted(queries, 'group')}, and there {'is' if len(references) == 1 else 'are'}"
-            f" {counted(len(references), 'reference')}; give one each"
+            f" {counted(len(references), 'reference')}; each group needs one"
         )
     return Ideals(references.offsets, references.ranks)
 
 
 def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
-    """Turn labels that count tiers from the last one into ranks, and refuse what does not fit the references."""
+    """Turn labels that count tiers from the last into ranks; reject those that do not fit the references."""
     ranks = np.where(grades > 0, ideals.tiers[owner] + 1 - grades, 0).astype(np.int64)
     inside = grades > 0
     wide = int(ideals.tiers.max(initial=0)) + 1
@@ -158,7 +233,9 @@ def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
     there = np.bincount(sorted_owner * wide + ideals.ranks, minlength=len(ideals.tiers) * wide)
     wrong = np.union1d(owner[unfit], np.flatnonzero(found > there) // wide)
     if len(wrong):
-        raise DataError(f"group {wrong[0]} (from 0): its labels do not fit its reference; make them by training_labels")
+        raise DataError(
+            f"group {wrong[0]} (from 0): its labels do not fit its reference; make them with training_labels"
+        )
     return np.where(inside, ranks, OUTSIDE)
 
 
@@ -176,12 +253,20 @@ def _table(measure: RDQ, ideals: Ideals, ranks: Ints, owner: Ints) -> Floats:
     return table
 
 
-CELLS = 200_000  # pairs of positions that are looked at together
+CELLS = 200_000  # pairs of positions per block
 SMALLEST_HESSIAN = 1e-6
 
 
 class Trained:
-    """What an objective and a metric share: the measure, and the gains of the last few data sets."""
+    """What objectives and metrics have in common: the measure, and the gains of the last few data sets.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        RDQ with a cutoff.
+    references : References, path, table or dict, optional
+        Needed where references have items that are no rows.
+    """
 
     def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
         self.measure = trainable(measure)
@@ -189,7 +274,25 @@ class Trained:
         self._known: list[tuple[Any, Any, PositionGains]] = []
 
     def gains(self, labels: Any, sizes: Any) -> PositionGains:
-        """Give the gains of a data set, made once while it is trained on."""
+        """Return the gains of a data set, computed once while it is trained on.
+
+        Parameters
+        ----------
+        labels : array of float
+            Label of each row.
+        sizes : array of int
+            Number of rows of each query.
+
+        Returns
+        -------
+        PositionGains
+            Gains of each row at each position.
+
+        Examples
+        --------
+        >>> MeanScore("RDQ@2").gains([2, 1, 0], [3]).sizes.tolist()
+        [3]
+        """
         for known_labels, known_sizes, gains in self._known:
             if np.array_equal(labels, known_labels) and np.array_equal(sizes, known_sizes):
                 return gains
@@ -199,11 +302,28 @@ class Trained:
 
 
 class Lambdas(Trained):
-    """A training objective: for two rows in the wrong order, push by what RDQ would gain from swapping them.
+    """A training objective: pairs of rows in the wrong order are pushed by the gain in RDQ of swapping them.
 
-    With ``normalise`` pairs with distant predictions push less, and no query pushes much more than others, as in
-    LightGBM's lambdarank. Rows are ordered by prediction, equal ones by chance; ``noise`` is the scale of Gumbel noise
-    that is added before they are ordered, one draw per round.
+    Rows are ordered by prediction, equal ones at random.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        RDQ with a cutoff.
+    references : References, path, table or dict, optional
+        Needed where references have items that are no rows.
+    normalise : bool, default True
+        Push pairs with distant predictions less, and limit the sum of each query, as in LightGBM's lambdarank.
+    noise : float, default 0
+        Scale of the Gumbel noise that is added to predictions before they are ordered, one draw per round.
+    seed : int, default 0
+        Seed of the noise.
+
+    Examples
+    --------
+    >>> first, second = Lambdas("RDQ@2").gradients([1, 0], np.array([0.0, 1.0]), [2])
+    >>> bool(first[0] < 0 < first[1])
+    True
     """
 
     def __init__(
@@ -223,7 +343,30 @@ class Lambdas(Trained):
         self._random = np.random.default_rng(self.seed)
 
     def gradients(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> tuple[Floats, Floats]:
-        """Give first and second derivatives for each row, times its weight where there are weights."""
+        """Compute first and second derivatives for each row.
+
+        Parameters
+        ----------
+        labels : array of float
+            Label of each row.
+        predictions : array of float
+            Prediction of each row.
+        sizes : array of int
+            Number of rows of each query.
+        weights : array of float, optional
+            Weight of each row or of each query. Default: 1.
+
+        Returns
+        -------
+        tuple of array of float
+            First and second derivatives, times the weights.
+
+        Examples
+        --------
+        >>> first, second = Lambdas("RDQ@2").gradients([1, 0], np.array([0.0, 1.0]), [2])
+        >>> bool((second > 0).all())
+        True
+        """
         gains = self.gains(labels, sizes)
         predictions = checked_predictions(predictions, len(gains.ranks))
         if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
@@ -236,10 +379,45 @@ class Lambdas(Trained):
 
 
 class MeanScore(Trained):
-    """An evaluation metric: the mean RDQ of all queries, over all orders of rows with equal predictions."""
+    """An evaluation metric: mean RDQ of all queries, over all orders of rows with equal predictions.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        RDQ with a cutoff.
+    references : References, path, table or dict, optional
+        Needed where references have items that are no rows.
+
+    Examples
+    --------
+    >>> MeanScore("RDQ@2").mean([2, 1, 0], np.array([3.0, 2.0, 1.0]), [3])
+    1.0
+    """
 
     def mean(self, labels: Any, predictions: Floats, sizes: Any, weights: Any = None) -> float:
-        """Score predictions; a query without any reference item scores 0, as everywhere in rankdev."""
+        """Score predictions; a query without any reference item scores 0, as everywhere in rankdev.
+
+        Parameters
+        ----------
+        labels : array of float
+            Label of each row.
+        predictions : array of float
+            Prediction of each row.
+        sizes : array of int
+            Number of rows of each query.
+        weights : array of float, optional
+            Weight of each row or of each query. Default: 1.
+
+        Returns
+        -------
+        float
+            Mean RDQ.
+
+        Examples
+        --------
+        >>> MeanScore("RDQ@2").mean([2, 1, 0], np.array([1.0, 2.0, 3.0]), [3]) < 1
+        True
+        """
         gains = self.gains(labels, sizes)
         scores = gains.scores(checked_predictions(predictions, len(gains.ranks)))
         if weights is None:
@@ -252,11 +430,34 @@ class MeanScore(Trained):
 def gradients(
     gains: PositionGains, predictions: Floats, order: tuple[Floats, ...], normalise: bool
 ) -> tuple[Floats, Floats]:
-    """Sum λ and its derivative over all pairs with a row above the cutoff; the last key of ``order`` ranks first.
+    """Sum λ and its derivative over all pairs with a row above the cutoff.
 
-    The positions i < j of a better row a and a worse row b weigh w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]), what is
-    gained by a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise. To
-    normalise is to divide w by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
+    For a better row a and a worse row b at the positions i < j, w = max(0, C[i,a] + C[j,b] − C[i,b] − C[j,a]) is the
+    gain of a above b; where that loses, a is not pushed. λ = w·σ(s_b − s_a), on the predictions without noise.
+    Normalised, w is divided by .01 + |s_a − s_b|, and then all of a query by Σλ ÷ log2(1 + Σλ), both rows counted.
+
+    Parameters
+    ----------
+    gains : PositionGains
+        Gains of the data set.
+    predictions : array of float
+        Prediction of each row.
+    order : tuple of array of float
+        Sort keys of the rows; the last is the primary one.
+    normalise : bool
+        Whether λ is normalised.
+
+    Returns
+    -------
+    tuple of array of float
+        First and second derivatives for each row.
+
+    Examples
+    --------
+    >>> gains, predictions = PositionGains.of(trainable("RDQ@2"), [1, 0], [2]), np.array([0.0, 1.0])
+    >>> first, _ = gradients(gains, predictions, (-predictions,), False)
+    >>> bool(first[0] == -first[1])
+    True
     """
     first, second = np.zeros(len(predictions)), np.zeros(len(predictions))
     for stored, real in _blocks(gains):
@@ -268,7 +469,7 @@ def gradients(
 
 
 def _blocks(gains: PositionGains) -> Iterator[tuple[Ints, Bools]]:
-    """Cut queries into blocks of about equal size, as rows [query, place] and whether there is one."""
+    """Divide queries into blocks of about equal size, as rows [query, place] and whether there is one."""
     depth = gains.table.shape[1]
     queries = np.argsort(gains.sizes, kind="stable")
     begin = 0
@@ -288,12 +489,12 @@ def _block(
 ) -> tuple[Floats, Floats]:
     queries, length = rows.shape
     depth = min(gains.table.shape[1], length)
-    earned = gains.table[rows, :depth]  # [query, place of the row, position]
+    gained = gains.table[rows, :depth]  # [query, place of the row, position]
     ranks = gains.ranks[rows]
     own = np.zeros((queries, length))
-    own[:, :depth] = earned[:, np.arange(depth), np.arange(depth)]
-    gain = own[:, :depth, None] + own[:, None, :] - earned.transpose(0, 2, 1)
-    gain[:, :, :depth] -= earned[:, :depth, :]
+    own[:, :depth] = gained[:, np.arange(depth), np.arange(depth)]
+    gain = own[:, :depth, None] + own[:, None, :] - gained.transpose(0, 2, 1)
+    gain[:, :, :depth] -= gained[:, :depth, :]
     gain *= (np.arange(depth)[:, None] < np.arange(length)) & real[:, None, :]  # each pair once
     above, below = ranks[:, :depth, None], ranks[:, None, :]
     sign = (above < below).astype(np.int8) - (above > below)  # 1 where the better row is above
@@ -304,7 +505,7 @@ def _block(
     chance = expit(-sign * apart)
     push = weight * chance
     if normalise:
-        push *= _share(2 * push.sum(axis=(1, 2)))[:, None, None]
+        push *= _scale(2 * push.sum(axis=(1, 2)))[:, None, None]
     curve = push * (1 - chance)
     push *= sign
     slopes, curves = push.sum(axis=1), curve.sum(axis=1)
@@ -313,13 +514,31 @@ def _block(
     return slopes, curves
 
 
-def _share(total: Floats) -> Floats:
-    """Give log2(1 + Σλ) ÷ Σλ, and 1 where there is nothing to share."""
+def _scale(total: Floats) -> Floats:
+    """Compute log2(1 + Σλ) ÷ Σλ, and 1 where all λ are 0."""
     return np.where(total > 0, np.log2(1 + total) / np.where(total > 0, total, 1), 1.0)
 
 
 def row_weights(weights: Any, sizes: Ints) -> Floats:
-    """Give one weight per row, where there is one per row or per query."""
+    """Return one weight per row, from one per row or per query.
+
+    Parameters
+    ----------
+    weights : array of float
+        Weights of rows or of queries.
+    sizes : array of int
+        Number of rows of each query.
+
+    Returns
+    -------
+    array of float
+        Weight of each row.
+
+    Examples
+    --------
+    >>> row_weights([1, 2], np.array([2, 1])).tolist()
+    [1.0, 1.0, 2.0]
+    """
     weight = np.asarray(weights, np.float64)
     if len(weight) not in (len(sizes), sizes.sum()):
         raise DataError(
@@ -331,7 +550,25 @@ def row_weights(weights: Any, sizes: Ints) -> Floats:
 
 
 def checked_predictions(predictions: Any, rows: int) -> Floats:
-    """Refuse predictions that are not numbers: a training that has diverged."""
+    """Reject predictions that are not finite: a training that has diverged.
+
+    Parameters
+    ----------
+    predictions : array of float
+        Predictions.
+    rows : int
+        Number of rows.
+
+    Returns
+    -------
+    array of float
+        The predictions.
+
+    Examples
+    --------
+    >>> checked_predictions([1, 2], 2).tolist()
+    [1.0, 2.0]
+    """
     values = np.asarray(predictions, np.float64)
     if values.shape != (rows,):
         raise DataError(f"{counted(values.size, 'prediction')} for {counted(rows, 'row')}")
