@@ -66,7 +66,7 @@ def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: f
 
 
 def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) -> tuple[int, bool, float]:
-    """Judgments until the verdict is sure, whether it is right, and the true difference."""
+    """Judgments until a decision, whether it is correct, and the true difference."""
     strength, scores, truth, rng = world(noises, seed)
     verdicts = DecisionStrategy(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
     ask = verdicts if strategy == "decide" else chooser(strategy, scores, seed)

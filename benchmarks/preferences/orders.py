@@ -1,7 +1,7 @@
 """Do measures on grades order systems as preferences do? `python -m benchmarks.preferences.orders ../shared/data`.
 
-The 63 runs of TREC Deep Learning 2021, ordered by each measure on the track's grades, beside their order by references
-made from people's and from a language model's preferences. A measure may agree with a reference because both have the
+The 63 runs of TREC Deep Learning 2021, ordered by each measure on the track's grades, and their order by references
+made from assessors' and from a language model's preferences. A measure may agree with a reference because both have the
 same form, so that three measures read the preferences, and their mean is shown. Intervals are 1.96 standard errors over
 resampled queries.
 """
@@ -27,7 +27,7 @@ RESAMPLES = 500
 
 
 def preference_references(data: Path) -> dict[str, rd.References]:
-    """Give references by people's and by the model's preferences."""
+    """Make references from the assessors' and the model's preferences."""
     rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
     people = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
     judged = {"people": people, "model": Preferences.from_table(pl.concat(rounds))}
@@ -61,7 +61,7 @@ def main(data: Path) -> None:
 
 
 def agreements(measures: Floats, readers: Floats, weight: Floats) -> Floats:
-    """Give τ of each measure's order with each reader's, by weighted means over queries."""
+    """Compute τ of each measure's order with each reader's, by weighted means over queries."""
     one, other = (np.einsum("mqs,q->ms", part, weight) for part in (measures, readers))
     return tau_b(one[:, None], other[None], tolerance=1e-12)
 

@@ -59,15 +59,15 @@ def systems(name: str, judged: Preferences, authors: References, runs: dict[str,
     theirs = evaluate(authors, runs, [AUTHORS]).means[:, 0]
     for number, measure in enumerate(ours.measures):
         tau = kendalltau(ours.means[:, number], theirs).statistic
-        print(f"  {measure} on our references beside {AUTHORS} on the authors' order: Kendall τ {tau:.3f}")
+        print(f"  {measure} on our references against {AUTHORS} on the authors' order: Kendall τ {tau:.3f}")
     return ours
 
 
-def doubts(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
+def uncertainty(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
     start = time.perf_counter()
-    doubt = evaluate_with_uncertainty(judged, runs, ["RDQ@10"], resamples=resamples)
-    print(f"doubt, {resamples} resamples, {len(runs)} runs: {time.perf_counter() - start:.1f} s")
-    print(doubt.to_polars(), doubt.beats())
+    found = evaluate_with_uncertainty(judged, runs, ["RDQ@10"], resamples=resamples)
+    print(f"uncertainty, {resamples} resamples, {len(runs)} runs: {time.perf_counter() - start:.1f} s")
+    print(found.to_polars(), found.beats())
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
     systems("dl21-llm", model, authors, runs)
     scores = systems("dl21-crowd", people, authors, runs)
     best = np.argsort(-scores.means[:, 0])[:6]
-    doubts(people, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
+    uncertainty(people, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_the_budget_is_kept_and_no_pair_is_asked_twice():
     assert max(pairs.values()) == 1
 
 
-def test_repeats_are_limited_and_turned_round():
+def test_repeats_are_limited_and_swapped():
     found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, indifference=0.001)
     assert found.stopped == "no pair left to ask"
     shown = found.to_polars().select("first", "second").rows()

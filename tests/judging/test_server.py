@@ -34,8 +34,8 @@ def server(tmp_path):
 def test_every_answer_is_kept_once(server):
     ann = Client(server)
     question = ann.next()
-    status, told = ann.answer(question, "second", "close", request="r1")
-    assert (status, told["saved"], told["progress"]["mine"]) == (200, True, 1)
+    status, reply = ann.answer(question, "second", "close", request="r1")
+    assert (status, reply["saved"], reply["progress"]["mine"]) == (200, True, 1)
     assert ann.answer(question, "second", "close", request="r1")[1]["progress"]["mine"] == 1  # sent again
     assert ann.answer(question, "first", request="r1")[0] == 400  # something else under the same number
     row = server.session.store.answers().row(0, named=True)
@@ -90,8 +90,8 @@ def test_undo_takes_back_one_answer_of_that_judge(server):
     first = ann.next()
     ann.answer(first, "first")
     bob.answer(bob.next(), "second")
-    status, told = ann.post("undo")
-    assert (status, told["undone"], told["question"]) == (200, True, first)
+    status, reply = ann.post("undo")
+    assert (status, reply["undone"], reply["question"]) == (200, True, first)
     assert server.session.store.answers()["worker"].to_list() == ["bob"]
     assert ann.post("undo")[1]["undone"] is False
 
@@ -145,8 +145,8 @@ def test_answers_about_other_items_are_not_taken_back(tmp_path):
         ann.answer(ann.next())
     with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
         ann = Client(server)
-        status, told = ann.post("undo")
-        assert (status, told["undone"], told["progress"]["mine"]) == (200, False, 0)
+        status, reply = ann.post("undo")
+        assert (status, reply["undone"], reply["progress"]["mine"]) == (200, False, 0)
         assert len(server.session.store.answers()) == 1
         assert Client(server, "bob").next()["query"]["id"] == "q9"
 
@@ -154,8 +154,8 @@ def test_answers_about_other_items_are_not_taken_back(tmp_path):
 def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
     ann = Client(server)
     shown, about = ["d1", "d2", "d3", "d4"], {"request": "l1", "query": "q1"}
-    status, told = ann.post("ranking", **about, shown=shown, tiers=[["d2"], ["d1", "d4"], ["d3"]])
-    assert (status, told["saved"]) == (200, True)
+    status, reply = ann.post("ranking", **about, shown=shown, tiers=[["d2"], ["d1", "d4"], ["d3"]])
+    assert (status, reply["saved"]) == (200, True)
     judged = rd.read_preferences(tmp_path / "judgments.sqlite")
     assert judged.weight.sum() == pytest.approx(3)
     assert judged.tie.sum() == 1
@@ -324,9 +324,11 @@ def test_one_process_writes(server, tmp_path):
 def test_others_are_refused(headers, status, server):
     client = Client(server)
     sent = {name: value.encode() if not value.isascii() else value for name, value in headers.items()}
-    found, told = client.post("answer", headers=sent, request="r", query="q1", first="d1", second="d2", outcome="first")
+    found, reply = client.post(
+        "answer", headers=sent, request="r", query="q1", first="d1", second="d2", outcome="first"
+    )
     assert found == status
-    assert told["error"]
+    assert reply["error"]
     assert server.session.store.answers().is_empty()
 
 
@@ -375,9 +377,9 @@ def test_this_machine_may_be_called_by_its_numbers(host, server):
         ("export", {"form": ".csv"}, 403),
     ],
 )
-def test_wrong_calls_are_told(path, asked, status, server):
-    found, told = Client(server).post(path, **asked)
-    assert (found, bool(told["error"])) == (status, True)
+def test_wrong_calls_are_reported(path, asked, status, server):
+    found, reply = Client(server).post(path, **asked)
+    assert (found, bool(reply["error"])) == (status, True)
     assert server.session.store.answers().is_empty()
 
 
@@ -404,7 +406,7 @@ def test_pages_run_no_script_but_their_own(server):
         assert client.connection.getresponse().status == 404
 
 
-def test_pictures_need_the_token(tmp_path):
+def test_images_need_the_token(tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG picture")
     rows = [
         {"query": "q", "item": "d1", "image": "a.png"},
@@ -500,8 +502,8 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
     for _ in range(3):
         assert ann.answer(ann.next())[1]["saved"]
     process.send_signal(end)
-    _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (status, says)
+    _, reply = process.communicate(timeout=60)
+    assert (process.returncode, reply) == (status, says)
     assert len(rd.read_preferences(tmp_path / "j.sqlite")) == 3
 
 

@@ -5,7 +5,7 @@ import polars as pl
 
 
 def position_based_log(rng, examination, *, sessions=3000, queries=40, items=8, shuffled=True):
-    """Sessions of people who examine positions independently and click what attracts them."""
+    """Sessions of users who examine positions independently and click what attracts them."""
     positions = len(examination)
     attraction = rng.beta(1, 3, (queries, items))
     query = rng.integers(queries, size=sessions)
@@ -16,7 +16,7 @@ def position_based_log(rng, examination, *, sessions=3000, queries=40, items=8, 
 
 
 def cascade_log(rng, *, sessions=4000, items=6, positions=5):
-    """Sessions of people who go down the list and stop when a click satisfies them; and how far they got."""
+    """Sessions of users who go down the list and stop when a click satisfies them; and how far they got."""
     attraction, satisfaction = rng.beta(2, 3, items), rng.beta(2, 2, items)
     order = np.argsort(rng.random((sessions, items)), axis=1)[:, :positions]
     clicked, examined = np.zeros((sessions, positions), bool), np.zeros((sessions, positions), bool)

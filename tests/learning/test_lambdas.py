@@ -121,11 +121,11 @@ def test_noise_changes_from_round_to_round_and_begins_anew_with_a_training():
 def test_weights_of_rows_or_queries_multiply():
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 4, 30), rng.normal(size=30)
-    plain, _ = Lambdas("RDQ@5").gradients(labels, scores, [10, 20])
+    unweighted, _ = Lambdas("RDQ@5").gradients(labels, scores, [10, 20])
     by_query, _ = Lambdas("RDQ@5").gradients(labels, scores, [10, 20], [2.0, 3.0])
     by_row, _ = Lambdas("RDQ@5").gradients(labels, scores, [10, 20], np.repeat([2.0, 3.0], [10, 20]))
     np.testing.assert_array_equal(by_query, by_row)
-    np.testing.assert_array_equal(by_query, plain * np.repeat([2.0, 3.0], [10, 20]))
+    np.testing.assert_array_equal(by_query, unweighted * np.repeat([2.0, 3.0], [10, 20]))
     each = [
         MeanScore("RDQ@5").mean(labels[rows], scores[rows], [len(scores[rows])]) for rows in (slice(10), slice(10, 30))
     ]

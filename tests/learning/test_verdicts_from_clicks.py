@@ -81,7 +81,7 @@ def test_wrong_logs_are_named(log, message):
         learning.verdicts_from_clicks(log)
 
 
-def clicked_by_people_of(persistence, made, sessions, seed=7):
+def clicked_by_users_of(persistence, made, sessions, seed=7):
     """Users go on with this probability after each item, and click the reference items they see."""
     rng = np.random.default_rng(seed)
     systems, queries = list(made.runs), list(made.references)
@@ -100,7 +100,7 @@ def clicked_by_people_of(persistence, made, sessions, seed=7):
 @pytest.mark.parametrize("persistence", [0.5, 0.9])
 def test_clicks_of_users_of_known_persistence_choose_it(persistence):
     made = studies.simulate(100, seed=1, models={"a": 1.0, "b": 1.3, "c": 0.8}, settings={"s": 1.0})
-    verdicts = learning.verdicts_from_clicks(clicked_by_people_of(persistence, made, 6000))
+    verdicts = learning.verdicts_from_clicks(clicked_by_users_of(persistence, made, 6000))
     found = rd.tune("RBP@10", made.references, dict(made.runs), verdicts, grid={"p": [0.3, 0.5, 0.9]}, resamples=200)
     chosen = dict(zip([0.3, 0.5, 0.9], found.plausible.tolist(), strict=True))
     assert chosen[persistence]
@@ -110,7 +110,7 @@ def test_clicks_of_users_of_known_persistence_choose_it(persistence):
 
 def test_tune_takes_clicks_on_the_command_line(tmp_path):
     made = studies.simulate(20, seed=1, models={"a": 1.0, "b": 1.5}, settings={"s": 1.0})
-    log = clicked_by_people_of(0.8, made, 400)
+    log = clicked_by_users_of(0.8, made, 400)
     log.rename({"clicked": "was_clicked"}).write_csv(tmp_path / "log.csv")
     made.save(tmp_path)
     files = [str(tmp_path / name) for name in ("references.jsonl", "runs/a-s.run", "runs/b-s.run")]

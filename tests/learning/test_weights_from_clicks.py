@@ -16,7 +16,7 @@ from tests.learning.simulate import cascade_log, position_based_log, table
 TRUTH = np.array([1.0, 0.62, 0.46, 0.38, 0.32])
 
 
-def plain_em(rows, positions, steps=20_000):
+def simple_em(rows, positions, steps=20_000):
     """The position-based model by EM, cell by cell."""
     units = sorted({(row["query"], row["item"]) for row in rows})
     theta = dict.fromkeys(range(1, positions + 1), 0.7)
@@ -38,10 +38,10 @@ def plain_em(rows, positions, steps=20_000):
     return np.array([theta[p] for p in sorted(theta)]) / max(theta.values())
 
 
-def test_accelerated_em_finds_what_plain_em_finds():
+def test_accelerated_em_finds_what_simple_em_finds():
     log = position_based_log(np.random.default_rng(3), TRUTH[:3], sessions=150, queries=2, items=4)
     found = examination_by_em(ClickLog.from_table(log))
-    assert_allclose(found, plain_em(log.to_dicts(), 3), atol=2e-4)
+    assert_allclose(found, simple_em(log.to_dicts(), 3), atol=2e-4)
 
 
 @pytest.mark.parametrize("method", ["harvesting", "em"])
@@ -105,7 +105,7 @@ def test_a_cascade_by_hand():
     assert_allclose(found.raw, [1.0, 0.5], atol=1e-4)
 
 
-def test_clicks_misfit_a_position_based_model_where_people_stop():
+def test_a_position_based_model_lacks_fit_where_users_stop():
     stop = rd.weights_from_clicks(cascade_log(np.random.default_rng(2), sessions=20_000)[0], resamples=20)
     fits = rd.weights_from_clicks(position_based_log(np.random.default_rng(2), TRUTH), resamples=20)
     assert fits.fit > 0.02

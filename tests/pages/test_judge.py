@@ -101,7 +101,7 @@ def test_words_of_the_query_are_marked(opened):
     assert marks == ["Roman", "bridge", "bridge", "Roman"]
 
 
-def test_the_end_is_said(opened, server):
+def test_the_end_is_shown(opened, server):
     for _ in range(9):
         press(opened, "ArrowLeft")
     opened.wait_for_selector("#done:not([hidden])")
@@ -163,7 +163,7 @@ def test_judges_do_not_see_results(opened):
     assert opened.locator("text=Results").is_hidden()
 
 
-def test_a_wrong_link_is_told(page, server):
+def test_a_wrong_link_is_reported(page, server):
     page.goto(server.link("wrong"))
     page.fill("#name", "ann")
     page.press("#name", "Enter")

@@ -48,8 +48,8 @@ def test_the_bootstrap_draws_units():
     counts = np.array([[2, 0, 0]] * 30 + [[1, 1, 0]] * 10)
     draws = bootstrap_alpha(counts, 2000, np.random.default_rng(0), mirror=[1, 0, 2])
     rng = np.random.default_rng(1)
-    plain = [krippendorff_alpha(counts[rng.integers(0, 40, 40)], mirror=[1, 0, 2]) for _ in range(2000)]
-    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx(np.quantile(plain, [0.025, 0.975]), abs=0.04)
+    simple = [krippendorff_alpha(counts[rng.integers(0, 40, 40)], mirror=[1, 0, 2]) for _ in range(2000)]
+    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx(np.quantile(simple, [0.025, 0.975]), abs=0.04)
 
 
 def test_facts_by_hand():
@@ -93,7 +93,7 @@ def test_triads_against_counting_them(seed, n, m):
     assert np.nan_to_num(found.intransitive * triads) == pytest.approx(circles)
 
 
-def test_misfit_sees_what_is_no_single_order():
+def test_lack_of_fit_detects_judgments_without_a_single_order():
     rng = np.random.default_rng(0)
     circle = [("q", *("xy", "yz", "zx")[k % 3]) for k in range(60)]
     assert judge_agreement(circle, resamples=1).lack_of_fit_p == 0.01
@@ -165,15 +165,15 @@ def test_the_order_effect_is_the_maximum_of_its_likelihood(seed, tie_rate):
     assert found.strength == pytest.approx(best.x[:-1], abs=1e-4)
 
 
-def test_scores_without_gifts_have_the_same_strengths():
+def test_scores_without_the_order_effect_have_the_same_strengths():
     rng = np.random.default_rng(5)
     judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
     found, pairs = fit_order_effect(judged, 0.1), judged.pairs
     given = np.bincount(pairs.of, correct_order(judged, 0.1).effects, len(pairs.first))
     gradient, _, _ = replace(pairs, score=pairs.score - given).linearise(found.strength)
     assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
-    plain, _, _ = pairs.linearise(found.strength)
-    assert np.abs(plain - 0.1 * found.strength).max() > 0.1
+    simple, _, _ = pairs.linearise(found.strength)
+    assert np.abs(simple - 0.1 * found.strength).max() > 0.1
 
 
 @pytest.mark.parametrize("words", [("a", "b"), ("a", "b", "tie")])
@@ -207,7 +207,7 @@ def test_the_corrected_fit_is_the_fit_with_the_order_effect():
     assert fitted == pytest.approx(found.strength - found.strength.mean(), abs=1e-4)
 
 
-def test_the_doubt_about_the_order_effect_is_part_of_the_strengths_doubt():
+def test_uncertainty_of_the_order_effect_is_part_of_that_of_strengths():
     rng = np.random.default_rng(2)
     rows = [row | {"query": query} for query in "qr" for row in shown(rng, {"w": 0.8}, judgments=60, items=4)]
     judged = replace(Preferences.from_rows(rows), worker=None, workers=())

@@ -145,7 +145,7 @@ def test_a_perfect_cycle_is_named():
     assert "nearly equal" not in text
 
 
-def test_workers_who_surely_answer_the_opposite_are_turned_round_for_the_tests():
+def test_workers_who_answer_the_opposite_are_reversed_for_the_tests():
     truth = np.array([2.0, 2.0, 0.0, 0.0, -2.0, -2.0])
     rng, rows = np.random.default_rng(5), []
     for worker in range(10):
@@ -156,8 +156,8 @@ def test_workers_who_surely_answer_the_opposite_are_turned_round_for_the_tests()
             rows.append(("q", f"d{a}", f"d{b}", f"w{worker}"))
     judged = Preferences.from_rows(rows)
     fit = strengths(judged, "crowd-bt")
-    turned = fit.inference_fit.preferences.winner != judged.winner
-    assert {f"w{k}" for k in np.unique(judged.worker[turned])} == {"w8", "w9"}
+    reversed_ = fit.inference_fit.preferences.winner != judged.winner
+    assert {f"w{k}" for k in np.unique(judged.worker[reversed_])} == {"w8", "w9"}
     assert len(tiers(fit, rule="partition").tiers["q"]) == 3
     assert len(tiers(strengths(judged), rule="partition").tiers["q"]) < 3
     random = [(q, *(pair if rng.random() < 0.5 else pair[::-1]), w) for q, *pair, w in rows]

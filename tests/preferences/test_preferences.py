@@ -12,7 +12,7 @@ from rankdev.preferences import Preferences, strengths
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
 
 
-def told(preferences):
+def rows_of(preferences):
     return preferences.to_polars().select("query", "winner", "loser", "tie").rows()
 
 
@@ -20,7 +20,7 @@ def test_rows_become_columns():
     judged = Preferences.from_rows(ROWS)
     assert judged.queries == ("q1", "q2")
     assert judged.items == ("x", "y", "z", "x", "z")
-    assert told(judged) == [(*row, False) for row in ROWS]
+    assert rows_of(judged) == [(*row, False) for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_rows_become_columns():
 def test_every_shape_says_the_same(table):
     expected = [("q", "y", "x", False), ("q", "y", "z", False), ("q", "x", "z", True)]
     frame = pl.DataFrame(table)
-    assert told(Preferences.from_table(frame)) == expected
-    assert told(Preferences.from_table(frame.to_pandas())) == expected
+    assert rows_of(Preferences.from_table(frame)) == expected
+    assert rows_of(Preferences.from_table(frame.to_pandas())) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_every_shape_says_the_same(table):
 def test_files(tmp_path, name, text, packed):
     path = tmp_path / (name + ".gz" * packed)
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    assert told(read_preferences(path)) == [(*row, False) for row in ROWS]
+    assert rows_of(read_preferences(path)) == [(*row, False) for row in ROWS]
 
 
 def test_parquet(tmp_path):
     Preferences.from_rows(ROWS).to_polars().write_parquet(tmp_path / "p.parquet")
-    assert told(read_preferences(tmp_path / "p.parquet")) == [(*row, False) for row in ROWS]
+    assert rows_of(read_preferences(tmp_path / "p.parquet")) == [(*row, False) for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_contradictory_ties_are_kept_and_counted():
 
 def test_select_and_columns_are_checked():
     judged = Preferences.from_rows(ROWS)
-    assert told(judged.select(["q2"])) == [("q2", "x", "z", False)]
+    assert rows_of(judged.select(["q2"])) == [("q2", "x", "z", False)]
     with pytest.raises(UsageError, match="no judgments for query 'q9'"):
         judged.select(["q9"])
     flat = np.zeros(1, np.int32)
@@ -185,14 +185,14 @@ def test_labels_of_0_and_1_are_not_guessed(labels):
 
 def test_items_may_be_called_0_and_1():
     table = pl.DataFrame({"query": ["q"] * 2, "a": ["0", "1"], "b": ["1", "0"], "winner": ["0", "1"]})
-    assert told(Preferences.from_table(table)) == [("q", "0", "1", False), ("q", "1", "0", False)]
+    assert rows_of(Preferences.from_table(table)) == [("q", "0", "1", False), ("q", "1", "0", False)]
 
 
 def test_grades_and_preferences_together():
     judged = Preferences.from_rows([("q", "x", "y", f"w{k}") for k in range(9)])
     both = judged.with_grades({"q": {"y": 2, "x": 1, "w": 0}, "r": {"u": 1, "v": 0}}, weight=2)
-    told_by_grades = both.to_polars().filter(worker="grades").select("query", "winner", "loser", "weight").rows()
-    assert told_by_grades == [("q", "y", "x", 2.0), ("q", "x", "w", 2.0), ("r", "u", "v", 2.0)]
+    from_grades = both.to_polars().filter(worker="grades").select("query", "winner", "loser", "weight").rows()
+    assert from_grades == [("q", "y", "x", 2.0), ("q", "x", "w", 2.0), ("r", "u", "v", 2.0)]
     assert strengths(both).ordered_items() == {"q": ["x", "y", "w"], "r": ["u", "v"]}  # nine judgments beat two
     assert strengths(judged.with_grades({"q": {"y": 2, "x": 1}}, weight=30)).ordered_items() == {"q": ["y", "x"]}
     again = judged.with_grades(References.from_grades({"q": {"y": 2, "x": 1}}), weight=2)

@@ -1,4 +1,4 @@
-"""The shapes that people keep judgments in: read where they are plain, refused where they are not."""
+"""Formats of judgments: read where they are unambiguous, refused where they are not."""
 
 import json
 
@@ -11,7 +11,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.preferences import Preferences, references_from_preferences
 
 
-def told(judged):
+def rows_of(judged):
     return judged.to_polars().select("query", "winner", "loser", "tie").rows()
 
 
@@ -35,7 +35,7 @@ FIRST_SECOND_TIE = [("q", "x", "y", False), ("q", "z", "y", False), ("q", "x", "
 )
 @pytest.mark.parametrize("name", ["winner", "label", "choice", "Answer.preference", "OUTPUT:result"])
 def test_words_for_first_second_and_tie(outcomes, name):
-    assert told(Preferences.from_table(table(outcomes, name))) == FIRST_SECOND_TIE
+    assert rows_of(Preferences.from_table(table(outcomes, name))) == FIRST_SECOND_TIE
 
 
 def test_labels_1_and_2_are_not_taken_for_items_1_and_2():
@@ -59,9 +59,9 @@ def test_items_1_to_4_may_win_by_name():
 def test_only_1_and_2_may_be_degrees(name):
     with pytest.raises(DataError, match="may be positions or degrees of preference"):
         Preferences.from_table(table([1, 2, 2], name))
-    assert told(Preferences.from_table(table([1, 2, 2], name), values="position"))[0][1] == "x"
-    assert told(Preferences.from_table(table([1, 2, 2], name), values="graded"))[0][1] == "y"
-    assert told(Preferences.from_table(table([1, 2, 2], "winner")))[1] == ("q", "z", "y", False)
+    assert rows_of(Preferences.from_table(table([1, 2, 2], name), values="position"))[0][1] == "x"
+    assert rows_of(Preferences.from_table(table([1, 2, 2], name), values="graded"))[0][1] == "y"
+    assert rows_of(Preferences.from_table(table([1, 2, 2], "winner")))[1] == ("q", "z", "y", False)
 
 
 def test_degrees_need_a_direction_and_weigh_what_they_are_worth():
@@ -69,21 +69,21 @@ def test_degrees_need_a_direction_and_weigh_what_they_are_worth():
     with pytest.raises(DataError, match="state which item a negative one favours"):
         Preferences.from_table(graded)
     judged = Preferences.from_table(graded, values="graded")
-    assert told(judged) == FIRST_SECOND_TIE
+    assert rows_of(judged) == FIRST_SECOND_TIE
     np.testing.assert_allclose(judged.weight, [2 * 3 / 5, 1 * 3 / 5, 1])  # (2 + 1) / (2² + 1²) = 3/5
     other_way = Preferences.from_table(graded, values="graded-first")
-    assert [row[1] for row in told(other_way)[:2]] == ["y", "y"]
+    assert [row[1] for row in rows_of(other_way)[:2]] == ["y", "y"]
     assert Preferences.from_table(table([-1, 1, 0], "label"), values="graded").weight is None
 
 
 def test_probabilities_are_shares_of_a_win():
     frame = table([0.9, 0.25, 0.5], "p")
     judged = Preferences.from_table(frame, columns={"probability": "p"})
-    assert [row[1] for row in told(judged)] == ["x", "z", "x"]
+    assert [row[1] for row in rows_of(judged)] == ["x", "z", "x"]
     np.testing.assert_allclose(judged.share, [0.9, 0.75, 0.5])
     np.testing.assert_allclose(judged.pairs.score, [0.5, 0.9, 0.75])  # x–z, x–y, z–y
     named = Preferences.from_table(table([0.9, 0.25, 0.5], "probability_a"))
-    assert told(named) == told(judged)
+    assert rows_of(named) == rows_of(judged)
     with pytest.raises(DataError, match="lies between 0 and 1"):
         Preferences.from_table(table([0.9, 25, 0.5], "p"), columns={"winner": "p"}, values="probability")
     fit = rd.strengths(Preferences.from_rows([{"a": "x", "b": "y", "probability_a": 0.75}] * 50), ridge=1e-6)
@@ -100,9 +100,9 @@ def test_values_say_what_each_means():
     with pytest.raises(DataError, match="0 and 1 and 2, which is ambiguous"):
         Preferences.from_table(frame)
     meaning = {"0": "first", "1": "tie", "2": "second"}
-    assert told(Preferences.from_table(frame, values=meaning)) == FIRST_SECOND_TIE
+    assert rows_of(Preferences.from_table(frame, values=meaning)) == FIRST_SECOND_TIE
     skipping = Preferences.from_table(frame, values={**meaning, "1": "skip"})
-    assert told(skipping) == FIRST_SECOND_TIE[:2]
+    assert rows_of(skipping) == FIRST_SECOND_TIE[:2]
     assert "1 judgment is skipped" in skipping.remarks[0]
     with pytest.raises(DataError, match="label is '2', which values does not explain") as caught:
         Preferences.from_table(frame, values={"0": "first", "1": 3})
@@ -156,7 +156,7 @@ def test_columns_say_which_is_which():
     frame = pl.DataFrame({"t": ["q"], "l": ["x"], "r": ["y"], "said": ["r"], "who": ["ann"]})
     columns = {"query": "t", "item_a": "l", "item_b": "r", "winner": "said", "worker": "who"}
     judged = Preferences.from_table(frame.with_columns(said=pl.lit("right")), columns=columns)
-    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("ann",))
+    assert (rows_of(judged), judged.workers) == ([("q", "y", "x", False)], ("ann",))
     with pytest.raises(UsageError, match="unknown part of columns 'itema'; did you mean item_a"):
         Preferences.from_table(frame, columns={"itema": "l"})
     with pytest.raises(UsageError, match="no column 'left' for item_a; found t, l, r, said, who"):
@@ -196,7 +196,7 @@ def test_arena_battles():
         }
     )
     judged = Preferences.from_table(battles)
-    assert told(judged) == [
+    assert rows_of(judged) == [
         ("all", "claude", "gpt", False),
         ("all", "claude", "llama", False),
         ("all", "gpt", "llama", True),
@@ -209,17 +209,17 @@ def test_arena_battles():
 def test_mechanical_turk_and_toloka():
     mturk = {"HITId": ["h"], "WorkerId": ["W1"], "Input.query": ["q"], "Input.item_a": ["x"], "Input.item_b": ["y"]}
     judged = Preferences.from_table(pl.DataFrame({**mturk, "Answer.better": ["item_b"]}))
-    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("W1",))
+    assert (rows_of(judged), judged.workers) == ([("q", "y", "x", False)], ("W1",))
     toloka = {"INPUT:query": ["q"], "INPUT:left": ["x"], "INPUT:right": ["y"], "OUTPUT:result": ["right"]}
     more = {"GOLDEN:result": [""], "ASSIGNMENT:worker_id": ["t1"]}
     judged = Preferences.from_table(pl.DataFrame({**toloka, **more}))
-    assert (told(judged), judged.workers) == ([("q", "y", "x", False)], ("t1",))
+    assert (rows_of(judged), judged.workers) == ([("q", "y", "x", False)], ("t1",))
     assert judged.remarks == ("Columns not used: GOLDEN:result.",)
 
 
 def test_chosen_and_rejected():
     frame = pl.DataFrame({"prompt": ["p"], "chosen": ["yes"], "rejected": ["no"]})
-    assert told(Preferences.from_table(frame)) == [("p", "yes", "no", False)]
+    assert rows_of(Preferences.from_table(frame)) == [("p", "yes", "no", False)]
 
 
 def label_studio(who, *choices):
@@ -232,7 +232,7 @@ def test_label_studio_exports(tmp_path):
     path = tmp_path / "project.json"
     path.write_text(json.dumps([label_studio(7, "right"), label_studio({"id": 1, "email": "ann@a"}, "left")]))
     judged = rd.read_preferences(path)
-    assert told(judged) == [("q", "y", "x", False), ("q", "x", "y", False)]
+    assert rows_of(judged) == [("q", "y", "x", False), ("q", "x", "y", False)]
     assert judged.workers == ("7", "ann@a")
     path.write_text(json.dumps([label_studio(7)]))
     with pytest.raises(FileFormatError, match="an annotation with 0 choices"):
@@ -242,7 +242,7 @@ def test_label_studio_exports(tmp_path):
 def test_json_arrays(tmp_path):
     path = tmp_path / "p.json"
     path.write_text('[\n {"query": "q", "winner": "x", "loser": "y"},\n {"query": "q", "winner": "y", "loser": "z"}\n]')
-    assert told(rd.read_preferences(path)) == [("q", "x", "y", False), ("q", "y", "z", False)]
+    assert rows_of(rd.read_preferences(path)) == [("q", "x", "y", False), ("q", "y", "z", False)]
     path.write_text('[{"query": "q", ')
     with pytest.raises(FileFormatError, match="not JSON"):
         rd.read_preferences(path)
@@ -267,4 +267,4 @@ def test_order_of_presentation_survives_files(tmp_path):
 def test_words_in_lines_name_items(tmp_path):
     path = tmp_path / "p.txt"
     path.write_text("q 2 1 1\nq 1 3 1\nq 2 3 =\n")
-    assert told(rd.read_preferences(path)) == [("q", "1", "2", False), ("q", "1", "3", False), ("q", "2", "3", True)]
+    assert rows_of(rd.read_preferences(path)) == [("q", "1", "2", False), ("q", "1", "3", False), ("q", "2", "3", True)]

@@ -33,8 +33,8 @@ def test_information_is_the_mutual_information(mean, variance):
     def entropy(p):
         return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
 
-    plain = entropy((p * density).sum() / density.sum()) - (entropy(p) * density).sum() / density.sum()
-    assert_allclose(information(np.array([mean]), np.array([variance])), plain, atol=5e-3)  # 15 nodes
+    expected = entropy((p * density).sum() / density.sum()) - (entropy(p) * density).sum() / density.sum()
+    assert_allclose(information(np.array([mean]), np.array([variance])), expected, atol=5e-3)  # 15 nodes
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -80,7 +80,7 @@ def test_top_heavy_asks_about_the_head():
 
 
 def test_what_an_answer_tells_about_the_top_is_what_drawn_orders_say():
-    """The plain way: draw strengths, and regress each item's credit on the answer to each pair."""
+    """Reference implementation: draw strengths, and regress each item's credit on the answer to each pair."""
     rng, n, top = np.random.default_rng(3), 7, 3
     strength, factor = np.sort(rng.normal(size=n))[::-1], rng.normal(size=(n, n)) * 0.3 + 0.3 * np.eye(n)
     pairs = Candidates(strength, factor, "top-heavy", np.random.default_rng(0), np.zeros(0, np.int64), None, top)
@@ -89,10 +89,10 @@ def test_what_an_answer_tells_about_the_top_is_what_drawn_orders_say():
     credit = np.where(place <= top, 1 / np.log2(1 + place), 0.0)
     chance = 1 / (1 + np.exp(drawn[:, pairs.j] - drawn[:, pairs.i]))
     shared = (chance - chance.mean(axis=0)).T @ (credit - credit.mean(axis=0)) / len(drawn)
-    plain = (shared**2).sum(axis=1) / (chance.mean(axis=0) * (1 - chance.mean(axis=0)))
+    expected = (shared**2).sum(axis=1) / (chance.mean(axis=0) * (1 - chance.mean(axis=0)))
     found = pairs.value(np.arange(len(pairs.i)))
-    assert np.corrcoef(plain, found)[0, 1] > 0.97  # 400 draws, and a normal approximation
-    assert 0.9 < found.sum() / plain.sum() < 1.1
+    assert np.corrcoef(expected, found)[0, 1] > 0.97  # 400 draws, and a normal approximation
+    assert 0.9 < found.sum() / expected.sum() < 1.1
 
 
 def test_asking_for_the_top_knows_it_better_than_asking_for_the_order():
@@ -151,8 +151,8 @@ def test_single_items_cannot_be_asked_about():
         next_pairs(Preferences.from_rows(items={"q": ["x"]}), 1)
 
 
-def judgments_until_sure(strategy, seed):
-    """Ask about 8 queries of 6 items until it is 95% sure which of two systems orders them better."""
+def judgments_until_decided(strategy, seed):
+    """Ask about 8 queries of 6 items until which of two systems is better is decided with probability .95."""
     rng = np.random.default_rng(seed)
     truth = {f"q{k}": rng.normal(size=6) * 1.5 for k in range(8)}
     ways = {
@@ -181,7 +181,7 @@ def judgments_until_sure(strategy, seed):
 
 def test_deciding_pairs_decide_sooner():
     asked = {
-        strategy: [judgments_until_sure(strategy, seed) for seed in range(12)] for strategy in ("decide", "random")
+        strategy: [judgments_until_decided(strategy, seed) for seed in range(12)] for strategy in ("decide", "random")
     }
     mean = {strategy: np.mean([number for number, _ in runs]) for strategy, runs in asked.items()}
     assert mean["decide"] < 0.8 * mean["random"]

@@ -91,33 +91,33 @@ def test_ties_are_half_wins_or_davidsons():
 
 @given(seed=seeds, items=st.integers(2, 15), judgments=st.integers(1, 400), tie_rate=st.sampled_from([0.0, 0.7]))
 @settings(max_examples=30, deadline=None)
-def test_compiled_sums_are_the_plain_ones(seed, items, judgments, tie_rate):
+def test_compiled_sums_are_those_of_numpy(seed, items, judgments, tie_rate):
     compiled = pytest.importorskip("rankdev.preferences._numba")
     rng = np.random.default_rng(seed)
     winner, loser, strength = random_pairs(items, judgments, rng)
     low, high = np.minimum(winner, loser).astype(np.int32), np.maximum(winner, loser).astype(np.int32)
-    plain = pairs._NumPy
-    first, second, of = plain.group(low, high, items)
+    simple = pairs._NumPy
+    first, second, of = simple.group(low, high, items)
     other_first, other_second, other_of = compiled.group(low, high, items)
     assert_allclose(np.sort(first * items + second), np.sort(other_first * items + other_second))
     assert_allclose(first[of] * items + second[of], other_first[other_of] * items + other_second[other_of])
     assert np.all(np.diff(other_first) >= 0)
-    assert_allclose(plain.components(first, second, items), compiled.components(first, second, items))
+    assert_allclose(simple.components(first, second, items), compiled.components(first, second, items))
     count = rng.random(len(first)) * 9
     arrays = (first, second, count, count * rng.random(len(first)), strength, tie_rate)
-    for a, b in zip(plain.linearise(*arrays), compiled.linearise(*arrays), strict=True):
+    for a, b in zip(simple.linearise(*arrays), compiled.linearise(*arrays), strict=True):
         assert_allclose(a, b, atol=1e-10)
     for x in (strength, rng.normal(size=(items, 3))):
-        assert_allclose(plain.spread(first, second, count, x), compiled.spread(first, second, count, x), atol=1e-10)
+        assert_allclose(simple.spread(first, second, count, x), compiled.spread(first, second, count, x), atol=1e-10)
 
 
 def test_the_engine_does_not_change_the_result(monkeypatch):
     pytest.importorskip("numba")
     winner, loser, _ = random_pairs(40, 2000, np.random.default_rng(3))
-    plain = strengths(preferences_of(winner, loser))
+    simple = strengths(preferences_of(winner, loser))
     monkeypatch.setattr(pairs, "COMPILE_FROM", 1)
     assert pairs._engine(1) is not pairs._NumPy
-    assert_allclose(strengths(preferences_of(winner, loser)).values, plain.values, atol=1e-8)
+    assert_allclose(strengths(preferences_of(winner, loser)).values, simple.values, atol=1e-8)
 
 
 def test_queries_fitted_together_are_as_fitted_alone():
@@ -203,14 +203,14 @@ def test_intervals_hold_the_truth():
 
 def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
     quality = np.r_[np.full(16, 0.95), np.full(4, 0.5), np.full(4, 0.05)]
-    plain, told, error, inside = [], [], [], []
+    simple, crowd_bt, error, inside = [], [], [], []
     for seed in range(6):
         judged, truth = crowd(quality, 15, 60, np.random.default_rng(seed))
         fit = strengths(judged, "crowd-bt")
         assert fit.converged
         true = in_order(fit, truth)
-        plain.append(np.corrcoef(strengths(judged).values, true)[0, 1])
-        told.append(np.corrcoef(fit.values, true)[0, 1])
+        simple.append(np.corrcoef(strengths(judged).values, true)[0, 1])
+        crowd_bt.append(np.corrcoef(fit.values, true)[0, 1])
         workers = fit.workers
         order = [int(name[1:]) for name in workers.workers]
         error.append(np.abs(workers.quality - quality[order]).mean())
@@ -219,8 +219,8 @@ def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
         assert sum(verdicts[f"w{k:02d}"] == "good" for k in range(16)) >= 13
         assert sum(verdicts[f"w{k:02d}"] == "inverted" for k in range(20, 24)) >= 2
         assert not any(verdicts[f"w{k:02d}"] == "inverted" for k in range(16))
-    assert np.mean(told) > np.mean(plain) + 0.01
-    assert np.mean(told) > 0.95
+    assert np.mean(crowd_bt) > np.mean(simple) + 0.01
+    assert np.mean(crowd_bt) > 0.95
     assert np.mean(error) < 0.12
     assert np.mean(inside) > 0.8
 

@@ -49,7 +49,7 @@ def test_three_by_three_items_one_unit_apart():
 
 
 def refitted(problem, i, j):
-    """The plain way: merge i and j into one and maximise with a general optimiser."""
+    """Reference implementation: merge i and j into one and maximise with a general optimiser."""
     from scipy.optimize import minimize
 
     def loss(x):
@@ -61,17 +61,17 @@ def refitted(problem, i, j):
 
 @given(seed=seeds, items=st.integers(3, 6), judgments=st.integers(8, 60), scale=st.sampled_from([0.5, 3.0]))
 @settings(max_examples=15, deadline=None)
-def test_likelihood_ratios_are_those_of_plain_refits(seed, items, judgments, scale):
+def test_likelihood_ratios_are_those_of_direct_refits(seed, items, judgments, scale):
     winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed), scale)
     fit = strengths(preferences_of(winner, loser), disconnected="largest")
     problem, order, factor = _problem(fit, 0)
     i, j = np.triu_indices(len(order), 1)
-    plain = [refitted(problem, a, b) for a, b in zip(i, j, strict=True)]
+    expected = [refitted(problem, a, b) for a, b in zip(i, j, strict=True)]
     for helper in (factor, None):
-        assert_allclose(likelihood_ratios(problem, helper, i, j), plain, atol=0.01, rtol=0.01)
+        assert_allclose(likelihood_ratios(problem, helper, i, j), expected, atol=0.01, rtol=0.01)
         decided = likelihood_ratios(problem, helper, i, j, critical=3.84)
-        clear = np.abs(np.array(plain) - 3.84) > 0.01
-        assert np.array_equal((decided >= 3.84)[clear], (np.array(plain) >= 3.84)[clear])
+        clear = np.abs(np.array(expected) - 3.84) > 0.01
+        assert np.array_equal((decided >= 3.84)[clear], (np.array(expected) >= 3.84)[clear])
 
 
 @given(seed=seeds, items=st.integers(3, 25), per_item=st.integers(2, 40), scale=st.sampled_from([0.3, 1.0, 4.0]))

@@ -89,7 +89,7 @@ class ClickLog:
     def _from_counts(
         cls, frame: pl.DataFrame, grid: tuple[tuple[int, int], ...] | None, *, views: bool, seed: int
     ) -> ClickLog:
-        """Read a table of counts: shown, and how many of them clicked (or viewed); impressions are divided into bags."""
+        """Read counts: shown, and how many of them clicked (or viewed); impressions are divided into bags."""
         if "session" in frame.columns or "propensity" in frame.columns:
             raise DataError(
                 "a click log with the column shown holds counts, which have no session and no propensity; drop shown"

@@ -37,6 +37,11 @@ class PositionGains:
     table : array of float
         C[row, position], the gain in RDQ of the row at that position: μ(i)·ρ(i, row) ÷ Σμ, and 0 for rows outside
         the reference.
+
+    Examples
+    --------
+    >>> PositionGains.of(trainable("RDQ@2"), [2, 1, 0], [3]).ranks[:2].tolist()
+    [1, 2]
     """
 
     offsets: Ints
@@ -266,6 +271,11 @@ class Trained:
         RDQ with a cutoff.
     references : References, path, table or dict, optional
         Needed where references have items that are no rows.
+
+    See Also
+    --------
+    Lambdas : Objective.
+    MeanScore : Metric.
     """
 
     def __init__(self, measure: str | Measure, *, references: ReferencesLike | None = None) -> None:
@@ -476,12 +486,12 @@ def _blocks(gains: PositionGains) -> Iterator[tuple[Ints, Bools]]:
     while begin < len(queries):
         longest = gains.sizes[queries[begin:]]
         fitting = np.arange(1, len(longest) + 1) * longest * depth <= CELLS
-        end = begin + max(1, int(np.argmin(fitting)) if not fitting.all() else len(longest))
-        block = queries[begin:end]
+        stop = begin + max(1, int(np.argmin(fitting)) if not fitting.all() else len(longest))
+        block = queries[begin:stop]
         position = np.arange(max(1, int(gains.sizes[block].max())))
         real = position < gains.sizes[block, None]
         yield np.where(real, gains.offsets[block, None] + position, 0), real
-        begin = end
+        begin = stop
 
 
 def _block(

@@ -82,7 +82,7 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     if width == 4 and all(row[3] in row[1:3] for row in listed_rows):
         raise DataError(
             "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected; for"
-            " (query, a, b, winner) give records such as {'query': …, 'a': …, 'b': …, 'winner': …}"
+            " (query, a, b, winner) use records such as {'query': …, 'a': …, 'b': …, 'winner': …}"
         )
     names = ["query", "winner", "loser", "worker"][:width]
     values = {

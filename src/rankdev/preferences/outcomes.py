@@ -134,7 +134,7 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
 
     A row that ``values`` maps to ``skip`` is null in all columns.
     """
-    table = pl.DataFrame({"a": a, "b": b, "o": _words(outcome)})
+    table = pl.DataFrame({"a": a, "b": b, "o": _as_text(outcome)})
     if isinstance(values, str) and values in ("probability", "graded", "graded-first"):
         numbers = number_column(outcome.rename("o").to_frame(), "o", f"column {outcome.name!r}")
         if values == "probability":
@@ -147,7 +147,7 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
     return _by_lead(table, _lead(table, outcome.name, values))
 
 
-def _words(outcome: pl.Series) -> pl.Series:
+def _as_text(outcome: pl.Series) -> pl.Series:
     if outcome.dtype.is_float() and (outcome == outcome.floor()).all():
         outcome = outcome.cast(pl.Int64)  # pandas makes whole numbers floats where a row has none
     text = outcome.cast(pl.String).str.strip_chars()
@@ -194,13 +194,13 @@ def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.Da
     )
 
 
-def _translated(words: pl.Series, values: Mapping[str, str | float], name: str) -> pl.Series:
+def _translated(answers: pl.Series, values: Mapping[str, str | float], name: str) -> pl.Series:
     meaning = {str(word).lower(): _meant(word, meant) for word, meant in values.items()}
-    lower = words.str.to_lowercase()
+    lower = answers.str.to_lowercase()
     unknown = ~lower.is_in(list(meaning))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{name} is {words[row]!r}, which values does not explain", row)
+        raise DataError(f"{name} is {answers[row]!r}, which values does not explain", row)
     return lower.replace_strict(meaning, return_dtype=pl.Float64)
 
 
@@ -233,9 +233,9 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
     return found
 
 
-def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
-    given = set(words.unique())
-    numbers = words.cast(pl.Float64, strict=False)
+def _which(both: pl.DataFrame, answers: pl.Series, name: str) -> str:
+    given = set(answers.unique())
+    numbers = answers.cast(pl.Float64, strict=False)
     by_item, by_place = both["items"].null_count() == 0, both["position"].null_count() == 0
     if by_item and not by_place:
         return "items"
@@ -249,7 +249,7 @@ def _which(both: pl.DataFrame, words: pl.Series, name: str) -> str:
         if conflict.any():
             row = int(conflict.arg_max() or 0)
             raise DataError(
-                f"{name} is {words[row]!r}, which may be an item or a position; choose one: 'items' or 'position'"
+                f"{name} is {answers[row]!r}, which may be an item or a position; choose one: 'items' or 'position'"
                 f" ({HINT})",
                 row,
             )

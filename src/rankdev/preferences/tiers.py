@@ -362,7 +362,7 @@ class QuerySummary:
 
 @dataclass(frozen=True)
 class Undecided(Result):
-    """What the judgments decide and what is undecided; ``str()`` gives it as text.
+    """What the judgments decide and what is undecided; ``str()`` is the text.
 
     Attributes
     ----------
@@ -520,9 +520,7 @@ def _remarks(result: Tiers) -> list[str]:
     if duplicates:
         lines.append(f"{counted(duplicates, 'judgment', 'repeats')} one of the same worker; together they count once.")
     if contradictions:
-        lines.append(
-            f"On {counted(contradictions, 'pair')}, a worker gives different answers; together they count once."
-        )
+        lines.append(f"On {counted(contradictions, 'pair')}, a worker answered differently; together they count once.")
     if single:
         lines.append(f"{counted(single, 'worker')} judged only once: too little to estimate their quality.")
     if fit.workers is not None:
