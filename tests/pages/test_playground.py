@@ -61,7 +61,9 @@ def test_its_arithmetic_is_that_of_the_library(opened):
         ranks, k, p = case["reference"], case["k"], case["p"]
         reference = rd.References.from_ranks({"q": ranks})["q"]
         options = {"alpha": case["alpha"], "lam": case["lam"]} if case["penalty"] == "m2" else {}
-        told = rd.explain(reference, case["ranking"], k, penalty=case["penalty"], weights=case["preset"], **options)
+        explained = rd.explain(
+            reference, case["ranking"], k, penalty=case["penalty"], weights=case["preset"], **options
+        )
         texts = (
             *(
                 f"nDCG(gains=binary)@{k}",
@@ -70,9 +72,9 @@ def test_its_arithmetic_is_that_of_the_library(opened):
             ),
             *(f"AP@{k}", f"RBP(p={p})@{k}", f"Compat(p={p})@{k}"),
         )
-        expected = [told.score, *(rd.score(reference, case["ranking"], text) for text in texts)]
+        expected = [explained.score, *(rd.score(reference, case["ranking"], text) for text in texts)]
         assert found[:7] == pytest.approx(expected, abs=1e-12)
-        for row, entry in zip(found[7], told.positions, strict=True):
+        for row, entry in zip(found[7], explained.positions, strict=True):
             assert row[:3] == [entry.item, entry.rank, entry.ideal_rank]
             assert row[3:7] == pytest.approx([entry.weight, entry.credit, entry.earned, entry.lost], abs=1e-12)
             assert row[7] == entry.why or abs(entry.lost) < 1e-12
@@ -146,7 +148,7 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, tmp_path):
 def test_own_weights_are_checked(opened):
     opened.select_option("#weights", "own")
     opened.fill("#own", "1,2")
-    assert opened.text_content("#problem") == "own weights never increase"
+    assert opened.text_content("#problem") == "own weights must not increase"
     opened.fill("#own", "1,zero")
     assert "positive numbers" in opened.text_content("#problem")
     opened.fill("#own", "1,0.5")

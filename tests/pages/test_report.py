@@ -17,7 +17,10 @@ from rankdev.html_report.page import packed
 
 DEMO = ("nearest", "popular", "blended")
 MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
-BEST = "blended is the best of 3 systems in RDQ@5: it is told apart from every other."
+BEST = (
+    "blended wins. It beats both other systems on RDQ@5, and both differences are statistically significant"
+    " (p ≤ 0.008)."
+)
 # what is far from the screen is laid out when it comes near; here it is read from afar
 LAY_OUT = "for (const part of document.querySelectorAll('main > section')) part.style.contentVisibility = 'visible'"
 UNPACK = "async text => { const {header, arrays} = await unpacked(text); return [header, nested(arrays.x)]; }"
@@ -74,8 +77,8 @@ def test_scores_are_those_of_evaluate(show, html, inputs):
     shown = {row[0]: [cell.split("\n")[0] for cell in row[1:]] for row in cells(page, "#scores")}
     for s, system in enumerate(scores.systems):
         assert shown[system] == [f"{value:.4f}" for value in scores.means[s]]
-    assert page.inner_text("#verdict") == BEST
-    assert page.inner_text("#groups") == "All systems are told apart."
+    assert page.inner_text("#conclusion") == BEST
+    assert page.inner_text("#groups") == "All differences are significant."
 
 
 def test_the_best_may_be_significant_from_the_second_and_not_from_the_third(show):
@@ -84,10 +87,12 @@ def test_the_best_may_be_significant_from_the_second_and_not_from_the_third(show
     second = {query: ["a", "b", "c", "d"] for query in queries}  # always a little worse
     third = {**best, "q0": [], "q1": [], "q2": []}  # much worse, and only sometimes
     page = show(rd.report(best, {"best": best, "second": second, "third": third}, "AP@5").html)
-    words = "best has the highest mean of 3 systems in AP@5, but is not told apart from third."
-    assert page.inner_text("#verdict") == words
+    conclusion = "best has the highest mean AP@5 of 3 systems, but does not differ significantly from third."
+    assert page.inner_text("#conclusion") == conclusion
     assert "between best and third" in page.inner_text("#next")
-    assert page.inner_text("#groups").startswith("2 of 3 pairs are not told apart. Neighbours of which no two are: ")
+    assert page.inner_text("#groups").startswith(
+        "1 of 3 differences is significant. Groups with no significant difference inside: {"
+    )
 
 
 def test_pairs_are_those_of_significance(show, html, inputs):
@@ -125,12 +130,12 @@ def test_a_matrix_of_many_systems_follows_the_measure(show):
         )
         for row in rows.filter(measure=measure).iter_rows(named=True):
             i, j = order.index(row["a"]), order.index(row["b"])
-            told = row["p_adjusted"] <= 0.05
+            significant = row["p_adjusted"] <= 0.05
             for x, y, sign in ((i, j, 1), (j, i, -1)):
                 text, kind = cells[x][y]
                 assert float(text.replace("–", "0")) == pytest.approx(sign * row["difference"], abs=0.0051)
                 assert kind.replace("chosen", "").strip() == (
-                    ("better" if sign * row["difference"] > 0 else "worse") if told else ""
+                    ("better" if sign * row["difference"] > 0 else "worse") if significant else ""
                 )
 
 
@@ -185,14 +190,14 @@ def test_power_is_simulated_where_it_is_asked_for(show, demo, inputs, tmp_path):
 
 
 def test_the_map_of_power_is_shown_where_it_was_computed(show, inputs):
-    plane = studies.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
-    page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=plane).html)
-    power = plane.to_polars()
+    grid = studies.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
+    page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=grid).html)
+    power = grid.to_polars()
     best = {(row["retrieval"], row["order"]): row for row in power.sort("power").iter_rows(named=True)}  # the last wins
     for measure, known in (("AP@5", True), ("nDCG(gains=binary)@5", False)):
         page.select_option("#measure", label=measure)
         for row in cells(page, "#map"):
-            for order, text in zip(plane.order, row[1:], strict=True):
+            for order, text in zip(grid.order, row[1:], strict=True):
                 first, second = text.split("\n")
                 top = best[float(row[0]), order]["power"]
                 mine = power.filter(retrieval=float(row[0]), order=order, measure=measure)["power"][0] if known else top
@@ -210,10 +215,10 @@ def test_lists_are_those_of_explain(show, html, inputs):
         [str(rank), item] for item, rank in references["museums"].items()
     ]
     for table, system in ((1, "nearest"), (2, "blended")):
-        told = rd.explain(references["museums"], runs[system]["museums"], k=5)
+        explained = rd.explain(references["museums"], runs[system]["museums"], k=5)
         rows = tables.nth(table).locator("tbody tr")
-        assert rows.count() == len(told.positions)
-        for i, entry in enumerate(told.positions):
+        assert rows.count() == len(explained.positions)
+        for i, entry in enumerate(explained.positions):
             row = [cell.strip() for cell in rows.nth(i).locator("th, td").all_inner_texts()]
             assert row[1].split("\n") == [entry.item, *([entry.why] if entry.why else [])]
             assert row[2] == f"{entry.rank or '–'} / {entry.ideal_rank}"
@@ -242,7 +247,7 @@ def test_queries_are_sorted_searched_and_filtered(show, html, inputs):
     assert "search=bike" in page.url
 
 
-def test_a_picture_opens_a_query(show, html):
+def test_a_figure_opens_a_query(show, html):
     page = show(html, "#a=blended&b=nearest")
     first = cells(page, "#rows")[0][0]
     page.locator("#differences svg").click(position={"x": 60, "y": 20})
@@ -362,7 +367,7 @@ def test_one_system_is_a_report_too(show, inputs):
     references, runs = inputs
     page = show(rd.report(references, {"blended": runs["blended"]}, "AP@5").html)
     assert not page.is_visible("#pairs")
-    assert "needs a second system" in page.inner_text("#verdict")
+    assert "needs a second system" in page.inner_text("#conclusion")
     assert len(cells(page, "#rows")) == 10
     page.locator("#rows tbody button").first.click()
     assert page.locator("#lists table").count() == 2
@@ -372,11 +377,11 @@ def test_a_page_too_large_holds_a_sample_of_the_queries(show, inputs, monkeypatc
     monkeypatch.setattr(comparison, "MOST_NUMBERS", 100)
     page = show(rd.report(*inputs, MEASURES).html)
     assert page.inner_text("#found") == "4 of 4 queries"
-    assert "The queries below are 4 of 10, drawn with seed 0" in page.inner_text("#remarks")
+    assert "The page lists 4 of 10 queries, sampled with seed 0" in page.inner_text("#notes")
     assert page.inner_text("#facts dd:nth-of-type(2)") == "10"
 
 
-def test_queries_without_a_good_item_and_scores_that_are_not_there(show):
+def test_queries_without_a_relevant_item_and_scores_that_are_not_there(show):
     references = rd.References.from_grades({"q1": {"a": 2, "b": 1}, "q2": {"a": 0}, "q3": {"c": 1, "d": 1}})
     runs = {"x": {"q1": ["b", "a"], "q2": ["a"]}, "y": {"q1": ["a", "z"], "q3": ["c", "d"]}}
     for empty, queries in (("zero", 3), ("skip", 2)):

@@ -1,1 +1,1 @@
-"""Report()."""
+"""The HTML report of a comparison, and the RDQ playground."""

@@ -20,7 +20,7 @@ SCORES = 8  # decimals of single scores, so that they and their differences are 
 
 @runtime_checkable
 class PowerMap(Protocol):
-    """What the page shows of :class:`rankdev.results.PowerMap`."""
+    """The part of :class:`rankdev.results.PowerMap` that the page shows."""
 
     retrieval: tuple[float, ...]
     order: tuple[float, ...]
@@ -31,7 +31,7 @@ class PowerMap(Protocol):
 
 
 def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: PowerMap | None) -> Arrays:
-    """Give all arrays of a page; ``places`` are the lists by :func:`pools_of`."""
+    """Return all arrays of a page; ``places`` are the lists from :func:`pools_of`."""
     arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, places)
     if power is not None:
         medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
@@ -42,7 +42,7 @@ def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: P
 
 
 def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
-    """Ids of each query's items, those of the reference first, and the lists as places among them."""
+    """Return the ids of each query's items, those of the reference first, and the lists as places among them."""
     lists, references = found.lists, found.references
     local = np.full(lists.items.shape, -1)
     pools = []
@@ -78,7 +78,7 @@ def _score_arrays(found: Comparison) -> Arrays:
 
 
 def _pair_arrays(found: Comparison) -> Arrays:
-    """Verdicts of [measure, pair], pairs in the order (0, 1), (0, 2) …; rounding does not decide who is told apart."""
+    """Return the tests of [measure, pair], pairs in the order (0, 1), (0, 2) …, significant before any rounding."""
     if found.significance is None:
         return {}
     columns = found.significance.columns
@@ -86,16 +86,16 @@ def _pair_arrays(found: Comparison) -> Arrays:
     digits = {"difference": SHOWN, "low": SHOWN, "high": SHOWN, "wins": 0, "ties": 0, "losses": 0}
     arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
     p = np.reshape(columns["p_adjusted"], shape)
-    arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 stands for less than can be shown
-    arrays["pair_told"] = ((p <= found.significance.alpha).astype(np.int64), 0)
+    arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 denotes less than can be shown
+    arrays["pair_significant"] = ((p <= found.significance.alpha).astype(np.int64), 0)
     if found.equivalence is not None:
-        verdicts = [VERDICTS.index(word) for word in found.equivalence.columns["verdict"]]
-        arrays["pair_verdict"] = (np.reshape(verdicts, shape), 0)
+        codes = [VERDICTS.index(verdict) for verdict in found.equivalence.columns["verdict"]]
+        arrays["pair_verdict"] = (np.reshape(codes, shape), 0)
     return arrays
 
 
 def _reference_arrays(found: Comparison) -> Arrays:
-    """How many items of each reference are shown and how many there are, and the ranks of the first."""
+    """Return how many items of each reference are shown and how many there are, and the ranks of the first."""
     references = found.references
     sizes = references.sizes
     ranks = Ideals(references.offsets, references.ranks).spread(references.ranks, REFERENCE_ITEMS)
@@ -106,7 +106,7 @@ def _reference_arrays(found: Comparison) -> Arrays:
 
 
 def _list_arrays(lists: Lists, places: Ints) -> Arrays:
-    """What is at each position, and the few things that can be said about a position, each once."""
+    """Return the item at each position, and the distinct outcomes of a position, each once."""
     ideal = np.broadcast_to(lists.ideal_ranks, lists.items.shape)
     columns = [
         lists.ranks,

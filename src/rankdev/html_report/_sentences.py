@@ -1,12 +1,12 @@
-"""A comparison in sentences: what was compared, who is best, what to do next."""
+"""The sentences of a report: what was compared, which system is best, what to do next."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from rankdev.display.cells import number
+from rankdev.display.cells import count, number
 from rankdev.display.power import plan_in_words
-from rankdev.display.significance import one_pair
 from rankdev.errors import counted
 from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
 from rankdev.statistics.panels import carried
@@ -17,95 +17,137 @@ NAMED = 4  # systems that a sentence names; more are counted
 
 def title(found: Comparison) -> str:
     """Name the comparison."""
-    return f"{_systems(found)} on {_queries(found)}"
+    return f"{counted(len(found.scores.systems), 'system')} on {counted(len(found.scores.queries), 'query')}"
 
 
-def verdict(found: Comparison) -> str:
-    """Say who is best, as far as the queries tell, in the first measure."""
-    scores, measure = found.scores, found.headline
+def conclusion(found: Comparison) -> str:
+    """State which system is best in the first measure, as far as the differences are significant."""
+    scores, measure, best = found.scores, found.headline, found.best
     if found.significance is None:
         mean = number(float(scores.averages[0, 0]))
-        return f"{scores.systems[0]} scores {mean} in {measure}; a comparison needs a second system."
-    if len(scores.systems) == 2:
-        return one_pair(found.significance, found.significance.to_polars().row(0, named=True))
-    best, count = found.best, len(scores.systems)
-    if len(found.groups[0][0]) == count:
-        queries = counted(len(scores.queries), "query", "does")
-        return f"{queries} not tell the {count} systems apart in {measure}; {best} has the highest mean."
-    if not found.rivals:
-        return f"{best} is the best of {count} systems in {measure}: it is told apart from every other."
-    rivals = named(found.rivals)
-    return f"{best} has the highest mean of {count} systems in {measure}, but is not told apart from {rivals}."
+        return f"{scores.systems[0]} scores {mean} on {measure}. A comparison needs a second system."
+    queries, systems = counted(len(scores.queries), "query"), len(scores.systems)
+    others = found.orders[0][1:]
+    p = max(found.p_values_of_best.values())
+    if systems == 2 and found.ties_for_best:
+        return (
+            f"No clear winner. With {queries}, {best} and {others[0]} do not differ significantly on {measure}"
+            f" ({_p('=', p)})."
+        )
+    if systems == 2:
+        by = number(abs(float(scores.averages[0, 0] - scores.averages[1, 0])))
+        return (
+            f"{best} wins. It beats {others[0]} on {measure} by {by}, and the difference is statistically significant"
+            f" ({_p('=', p)})."
+        )
+    if len(found.groups[0][0]) == systems:
+        return (
+            f"No clear winner. With {queries}, no two of the {systems} systems differ significantly on {measure};"
+            f" {best} has the highest mean."
+        )
+    if found.ties_for_best:
+        return (
+            f"{best} has the highest mean {measure} of {systems} systems,"
+            f" but does not differ significantly from {listed(found.ties_for_best)}."
+        )
+    beaten, all_of = ("both other systems", "both") if systems == 3 else (f"all {systems - 1} other systems", "all")
+    return (
+        f"{best} wins. It beats {beaten} on {measure}, and {all_of} differences are statistically significant"
+        f" ({_p('≤', p)})."
+    )
 
 
-def next_steps(found: Comparison) -> list[str]:
-    """Say what would tell more."""
+def _p(sign: str, p: float) -> str:
+    """Write a p-value with two significant digits, or an upper bound of several with one."""
+    if math.isnan(p):
+        return "p is undefined"
+    return "p < 0.0001" if p < 0.0001 else f"p {sign} {_rounded_up(p) if sign == '≤' else f'{p:.2g}'}"
+
+
+def _rounded_up(p: float) -> str:
+    """Write an upper bound of a p-value with one significant digit: rounded to nearest it may be no bound."""
+    unit = 10.0 ** math.floor(math.log10(p))
+    return f"{math.ceil(p / unit - 1e-9) * unit:.1g}"
+
+
+def next_steps(found: Comparison) -> list[tuple[str, str]]:
+    """Recommend what to do next: sentences, each with its details or an empty text."""
     steps = []
     if isinstance(found.plan, Plan):
-        steps.append(plan_in_words(found.plan))
+        steps.append((_queries_needed(found.plan), plan_in_words(found.plan)))
     elif isinstance(found.plan, str):
-        steps.append(f"It cannot be said how many queries would tell the best systems apart: {found.plan}.")
-    elif found.significance is not None and not found.rivals:
-        steps.append(
-            f"{found.best} is told apart from every other in {found.headline}: no more queries are needed for that."
-        )
-    worst = found.losses.to_polars().filter(system=found.best).row(0, named=True)
-    retrieval, order = worst["lost_by_retrieval"], worst["lost_by_order"]
-    cause = "items that it does not return" if retrieval > order else "the order of the items that it returns"
+        steps.append((f"The number of queries needed to separate the best systems is undetermined: {found.plan}.", ""))
+    elif found.significance is not None and not found.ties_for_best:
+        steps.append((f"No more queries are needed to show that {found.best} is best on {found.headline}.", ""))
+    losses = found.losses.to_polars().filter(system=found.best).row(0, named=True)
+    retrieval, order = losses["lost_by_retrieval"], losses["lost_by_order"]
     if retrieval + order > 0:
-        share = max(retrieval, order) / (retrieval + order)
-        steps.append(f"{found.best} loses most by {cause}: {share:.0%} of what it lacks in {found.losses.measure}.")
+        missing = retrieval / (retrieval + order)
+        steps.append(
+            (
+                f"{missing:.0%} of the {found.losses.measure} that {found.best} loses comes from relevant items that it"
+                f" does not return; {1 - missing:.0%} from the order of those that it does.",
+                "",
+            )
+        )
     return steps
 
 
+def _queries_needed(found: Plan) -> str:
+    """State how many queries would make a difference significant, and how rough that estimate is."""
+    return (
+        f"To confirm a difference as small as that between {found.a} and {found.b} on {found.measure}"
+        f" ({number(abs(found.observed))}), you would need about {_many(found.queries)} queries;"
+        f" you have {found.pilot:,}."
+        f" The estimate is rough: anywhere from {_many(found.low)} to {_many(found.high)} (95% interval)."
+    )
+
+
+def _many(queries: float) -> str:
+    return "ten million or more" if math.isinf(queries) else count(queries)
+
+
 def facts(found: Comparison) -> list[tuple[str, str]]:
-    """Say what was compared."""
+    """State what was compared."""
     references = found.all_references
-    ranks = int(references.tier_counts.sum())
+    items, tiers = len(references.ranks), int(references.tier_counts.sum())
+    in_tiers = f" in {counted(tiers, 'tier')}" if tiers < items else ""
     return [
         ("Systems", f"{len(found.scores.systems):,}"),
         ("Queries", f"{len(found.scores.queries):,}"),
         ("Measures", ", ".join(found.scores.measures)),
         (
-            "Reference items",
-            f"{len(references.ranks):,}" + (f" on {ranks:,} ranks" if ranks < len(references.ranks) else ""),
+            "References",
+            f"{counted(items, 'relevant item')}{in_tiers} ({items / max(1, len(references)):.1f} per query)",
         ),
     ]
 
 
-def remarks(found: Comparison) -> Iterator[str]:
-    """Say what a reader should know before believing it."""
-    said = [result.remarks for result in (found.significance or found.scores, found.equivalence) if result is not None]
-    yield from dict.fromkeys(remark for lines in said for remark in lines)
+def notes(found: Comparison) -> Iterator[str]:
+    """Report what limits the conclusions."""
+    results = [found.significance or found.scores, *([] if found.equivalence is None else [found.equivalence])]
+    yield from dict.fromkeys(note for result in results for note in result.remarks)
     if isinstance(found.plan, Plan):
         pair = found.scores.select(systems=[found.plan.a, found.plan.b], measures=[found.headline])
-        yield from (remark for remark in found.plan.remarks if remark not in carried(pair))
+        yield from (note for note in found.plan.remarks if note not in carried(pair))
     if found.same_as_best:
-        yield f"{found.best} scores as {named(found.same_as_best)} on every query in {found.headline}."
+        yield f"{found.best} and {listed(found.same_as_best)} have the same {found.headline} on every query."
     queries, shown = len(found.scores.queries), len(found.shown)
     if shown < queries:
         yield (
-            f"The queries below are {shown:,} of {queries:,}, drawn with seed {found.seed}:"
-            " a page with all would be too large. Everything else counts every query."
+            f"The page lists {shown:,} of {queries:,} queries, sampled with seed {found.seed}, to limit its size."
+            " Everything else is computed on all queries."
         )
     if int(found.references.sizes.max(initial=0)) > REFERENCE_ITEMS:
-        yield f"Of longer references the first {REFERENCE_ITEMS} items are shown."
+        yield f"Of longer references, the first {REFERENCE_ITEMS} items are shown."
 
 
-def named(systems: Sequence[str]) -> str:
+def listed(systems: Sequence[str]) -> str:
     """Name a few systems, and count the others.
 
-    >>> named(["a", "b", "c"]), named(list("abcdefg"))
+    >>> listed(["a", "b", "c"]), listed(list("abcdefg"))
     ('a, b and c', 'a, b, c, d and 3 others')
     """
     if len(systems) > NAMED + 1:
         return f"{', '.join(systems[:NAMED])} and {counted(len(systems) - NAMED, 'other')}"
     return " and ".join([", ".join(systems[:-1]), systems[-1]]) if len(systems) > 1 else systems[0]
-
-
-def _systems(found: Comparison) -> str:
-    return counted(len(found.scores.systems), "system")
-
-
-def _queries(found: Comparison) -> str:
-    return counted(len(found.scores.queries), "query")

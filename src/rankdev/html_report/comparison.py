@@ -1,4 +1,4 @@
-"""Everything the page shows, computed."""
+"""Everything that the page shows, computed: scores, tests, losses, lists."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED)
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """What :func:`rankdev.explain` says of every list, as arrays over [system, query, position].
+    """What :func:`rankdev.explain` returns for every list, as arrays over [system, query, position].
 
     ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``why``
     indexes ``WHY``. ``ideal_ranks`` are those of [query, position].
@@ -59,13 +59,13 @@ class Lists:
 
 
 def first_positions(references: References, runs: Mapping[str, Run], measure: RDQ, depth: int) -> Lists:
-    """Take the first ``depth`` positions of each run apart, for all queries of the references."""
+    """Explain the first ``depth`` positions of each run, for all queries of the references."""
     shape = (len(runs), len(references), depth)
     sizes = references.sizes
     ideal = Ideals(references.offsets, references.ranks).ideal_ranks(depth)
     counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
     relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
-    shares = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
+    fractions = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
     names = pl.concat([references.item_ids, *(run.item_ids for run in runs.values())]).unique(maintain_order=True)
     items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
     scored = np.zeros(shape, bool)
@@ -73,9 +73,9 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
         items[s] = _returned(references, run, names, depth)
         ranks[s], scored[s] = _ranks(references, run, depth)
     credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
-    could = np.where(np.arange(depth) < counted[:, None], shares, 0.0)
-    earned = shares * credit
-    lost = could - earned
+    attainable = np.where(np.arange(depth) < counted[:, None], fractions, 0.0)
+    earned = fractions * credit
+    lost = attainable - earned
     why = np.select(
         [np.abs(lost) <= ROUNDING, items < 0, ranks == 0, scored],
         [WHY.index(text) for text in ("", MISSING, NOT_IN_REFERENCE, DISPLACED)],
@@ -87,7 +87,7 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
 
 
 def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
-    """Which item is at [query, position]; -1 where none is."""
+    """Find the item at [query, position]; -1 where there is none."""
     table = np.full((len(references), depth), -1)
     rows = np.flatnonzero(run.positions < depth)
     query = places_in(references.queries, run.queries)[run.codes[rows]]
@@ -97,7 +97,7 @@ def _returned(references: References, run: Run, names: pl.Series, depth: int) ->
 
 
 def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
-    """Ranks at [query, position], 0 outside the reference, and whether they count: an item counts once."""
+    """Find ranks at [query, position], 0 outside the reference, and whether they count: an item counts once."""
     ranks = np.zeros((len(references), depth), np.int64)
     if not run.queries.is_in(references.queries.implode()).any():
         return ranks, ranks > 0
@@ -112,16 +112,16 @@ def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
     return ranks, scored
 
 
-MOST_SYSTEMS = 150  # whose pairs a page can show
-MOST_LISTS = 2_000_000  # systems × queries that are compared for one page
-MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; of more queries it holds a sample
+MOST_SYSTEMS = 150  # on one page: it shows all their pairs
+MOST_LISTS = 2_000_000  # systems × queries of one page
+MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; with more queries it holds a sample
 MOST_POSITIONS = 20
-REFERENCE_ITEMS = 20  # of each query
+REFERENCE_ITEMS = 20  # shown of each query
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """Systems compared on the same queries: scores, verdicts, and what is behind them.
+    """Systems compared on the same queries: scores, tests, losses, and the lists they come from.
 
     ``shown`` are the queries that a page can hold, all of them or a sample; ``lists`` and ``references`` are theirs.
     """
@@ -141,17 +141,17 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """The measure that verdicts in words are about: the first."""
+        """The measure that the sentences are about: the first."""
         return self.scores.measures[0]
 
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
-        """Ends of the intervals of the means, ``[system, measure]``."""
+        """Limits of the intervals of the means, ``[system, measure]``."""
         return mean_intervals(self.scores, self.alpha)
 
     @cached_property
     def groups(self) -> list[list[tuple[str, ...]]]:
-        """For each measure, the groups of systems that are not told apart."""
+        """For each measure, the groups of systems without a significant difference."""
         if self.significance is None:
             return [[self.scores.systems] for _ in self.scores.measures]
         return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
@@ -167,40 +167,42 @@ class Comparison:
         return self.orders[0][0]
 
     @cached_property
-    def rivals(self) -> list[str]:
-        """The systems that are not told apart from the best in the first measure, best first.
+    def p_values_of_best(self) -> dict[str, float]:
+        """Adjusted p-value of the best system against each other system, in the first measure."""
+        if self.significance is None:
+            return {}
+        columns = self.significance.columns
+        pairs = len(self.scores.systems) * (len(self.scores.systems) - 1) // 2  # those of the first measure come first
+        rows = list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[:pairs]
+        return {b if a == self.best else a: float(p) for a, b, p in rows if self.best in (a, b)}
 
-        They need not be a group: the best may be told apart from the second, and not from a third that varies more.
+    @cached_property
+    def ties_for_best(self) -> list[str]:
+        """The systems that do not differ significantly from the best in the first measure, best first.
+
+        They need not be a group: the best may differ from the second, and not from a third that varies more.
         """
         if self.significance is None:
             return []
-        columns, told = self.significance.columns, set()
-        for a, b, p in list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[: self._pairs]:
-            if p <= self.significance.alpha and self.best in (a, b):
-                told.add(b if a == self.best else a)
-        return [name for name in self.orders[0][1:] if name not in told]
-
-    @property
-    def _pairs(self) -> int:
-        """How many pairs there are; those of the first measure come first."""
-        return len(self.scores.systems) * (len(self.scores.systems) - 1) // 2
+        level, p = self.significance.alpha, self.p_values_of_best
+        return [name for name in self.orders[0][1:] if not p[name] <= level]  # NaN is not significant
 
     @cached_property
     def plan(self) -> Plan | str | None:
-        """How many queries would tell the best system from the next that it is not told apart from; or why none."""
-        rivals = [name for name in self.rivals if name not in self.same_as_best]
-        if not rivals:
+        """Queries needed to separate the best system from the first that ties with it, or why that is undetermined."""
+        tied = [name for name in self.ties_for_best if name not in self.same_as_best]
+        if not tied:
             return None
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RankdevWarning)  # what it warns of is in the plan's remarks
-                return plan(self.scores, self.best, rivals[0], self.headline, seed=self.seed)
+                warnings.simplefilter("ignore", RankdevWarning)  # the plan's remarks hold the warnings
+                return plan(self.scores, self.best, tied[0], self.headline, seed=self.seed)
         except RankdevError as error:
             return str(error)
 
     @cached_property
     def same_as_best(self) -> list[str]:
-        """Systems that score as the best one does on every query, in the first measure."""
+        """Systems with the scores of the best one on every query, in the first measure."""
         values = self.scores.of(self.headline)
         mine = values[self.scores.systems.index(self.best)]
         same = np.isclose(values, mine, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
@@ -220,7 +222,7 @@ def compare(
     seed: int,
     progress: Progress | None,
 ) -> Comparison:
-    """Score the runs and judge the scores."""
+    """Score the runs, test all pairs, and collect what the page shows."""
     check_one_order(ties, "a page of lists")
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
@@ -239,15 +241,15 @@ def compare(
     if empty == "skip" and known.empty:
         known = known.without_empty()
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
-    picked = _shown(scores, positions, seed)
-    held = known if len(picked) == len(known) else known.of_queries(picked)
+    sampled = _shown(scores, positions, seed)
+    held = known if len(sampled) == len(known) else known.of_queries(sampled)
     several = len(scores.systems) > 1
     return Comparison(
         scores=scores,
         alpha=0.05,
         seed=seed,
         losses=losses(known, loaded, explained, empty=empty),
-        shown=picked,
+        shown=sampled,
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
@@ -274,16 +276,16 @@ def _loaded(
 
 
 def _shown(scores: Scores, positions: int, seed: int) -> Ints:
-    """The queries that a page holds: all, or a sample in their order."""
+    """Choose the queries that a page holds: all, or a sample in their order."""
     systems, queries, measures = scores.values.shape
-    room = max(1, MOST_NUMBERS // (systems * (measures + positions)))
-    if queries <= room:
+    most = max(1, MOST_NUMBERS // (systems * (measures + positions)))
+    if queries <= most:
         return np.arange(queries)
-    return np.sort(np.random.default_rng(seed).choice(queries, room, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(queries, most, replace=False))
 
 
 def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
-    """Refuse segments that are not lists of queries by name."""
+    """Check that segments are lists of queries by name."""
     known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
     for name, queries in known.items():
         listed = isinstance(queries, Collection) and not isinstance(queries, str)
@@ -293,7 +295,7 @@ def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
 
 
 def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:
-    """Queries of each segment, by their place among the scores; segments without any are left out."""
+    """Locate the queries of each segment among the scores; segments without any are left out."""
     place = {query: i for i, query in enumerate(scores.queries)}
     found = {name: sorted(place[query] for query in set(queries) & place.keys()) for name, queries in segments.items()}
     return {name: np.array(places) for name, places in found.items() if places}

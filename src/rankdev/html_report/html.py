@@ -1,4 +1,4 @@
-"""Page assembly, policy hashes, playground."""
+"""Assemble self-contained pages under a content security policy, and the RDQ playground."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 
 def self_contained(title: str, body: str, *, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:
-    """Put a page together from files of this folder; ``data`` is what its scripts read.
+    """Assemble a page from files in ``assets``; ``data`` is what its scripts read.
 
-    The page asks for nothing from outside, and no script or style from an item's text can run in it.
+    The page loads nothing from outside, and no script or style in an item's text can run in it.
     """
     style = "\n".join(_read(name) for name in styles)
     script = "\n".join(_read(name) for name in scripts)
@@ -33,7 +33,7 @@ def self_contained(title: str, body: str, *, styles: Sequence[str], scripts: Seq
 
 
 def in_script(data: Any) -> str:
-    """Write JSON that can stand inside a script element, whatever the texts in it.
+    """Write JSON that is safe inside a script element, whatever its texts.
 
     >>> in_script({"item": "</script>"})
     '{"item":"\\\\u003c/script>"}'
@@ -54,11 +54,11 @@ SCRIPTS = ("page.js", "drag.js", "arithmetic.js", "playground.js")
 CAVEATS: list[dict[str, Any]] = [
     {
         "name": "Caveat: M1 gives 1 to a list that is not ideal",
-        "story": "Positions 3 and 4 weigh the same, and M1 does not charge an item for being too low.",
+        "story": "Positions 3 and 4 have the same weight, and M1 does not penalize an item for being too low.",
         "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d1", "d2", "x1", "d3"], "k": 4, "penalty": "m1"},
     },
     {
-        "name": "Caveat: a wrong item on top leaves the others in their places",
+        "name": "Caveat: a nonrelevant item on top leaves the others in their places",
         "story": "Move x1 to the end: every reference item leaves its place, and the score falls.",
         "state": {
             "tiers": [["d1"], ["d2"], ["d3"], ["d4"], ["d5"]],
@@ -72,7 +72,7 @@ CAVEATS: list[dict[str, Any]] = [
         "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d3", "d2", "d1"], "k": 3},
     },
     {
-        "name": "Caveat: with M2 a better item far from its place can earn less",
+        "name": "Caveat: with M2 a better item far from its place can gain less",
         "story": "Replace d2 by d1: a better item, but two places from where it belongs.",
         "state": {"tiers": [["d1"], ["d2"]], "ranking": ["x1", "d2"], "k": 2},
     },
@@ -85,7 +85,7 @@ CAVEATS: list[dict[str, Any]] = [
 
 
 def playground() -> str:
-    """Give the page as HTML."""
+    """Return the playground as HTML."""
     return self_contained(
         "RDQ playground",
         "playground.html",
@@ -96,7 +96,7 @@ def playground() -> str:
 
 
 def _published() -> list[dict[str, Any]]:
-    """The paper's controlled examples."""
+    """Load the paper's controlled examples."""
     table = json.loads(files("rankdev").joinpath("data/studies/controlled.json").read_text(encoding="utf-8"))
     return [_example(entry) for entry in table["experiments"]]
 

@@ -28,7 +28,7 @@ from rankdev.display.cells import percent
 from rankdev.errors import RankdevWarning, UsageError, printable
 from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
-from rankdev.html_report._sentences import facts, next_steps, remarks, title, verdict
+from rankdev.html_report._sentences import conclusion, facts, next_steps, notes, title
 from rankdev.html_report.comparison import WHY, Comparison, compare
 from rankdev.html_report.html import self_contained
 from rankdev.io.writing import writing
@@ -43,8 +43,8 @@ TYPES = {"Int8": "<i1", "Int16": "<i2", "Int32": "<i4"}
 def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, int]]) -> str:
     """Put a JSON header and arrays, each with the number of decimals that it keeps, into one text.
 
-    ``assets/unpacking.js`` reads it. The least number of a type stands for what is not available, the next and the
-    greatest for −∞ and ∞. Numbers that are too large for whole multiples are kept as they are.
+    ``assets/unpacking.js`` reads it. The least number of a type denotes a missing value, the next and the
+    greatest −∞ and ∞. Numbers too large for an integer type are kept as floats.
     """
     directory, pieces, at = {}, [], 0
     for name, (values, digits) in arrays.items():
@@ -58,32 +58,62 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, 
 
 
 def _whole(values: npt.NDArray[np.float64], digits: int) -> tuple[str, bytes]:
+    """Encode values in the smallest integer type that holds them at this number of decimals."""
     scaled = np.rint(values * 10.0**digits)
     finite = np.isfinite(scaled)
     most = float(np.abs(scaled[finite]).max(initial=0.0))
     kind = next((name for name, code in TYPES.items() if most < np.iinfo(code).max), None)
     if kind is None:
         return "Float64", values.astype("<f8").tobytes()
-    end = np.iinfo(TYPES[kind]).max
-    filled = np.where(finite, scaled, np.where(np.isnan(scaled), -end - 1, np.sign(scaled) * end))
+    limit = np.iinfo(TYPES[kind]).max
+    filled = np.where(finite, scaled, np.where(np.isnan(scaled), -limit - 1, np.sign(scaled) * limit))
     return kind, filled.astype(TYPES[kind]).tobytes()
 
 
-SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
-SCRIPTS = ("page.js", "unpacking.js", "report_pictures.js", "report_queries.js", "report.js")
+FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
+SCRIPTS = ("page.js", "unpacking.js", "report_figures.js", "report_queries.js", "report.js")
 TEXT = 300  # characters of a text that a page holds
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A page that is one file and needs no network; ``html`` is its content, ``verdict`` its first sentence."""
+    """A page that is one file and needs no network.
+
+    Attributes
+    ----------
+    title : str
+        What is compared, such as "3 systems on 10 queries".
+    verdict : str
+        The conclusion, in a sentence or two, about the first measure.
+    html : str
+        Content of the file.
+
+    See Also
+    --------
+    rankdev.report : Returns a page.
+    """
 
     title: str
     verdict: str
     html: str = field(repr=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the page."""
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write; it is replaced as a whole.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
+        >>> with TemporaryDirectory() as folder:
+        ...     page.save(f"{folder}/report.html")
+        ...     (Path(folder) / "report.html").stat().st_size > 10_000
+        True
+        """
         with writing(path) as stream:
             stream.write(self.html.encode())
 
@@ -107,17 +137,53 @@ def report(
     command: str = "",
     progress: Progress | None = None,
 ) -> ReportPage:
-    """Compare systems on one page: verdicts, pairs, losses, queries, lists, measures, and how it was made.
+    """Compare systems on one HTML page: tests, losses, queries, lists, measures, and how it was made.
 
-    The first arguments are those of :func:`rankdev.evaluate`; verdicts in words are about the first measure.
-    With a ``margin``, pairs are also judged by :func:`rankdev.equivalence`. ``segments`` are named sets of queries.
-    ``query_texts`` and ``item_texts`` are the texts of queries and items; ``item_texts`` may be a function that is
-    asked for the items on the page; ``public`` leaves the texts of items out. ``power`` and ``power_map``, where
-    they were computed, are shown; with ``power=True`` power is simulated for the page.
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking. A query missing from a run scores 0.
+    measures : str, Measure or list of them, default "RDQ@10"
+        Such as ``"RDQ@5"``. The sentences of the page are about the first.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : str, optional
+        How equal scores are ordered; see docs/files.md#ties.
+    empty : {"zero", "skip"}
+        Score of queries without relevant items.
+    margin : float, optional
+        With it, pairs are also tested by :func:`rankdev.equivalence`.
+    power : Power or bool, optional
+        Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
+    power_map : PowerMap, optional
+        Result of :func:`rankdev.studies.power_map` to show.
+    segments : dict of str to list of str, optional
+        Named sets of queries.
+    query_texts : dict of str to str, optional
+        Text of each query.
+    item_texts : dict of str to str or callable, optional
+        Text of each item, or a function that returns the texts of a set of items: those on the page.
+    public : bool, default False
+        Leave the texts of items out.
+    seed : int, default 0
+        Seed of the tests, and of the sample of queries where a page cannot hold all.
+    command : str, optional
+        Command that made the page, shown under "How it was made".
+    progress : callable, optional
+        ``progress(done, total, system)``, in bytes.
 
+    Returns
+    -------
+    ReportPage
+        One self-contained file; ``.save(path)`` writes it.
+
+    Examples
+    --------
     >>> page = report({"q": ["d1", "d2"]}, {"mine": {"q": ["d2", "d1"]}}, "RDQ@2")
-    >>> page.html.startswith("<!doctype html>")
-    True
+    >>> page.html.startswith("<!doctype html>"), page.title
+    (True, '1 system on 1 query')
     """
     seed = check_seed(seed)
     _check(public, command, power, power_map)
@@ -139,7 +205,7 @@ def report(
     pools, places = pools_of(found)
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     header = {
-        **_words(found),
+        **_sentences(found),
         **_names(found),
         "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
@@ -150,20 +216,20 @@ def report(
     }
     data = packed(header, arrays_of(found, places, curves, power_map))
     html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
-    return ReportPage(header["title"], header["verdict"], html)
+    return ReportPage(header["title"], header["conclusion"], html)
 
 
 def _check(public: object, command: object, power: object, power_map: object) -> None:
     check_flag("public", public)
-    check_kind("command", command, str, "it is the call that made the page")
+    check_kind("command", command, str, "it is the command that made the page")
     if power is not None and not isinstance(power, bool):
-        check_kind("power", power, Power, "it is what rankdev.power gives, or True")
+        check_kind("power", power, Power, "it is what rankdev.power returns, or True")
     if power_map is not None and not isinstance(power_map, PowerMap):
         raise UsageError(f"power_map must be what rankdev.studies.power_map returns; got {type(power_map).__name__}")
 
 
 def _names(found: Comparison) -> dict[str, Any]:
-    """What is compared, and how it is grouped and ordered."""
+    """Name what is compared, and how it is grouped and ordered."""
     scores = found.scores
     return {
         "systems": scores.systems,
@@ -177,15 +243,15 @@ def _names(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _words(found: Comparison) -> dict[str, Any]:
+def _sentences(found: Comparison) -> dict[str, Any]:
     return {
         "title": title(found),
-        "verdict": verdict(found),
+        "conclusion": conclusion(found),
         "next": next_steps(found),
         "facts": facts(found),
-        "remarks": list(remarks(found)),
+        "notes": list(notes(found)),
         "confidence": 1 - found.alpha,
-        "correction": "" if found.significance is None else found.significance.correction,
+        "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
         "verdicts": VERDICTS,
         "level": 0.0 if found.significance is None else found.significance.alpha,
@@ -206,13 +272,13 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
 
 
 def _simulated(found: Comparison) -> Power | None:
-    """Simulate power at shares of the queries that there are; two of them, and two systems, are the least."""
+    """Simulate power at fractions of the number of queries; it needs two queries and two systems."""
     count = len(found.scores.queries)
-    sizes = sorted({round(count * share) for share in SHARES} - {0, 1})
+    sizes = sorted({round(count * fraction) for fraction in FRACTIONS} - {0, 1})
     if found.significance is None or not sizes:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankdevWarning)  # what it warns of, the verdicts have said
+        warnings.simplefilter("ignore", RankdevWarning)  # the notes of the page hold the warnings
         return simulate_power(found.scores, sizes=sizes, subsamples=100, seed=found.seed)
 
 
@@ -225,7 +291,7 @@ def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:
 
 
 def _cut(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
-    """Keep the beginnings of the texts that are wanted."""
+    """Keep the beginning of each text that is on the page."""
     kept = {name: str(texts[name]) for name in wanted if name in texts}
     return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
 
@@ -236,7 +302,7 @@ def _groups(found: Comparison) -> list[list[list[int]]]:
 
 
 def _segments(found: Comparison) -> list[dict[str, Any]]:
-    """Each segment's queries among those shown, and how many it has of all."""
+    """Return each segment's queries among those shown, and its number of queries."""
     place = {int(i): n for n, i in enumerate(found.shown)}
     return [
         {

@@ -1,5 +1,5 @@
 // @ts-check
-// RDQ and its peers for one query, as src/rankdev/measures computes them; a test compares the two.
+// RDQ and other measures for one query; a test compares them with src/rankdev/measures.
 
 /** @typedef {Map<string, number>} Reference item → rank, ranks from 1 without gaps */
 /** @typedef {{penalty: "m1"|"m2", alpha: number, lam: number, weights: number[], tail: number, k: number}} Settings */
@@ -42,7 +42,7 @@ function creditOf(ideal, rank, size, settings) {
 }
 
 /**
- * RDQ and what each position adds to it.
+ * RDQ, and the gain and loss of each position.
  * @param {Reference} reference @param {string[]} ranking @param {Settings} settings
  * @returns {{score: number, rows: Row[]}}
  */

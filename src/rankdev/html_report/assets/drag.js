@@ -1,5 +1,5 @@
 // @ts-check
-// Dragging with a pointer: a copy follows it, and the place below is marked until the pointer lets go.
+// Dragging with a pointer: a copy follows it, and the place below is highlighted until the pointer is released.
 
 /** @param {HTMLElement|Document} area @param {string} things what can be dragged @param {string} places where it can be dropped
  *  @param {(held: HTMLElement, place: HTMLElement|null) => void} drop called when something was moved */
@@ -10,7 +10,7 @@ function letDrag(area, things, places, drop) {
     if (!held || pressed.button) return;
     const ghost = /** @type {HTMLElement} */ (held.cloneNode(true));
     ghost.classList.add("ghost");
-    ghost.removeAttribute("data-item"); // only one element stands for an item
+    ghost.removeAttribute("data-item"); // only one element represents an item
     /** @type {HTMLElement|null} */ let over = null;
     const point = (/** @type {HTMLElement|null} */ place) => {
       over?.classList.remove("over");

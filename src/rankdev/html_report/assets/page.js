@@ -1,5 +1,5 @@
 // @ts-check
-// What all pages share: making elements, writing numbers, and showing text that comes from outside.
+// Shared by all pages: making elements, writing numbers, and showing text that comes from outside.
 
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 
@@ -16,12 +16,12 @@ function written(value, digits = 4) {
   return value.toFixed(digits).replace(/^-(0\.0+)$/, "$1");
 }
 
-/** An id or a name as it can be seen: what would not show, or would turn what is beside it, as an escape. @param {string} text */
+/** An id or a name with escapes for what is invisible or changes the direction of the text next to it. @param {string} text */
 function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
-/** A text in its own letters and direction; marks that turn what is beside it as escapes. @param {string} text */
+/** A text in its own script and direction; marks that change the direction of the text next to it as escapes. @param {string} text */
 function prose(text) {
   return text.replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, escaped);
 }
@@ -31,23 +31,23 @@ function escaped(character) {
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
 }
 
-/** A name cut in the middle where it is long. @param {string} text @param {number} [most] */
+/** A name, cut where it is long. @param {string} text @param {number} [most] */
 function brief(text, most = 48) {
   const letters = [...visible(text.slice(0, 4 * most + 200))];
   if (letters.length <= most && text.length <= 4 * most + 200) return letters.join("");
   return `${letters.slice(0, most - 1).join("")}…`;
 }
 
-/** A name for a page: apart from what is beside it, its whole where it is cut. @param {string} text @param {number} [most] */
+/** A name isolated from the direction of the text next to it; in full as a title where it is cut. @param {string} text @param {number} [most] */
 function named(text, most = 48) {
   const made = element("bdi", {}, brief(text, most));
   if (made.textContent !== text) made.title = visible(text);
   return made;
 }
 
-/** A bar: what was earned, and what of the rest was lost. @param {number} earned @param {number} whole @param {string} says */
-function bar(earned, whole, says) {
-  const made = element("span", { class: "bar", role: "img", "aria-label": says });
+/** A bar: what was gained, and what of the rest was lost. @param {number} earned @param {number} whole @param {string} label */
+function bar(earned, whole, label) {
+  const made = element("span", { class: "bar", role: "img", "aria-label": label });
   const full = element("i");
   const rest = element("b");
   full.style.width = `${100 * earned}%`;
@@ -57,7 +57,7 @@ function bar(earned, whole, says) {
   return made;
 }
 
-/** Count things in words. @param {number} number @param {string} noun */
+/** A number of things as text. @param {number} number @param {string} noun */
 function counted(number, noun) {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${number.toLocaleString("en")} ${number === 1 ? noun : many}`;

@@ -1,5 +1,5 @@
 // @ts-check
-// The playground: state → page, and every way to change the state. What it shows is computed in arithmetic.js.
+// The playground: state → page, and every way to change the state. Its numbers are computed in arithmetic.js.
 
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "{}");
 const POOL = [...Array.from({ length: 20 }, (_, i) => `d${i + 1}`), ...Array.from({ length: 5 }, (_, i) => `x${i + 1}`)];
@@ -11,12 +11,12 @@ function reference() {
   return ranks;
 }
 
-/** Weights as settings hold them, or what is wrong with one's own. */
+/** The selected weights, or what is wrong with custom ones. */
 function positionWeights() {
   if (state.weights !== "own") return WEIGHTS[/** @type {keyof typeof WEIGHTS} */ (state.weights)];
   const head = state.own.split(",").map((part) => (part.trim() ? Number(part) : NaN));
-  if (head.some((value) => !(value > 0 && value < Infinity))) return "own weights are positive numbers, separated by commas";
-  if (head.some((value, i) => i > 0 && value > head[i - 1])) return "own weights never increase";
+  if (head.some((value) => !(value > 0 && value < Infinity))) return "own weights must be positive numbers, separated by commas";
+  if (head.some((value, i) => i > 0 && value > head[i - 1])) return "own weights must not increase";
   return { head, tail: head[head.length - 1] };
 }
 
@@ -68,7 +68,7 @@ function measureText() {
 
 function showScore() {
   const weights = positionWeights();
-  const problem = typeof weights === "string" ? weights : state.tiers.length === 0 ? "the reference is empty; put an item in" : "";
+  const problem = typeof weights === "string" ? weights : state.tiers.length === 0 ? "the reference is empty; add an item" : "";
   byId("problem").textContent = problem;
   if (typeof weights === "string" || problem) return;
   const known = reference();
@@ -79,15 +79,15 @@ function showScore() {
   const most = Math.max(...rows.map((row) => row.earned + Math.max(0, row.lost)));
   byId("positions").tBodies[0].replaceChildren(
     ...rows.map((row) => {
-      const could = row.earned + Math.max(0, row.lost);
-      const says = `earned ${written(row.earned)} of ${written(could)}`;
+      const attainable = row.earned + Math.max(0, row.lost);
+      const label = `${written(row.earned)} of ${written(attainable)}`;
       const cells = [row.item ?? "–", String(row.rank ?? "–"), String(row.ideal), String(row.weight), written(row.credit, 2)];
       return element(
         "tr",
         {},
         element("th", { scope: "row" }, String(row.position)),
         ...cells.map((text) => element("td", {}, text)),
-        element("td", {}, bar(row.earned / most, could / most, says)),
+        element("td", {}, bar(row.earned / most, attainable / most, label)),
         element("td", {}, written(row.earned)),
         element("td", {}, written(row.lost)),
         element("td", { class: "text" }, row.why),
@@ -131,7 +131,7 @@ function packed() {
   return { reference: tiers.map((tier) => tier.join(",")).join(";"), ranking: ranking.join(","), ...Object.fromEntries(texts) };
 }
 
-/** Take the state from a link; what a link does not say stays. @param {string} hash */
+/** Restore the state from a link; what a link does not name stays. @param {string} hash */
 function unpack(hash) {
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
   const known = (/** @type {string} */ text) => [...new Set(text.split(",").filter((item) => POOL.includes(item)))];
@@ -239,7 +239,7 @@ function start(example) {
   show();
 }
 
-const asked = location.hash; // showing the first example would write over it
+const asked = location.hash; // showing the first example would overwrite it
 byId("example").value = "0";
 start(data.examples[0]);
 if (asked) follow(asked);

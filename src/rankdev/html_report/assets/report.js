@@ -1,5 +1,5 @@
 // @ts-check
-// The report: state → page. Everything shown was computed before; here it is only chosen, sorted and filtered.
+// The report: state → page. All numbers were computed in Python; here they are only selected, sorted and filtered.
 
 /** @type {any} */ let report;
 /** @type {Record<string, Packed>} */ let arrays;
@@ -24,7 +24,7 @@ function fillTable(id, caption, heads, rows) {
   table.tBodies[0].replaceChildren(...rows);
 }
 
-/** A measure's text, which may be broken after a bracket or a comma. @param {string} text */
+/** A measure's text, which may break after a bracket or a comma. @param {string} text */
 const broken = (text) => text.split(/(?<=[(,)])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 
 /** @param {string} text @param {string} [kind] */
@@ -36,7 +36,7 @@ const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, 
 /** @param {number} system */
 const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, named(report.systems[system]));
 
-/** Mark the two systems that are compared, wherever they are named. */
+/** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
   const compared = report.systems.length > 1 ? [state.a, state.b] : [];
   for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("th[data-system]")))
@@ -57,32 +57,32 @@ function sorter(text, on, down, sort, kind = "") {
   button.addEventListener("click", () => {
     sort();
     const heads = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("th button")]);
-    heads.find((other) => other.textContent === text)?.focus(); // the table was made anew
+    heads.find((other) => other.textContent === text)?.focus(); // the table was rebuilt
   });
   return element("th", { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : "none" }, button,
-    element("span", { class: "paper" }, ...broken(text))); // on paper a heading is repeated on every page, but a button is not
+    element("span", { class: "paper" }, ...broken(text))); // in print a heading is repeated on every page, but a button is not
 }
 
-/** Where a pair stands among all pairs (0, 1), (0, 2) …, and whether it stands there the other way round. @param {number} a @param {number} b */
+/** Index of a pair among all pairs (0, 1), (0, 2) …, and whether it is reversed there. @param {number} a @param {number} b */
 function pairAt(a, b) {
   const [i, j] = a < b ? [a, b] : [b, a];
-  return { index: i * report.systems.length - (i * (i + 1)) / 2 + (j - i - 1), turned: a > b };
+  return { index: i * report.systems.length - (i * (i + 1)) / 2 + (j - i - 1), reversed: a > b };
 }
 
 /** @param {number} measure @param {number} a @param {number} b */
 function pairOf(measure, a, b) {
-  const { index, turned } = pairAt(a, b);
+  const { index, reversed } = pairAt(a, b);
   const value = (/** @type {string} */ name) => arrays[`pair_${name}`].at(measure, index);
   const minus = (/** @type {number | null} */ number) => (number === null ? null : -number);
   const found = {
-    difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), told: value("told") === 1,
+    difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), significant: value("significant") === 1,
     wins: value("wins"), ties: value("ties"), losses: value("losses"),
     verdict: arrays.pair_verdict ? report.verdicts[value("verdict") ?? 0] : "",
   };
-  if (!turned) return found;
+  if (!reversed) return found;
   const verdict = found.verdict === "better" ? "worse" : found.verdict === "worse" ? "better" : found.verdict;
-  const turnedRound = { difference: minus(found.difference), low: minus(found.high), high: minus(found.low), wins: found.losses, losses: found.wins, verdict };
-  return { ...found, ...turnedRound };
+  const mirrored = { difference: minus(found.difference), low: minus(found.high), high: minus(found.low), wins: found.losses, losses: found.wins, verdict };
+  return { ...found, ...mirrored };
 }
 
 /** @param {number | null} p */
@@ -91,17 +91,20 @@ const pText = (p) => (p === 0 ? "p < 0.0001" : `p = ${shown(p)}`);
 /** Systems by their mean, best first. @param {number} measure */
 const ordered = (measure) => /** @type {number[]} */ (report.orders[measure]);
 
-function showWords() {
+function showSentences() {
   document.title = report.title;
   byId("title").textContent = report.title;
-  byId("verdict").textContent = prose(report.verdict);
+  byId("conclusion").textContent = prose(report.conclusion);
   const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, prose(text))]);
   byId("facts").replaceChildren(...terms(report.facts));
   byId("making").replaceChildren(...terms(report.made));
-  byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.map((/** @type {string} */ text) => element("p", {}, prose(text))));
-  byId("remarks").replaceChildren(...report.remarks.map((/** @type {string} */ text) => element("li", {}, prose(text))));
-  byId("remarks").hidden = !report.remarks.length;
+  byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
+  byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, prose(text))));
+  byId("notes").hidden = !report.notes.length;
 }
+
+/** A next step, with its details to unfold. @param {[string, string]} texts */
+const step = ([text, details]) => [element("p", {}, prose(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, prose(details)))] : [])];
 
 function showOrder() {
   const m = state.measure;
@@ -113,20 +116,22 @@ function showOrder() {
   /** @type {number[][]} */ const groups = report.groups[m].filter((/** @type {number[]} */ members) => members.length > 1);
   const spans = groups.map((members) => /** @type {[number, number]} */ ([order.indexOf(members[0]), order.indexOf(members[members.length - 1])]));
   const several = report.systems.length > 1;
-  const apart = several ? arrays.pair_told.shape[1] - toldApart(m) : 0;
-  const open = apart ? `${apart} of ${counted(arrays.pair_told.shape[1], "pair")} ${apart === 1 ? "is" : "are"} not told apart` : "All systems are told apart";
-  const words = !several ? "" : groups.length ? `${open}. Neighbours of which no two are: ${groups.map((members) => names(members)).join("; ")}.` : `${open}.`;
+  const pairs = several ? arrays.pair_significant.shape[1] : 0;
+  const significant = several ? significantPairs(m) : 0;
+  const summary = significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
+  const sets = groups.map((members) => `{${names(members)}}`).join(", ");
+  const text = !several ? "" : groups.length ? `${summary} Groups with no significant difference inside: ${sets}. Groups may overlap.` : summary;
   const level = Math.round(100 * report.confidence);
-  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; bars join neighbours that are not told apart" : ""}`;
-  const says = `${report.measures[m]}: ${rows.slice(0, 20).map((/** @type {any} */ row) => `${brief(row.name, 30)} ${written(row.mean)}`).join(", ")}. ${words}`;
-  byId("order").replaceChildren(drawOrder(rows, spans, roomOf("order"), says));
-  byId("groups").textContent = words;
+  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; a bar joins a group with no significant difference inside" : ""}`;
+  const label = `${report.measures[m]}: ${rows.slice(0, 20).map((/** @type {any} */ row) => `${brief(row.name, 30)} ${written(row.mean)}`).join(", ")}. ${text}`;
+  byId("order").replaceChildren(drawOrder(rows, spans, widthOf("order"), label));
+  byId("groups").textContent = text;
 }
 
-/** How many pairs a measure tells apart. @param {number} measure */
-function toldApart(measure) {
+/** How many differences are significant in a measure. @param {number} measure */
+function significantPairs(measure) {
   let count = 0;
-  for (let pair = 0; pair < arrays.pair_told.shape[1]; pair++) count += arrays.pair_told.at(measure, pair) ?? 0;
+  for (let pair = 0; pair < arrays.pair_significant.shape[1]; pair++) count += arrays.pair_significant.at(measure, pair) ?? 0;
   return count;
 }
 
@@ -134,7 +139,7 @@ function toldApart(measure) {
 const names = (members) => (members.length > 6 ? `${members.length} systems from ${brief(report.systems[members[0]], 30)} to ${brief(report.systems[members[members.length - 1]], 30)}` : members.map((s) => brief(report.systems[s], 30)).join(", "));
 
 /** @param {string} id */
-const roomOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700));
+const widthOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700));
 
 function showScores() {
   const best = report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => arrays.means.at(ordered(m)[0], m));
@@ -151,10 +156,10 @@ function showScores() {
   fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals; the best of each measure in bold`, heads, rows);
 }
 
-/** Whether the matrix has so many systems that numbers stand for their names on top. */
+/** Whether the matrix has so many systems that numbers replace their names on top. */
 const isSmall = () => report.systems.length > 12;
 
-/** Make the cells of the matrix once; another measure only changes what is in them, which is much faster. */
+/** Make the cells of the matrix once; another measure only changes their content, which is much faster. */
 function makeMatrix() {
   const places = report.systems.map((/** @type {string} */ _, /** @type {number} */ i) => i);
   const inside = () => (isSmall() ? [""] : ["", element("small")]);
@@ -170,9 +175,9 @@ function showMatrix() {
   const order = ordered(state.measure);
   const table = byId("matrix");
   byId("pairs-hint").replaceChildren(
-    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: told apart (${report.correction}-adjusted p ≤ ${report.level}).`,
-    report.margin ? ` ≈: the same within ±${report.margin}.` : "",
-    element("span", { class: "screen" }, " Choose a pair with a click, or with the arrow keys and Enter."),
+    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: significant (${report.correction}-adjusted p ≤ ${report.level}).`,
+    report.margin ? ` ≈: equivalent within ±${report.margin}.` : "",
+    element("span", { class: "screen" }, " Select a pair with a click, or with the arrow keys and Enter."),
   );
   order.forEach((s, i) => {
     const name = report.systems[s];
@@ -187,14 +192,14 @@ function showMatrix() {
   clearTimeout(waiting);
   if (!isSmall()) return fillMatrix(order, () => true);
   const near = onScreen();
-  fillMatrix(order, near); // laying thousands of cells out takes long: first those that can be seen
+  fillMatrix(order, near); // layout of thousands of cells takes long: visible ones first
   waiting = setTimeout(() => fillMatrix(order, (i, j) => !near(i, j)), 30);
 }
 
 let waiting = 0;
-const scrolled = { top: 0, left: 0 }; // of the matrix; to ask it would lay it out
+const scrolled = { top: 0, left: 0 }; // of the matrix; reading it from the element would force a layout
 
-/** Tells whether a cell of a small matrix, 20 by 40 pixels, may be seen now. @returns {(row: number, column: number) => boolean} */
+/** Test whether a cell of a small matrix, 20 by 40 pixels, may be visible now. @returns {(row: number, column: number) => boolean} */
 function onScreen() {
   const [top, left] = [scrolled.top / 20 - 3, scrolled.left / 40 - 3];
   const [bottom, right] = [top + 6 + window.innerHeight / 20, left + 6 + window.innerWidth / 40];
@@ -204,28 +209,28 @@ function onScreen() {
 /** @param {number[]} order @param {(row: number, column: number) => boolean} wanted */
 function fillMatrix(order, wanted) {
   const cells = Array.from(byId("matrix").tBodies[0].rows, (/** @type {HTMLTableRowElement} */ row) => row.cells);
-  const { pair_difference, pair_told, pair_p, pair_verdict } = arrays;
+  const { pair_difference, pair_significant, pair_p, pair_verdict } = arrays;
   order.forEach((s, i) => {
     for (let j = i + 1; j < order.length; j++) {
       const [above, below] = [wanted(i, j), wanted(j, i)];
       if (!above && !below) continue;
-      const { index, turned } = pairAt(s, order[j]);
+      const { index, reversed } = pairAt(s, order[j]);
       const value = pair_difference.at(state.measure, index);
-      const difference = value !== null && turned ? -value : value;
-      const told = pair_told.at(state.measure, index) === 1 && difference !== null;
+      const difference = value !== null && reversed ? -value : value;
+      const significant = pair_significant.at(state.measure, index) === 1 && difference !== null;
       const same = pair_verdict && report.verdicts[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
       const p = isSmall() ? "" : pText(pair_p.at(state.measure, index));
-      if (above) fillMatrixCell(cells[i][j + 1], difference, told, same, p);
-      if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, told, same, p);
+      if (above) fillMatrixCell(cells[i][j + 1], difference, significant, same, p);
+      if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, significant, same, p);
     }
   });
 }
 
-/** What is as it was is left alone: most of the time goes into laying cells out. @param {HTMLTableCellElement} made
- *  @param {number | null} difference @param {boolean} told @param {string} same @param {string} p nothing in a small matrix */
-function fillMatrixCell(made, difference, told, same, p) {
+/** Unchanged cells are left alone: layout takes most of the time. @param {HTMLTableCellElement} made
+ *  @param {number | null} difference @param {boolean} significant @param {string} same @param {string} p empty in a small matrix */
+function fillMatrixCell(made, difference, significant, same, p) {
   const text = p ? signed(difference) : signed(difference, 2).replace("0.", ".");
-  const kind = (told ? ((difference ?? 0) > 0 ? "better" : "worse") : "") + same;
+  const kind = (significant ? ((difference ?? 0) > 0 ? "better" : "worse") : "") + same;
   const shownText = /** @type {Text} */ (made.firstChild);
   if (shownText.data !== text) shownText.data = text;
   if (p) /** @type {Element} */ (made.lastChild).textContent = p;
@@ -244,32 +249,32 @@ function pairAtCell(target) {
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(named(report.systems[a]), " minus ", named(report.systems[b]), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Told apart", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
     const better = (found.difference ?? 0) > 0 ? a : b;
     return element("tr", {}, element("th", { scope: "row", class: m === state.measure ? "text chosen" : "text" }, text),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
-      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.told ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
+      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
   });
-  fillTable("pair", "Corrected for all pairs of a measure; the intervals hold together", heads, rows);
+  fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure`, heads, rows);
 }
 
 function showLosses() {
   byId("loss-hint").replaceChildren(
-    `What keeps each system from 1 in ${report.explained}: items that it does not return (retrieval), or the order of those that it does.`,
+    `Why each system scores less than 1 on ${report.explained}: relevant items that it does not return (retrieval), or the order of those that it does.`,
     key("i"), "score", key("b"), "lost by order", key("u"), "lost by retrieval");
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {
-    const [earned, retrieval, turned] = [0, 1, 2].map((part) => arrays.losses.at(s, part) ?? 0);
-    const bar = element("span", { class: "stack", role: "img", "aria-label": `score ${written(earned)}, order ${written(turned)}, retrieval ${written(retrieval)}` });
-    for (const [tag, share] of /** @type {[string, number][]} */ ([["i", earned], ["b", turned], ["u", retrieval]])) {
+    const [earned, retrieval, order] = [0, 1, 2].map((part) => arrays.losses.at(s, part) ?? 0);
+    const bar = element("span", { class: "stack", role: "img", "aria-label": `score ${written(earned)}, order ${written(order)}, retrieval ${written(retrieval)}` });
+    for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["u", retrieval]])) {
       const part = element(tag);
-      part.style.width = `${100 * share}%`;
+      part.style.width = `${100 * fraction}%`;
       bar.append(part);
     }
-    return element("tr", {}, rowHead(s), cell(bar, "text"), cell(written(earned)), cell(written(turned)), cell(written(retrieval)));
+    return element("tr", {}, rowHead(s), cell(bar, "text"), cell(written(earned)), cell(written(order)), cell(written(retrieval)));
   });
   fillTable("losses", "Score, loss by order and loss by retrieval add up to 1", [head("System", "text"), head("", "text"), head("Score"), head("Lost by order"), head("Lost by retrieval")], rows);
 }
@@ -282,36 +287,36 @@ function showPower() {
   if (!report.power) return;
   const { measures, sizes, level } = report.power;
   const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
-  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], roomOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
+  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
   const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, element("th", { scope: "row", class: "text" }, curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
-  fillTable("power", `How often n queries tell two systems apart, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
+  fillTable("power", `Fraction of samples of n queries with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }
 
-/** The plane of simulated differences: the chosen measure's power in each cell, and the best measure's. */
+/** The grid of simulated differences: the power of the selected measure in each cell, and of the best measure. */
 function showMap() {
   byId("map-part").hidden = !report.map;
   if (!report.map) return;
   const { retrieval, order, measures, n } = report.map;
   const chosen = measures.indexOf(report.measures[state.measure]);
-  const heads = [head("Lead in retrieval", "text"), ...order.map((/** @type {number} */ lead) => head(`${lead} in order`))];
-  const rows = retrieval.map((/** @type {number} */ lead, /** @type {number} */ i) =>
-    element("tr", {}, element("th", { scope: "row" }, String(lead)), ...order.map((/** @type {number} */ _, /** @type {number} */ j) => {
+  const heads = [head("Advantage in retrieval", "text"), ...order.map((/** @type {number} */ advantage) => head(`${advantage} in order`))];
+  const rows = retrieval.map((/** @type {number} */ advantage, /** @type {number} */ i) =>
+    element("tr", {}, element("th", { scope: "row" }, String(advantage)), ...order.map((/** @type {number} */ _, /** @type {number} */ j) => {
       const best = arrays.map_best.at(i, j) ?? 0;
       const made = cell(shown(arrays.map.at(i, j, chosen < 0 ? best : chosen), 2), best === chosen ? "best" : "");
       made.append(element("small", {}, `best: ${measures[best]} ${shown(arrays.map.at(i, j, best), 2)}`));
       return made;
     })));
-  const whose = chosen < 0 ? "of the best measure" : `of ${measures[chosen]}, bold where no measure has more`;
-  fillTable("map", `Power ${whose}, at ${n} simulated queries; a lead of 0 is no difference`, heads, rows);
+  const subject = chosen < 0 ? "of the best measure" : `of ${measures[chosen]}, bold where no measure has more`;
+  fillTable("map", `Power ${subject}, at ${n} simulated queries; an advantage of 0 is no difference`, heads, rows);
 }
 
 function showMeasures() {
   byId("measures").hidden = !arrays.tau && !report.power && !report.map;
   if (!arrays.tau) return;
-  byId("measures-hint").textContent = "Do the measures order the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
-  const heads = [head("Measure", "text"), head("Pairs told apart", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
+  byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
+  const heads = [head("Measure", "text"), head("Significant differences", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ i) =>
-    element("tr", {}, element("th", { scope: "row", class: "text" }, text), cell(`${toldApart(i)} of ${arrays.pair_told.shape[1]}`),
+    element("tr", {}, element("th", { scope: "row", class: "text" }, text), cell(`${significantPairs(i)} of ${arrays.pair_significant.shape[1]}`),
       ...report.measures.map((/** @type {string} */ _, /** @type {number} */ j) => {
         const made = cell(i === j ? "–" : shown(arrays.tau.at(i, j), 3));
         if (i !== j) made.append(element("small", {}, shown(arrays.r.at(i, j), 3)));
@@ -320,7 +325,7 @@ function showMeasures() {
   fillTable("agreement", "Agreement between measures: τ, and r in small", heads, rows);
 }
 
-/** Everything that depends on what was chosen. */
+/** Update everything that depends on the measure. */
 function show() {
   byId("measure").value = String(state.measure);
   showOrder();
@@ -330,7 +335,7 @@ function show() {
   showPairChosen();
 }
 
-/** Everything that depends on the two systems. */
+/** Update everything that depends on the two systems. */
 function showPairChosen() {
   byId("a").value = String(state.a);
   byId("b").value = String(state.b);
@@ -351,7 +356,7 @@ function remember() {
   history.replaceState(null, "", `#${link}`);
 }
 
-/** Take from a link what it says and the report has. @param {string} hash */
+/** Restore the state from a link, as far as the report has what it names. @param {string} hash */
 function follow(hash) {
   if (!hash.includes("=")) return;
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
@@ -371,7 +376,7 @@ function follow(hash) {
 function choose(change) {
   const before = { ...state };
   Object.assign(state, change);
-  if (state.a === state.b) [state.a, state.b] = state.a === before.a ? [before.b, state.b] : [state.a, before.a]; // the two change places
+  if (state.a === state.b) [state.a, state.b] = state.a === before.a ? [before.b, state.b] : [state.a, before.a]; // swap the two
   if ("measure" in change) show();
   else if ("a" in change || "b" in change) showPairChosen();
   else showQueries();
@@ -447,7 +452,7 @@ function moveInMatrix(event) {
   const [down, across] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [0, 0];
   const rows = byId("matrix").tBodies[0].rows;
   let [i, j] = [row.sectionRowIndex + down, at.cellIndex + across];
-  if (i + 1 === j) [i, j] = [i + down, j + across]; // a system has no difference to itself
+  if (i + 1 === j) [i, j] = [i + down, j + across]; // skip the diagonal
   const next = rows[i]?.cells[j];
   if ((!down && !across) || !next || next.tagName !== "TD") return;
   event.preventDefault();
@@ -460,17 +465,17 @@ async function start() {
   ({ header: report, arrays } = await unpacked(JSON.parse(byId("data").textContent)));
   for (const part of document.querySelectorAll(".two")) /** @type {HTMLElement} */ (part).hidden = report.systems.length < 2;
   const [best, ...others] = ordered(0);
-  const differs = (/** @type {number} */ other) => (pairOf(0, best, other).difference ?? 0) !== 0; // some hand the same run in twice
+  const differs = (/** @type {number} */ other) => (pairOf(0, best, other).difference ?? 0) !== 0; // the same run may be submitted twice
   [state.a, state.b] = [best, others.find(differs) ?? others[0] ?? best];
   follow(location.hash);
   listen();
-  showWords();
+  showSentences();
   showMeasures();
   showLosses();
   if (report.systems.length > 1) makeMatrix();
   showScores();
   show();
-  void document.body.offsetHeight; // lay it out, so that the time to open it counts that too
+  void document.body.offsetHeight; // force the layout, so that the time to open includes it
   document.body.dataset.ready = String(Math.round(performance.now()));
   if (state.query >= 0) byId("query").scrollIntoView();
   else if (location.hash && !location.hash.includes("=")) byId(location.hash.slice(1))?.scrollIntoView();

@@ -1,9 +1,9 @@
 // @ts-check
-// The queries: found, sorted, drawn, and opened one by one.
+// The queries: searched, sorted, drawn, and opened one by one.
 
 const PAGE = 25;
 const COLLATOR = new Intl.Collator("en", { numeric: true });
-/** @param {Record<string, string>} texts @param {string} id any text, such as the name of what every object has */
+/** @param {Record<string, string>} texts @param {string} id any text, even the name of a property that every object has */
 const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
 
 const SIDES = ["all", "A better", "B better", "equal"];
@@ -31,23 +31,23 @@ function sortKey(query) {
   return value ?? (state.down ? -Infinity : Infinity);
 }
 
-/** The queries asked for, in the order asked for. */
+/** The queries that pass the filters, in the selected order. */
 function chosenQueries() {
-  const words = state.search.toLowerCase();
+  const wanted = state.search.toLowerCase();
   const inside = state.segment < 0 ? null : new Set(report.segments[state.segment].queries);
   /** @type {number[]} */ const found = [];
   for (let query = 0; query < report.queries.length; query++) {
     const text = textOf(report.query_texts, report.queries[query]);
     if (inside && !inside.has(query)) continue;
-    if (words && !report.queries[query].toLowerCase().includes(words) && !text.toLowerCase().includes(words)) continue;
-    const apart = differenceOf(query);
-    const side = apart === null ? "" : Math.abs(apart) < 1e-6 ? "equal" : apart > 0 ? "A better" : "B better";
+    if (wanted && !report.queries[query].toLowerCase().includes(wanted) && !text.toLowerCase().includes(wanted)) continue;
+    const difference = differenceOf(query);
+    const side = difference === null ? "" : Math.abs(difference) < 1e-6 ? "equal" : difference > 0 ? "A better" : "B better";
     if (state.side === "all" || state.side === side) found.push(query);
   }
   const keys = new Map(found.map((query) => [query, sortKey(query)]));
-  const turn = state.down ? -1 : 1;
+  const sign = state.down ? -1 : 1;
   const compare = (/** @type {any} */ x, /** @type {any} */ y) => (typeof x === "string" ? COLLATOR.compare(x, y) : x < y ? -1 : x > y ? 1 : 0);
-  return found.sort((x, y) => turn * compare(keys.get(x), keys.get(y)) || x - y);
+  return found.sort((x, y) => sign * compare(keys.get(x), keys.get(y)) || x - y);
 }
 
 function showSegments() {
@@ -97,7 +97,7 @@ function showRows(queries) {
     return element("tr", query === state.query ? { class: "open" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
       ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
   });
-  fillTable("rows", `Scores in ${report.measures[state.measure]}; choose a query to see its lists`, heads, rows);
+  fillTable("rows", `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows);
 }
 
 /** @param {number} query */
@@ -120,18 +120,18 @@ function showDifferences(found) {
   const value = (/** @type {number} */ query) => differenceOf(query) ?? 0;
   const sorted = state.sort === "difference" && state.down ? present : [...present].sort((x, y) => value(y) - value(x));
   const values = sorted.map(value);
-  const better = values.filter((apart) => apart > 1e-6).length;
-  const worse = values.filter((apart) => apart < -1e-6).length;
+  const better = values.filter((difference) => difference > 1e-6).length;
+  const worse = values.filter((difference) => difference < -1e-6).length;
   const [a, b] = [brief(report.systems[state.a], 30), brief(report.systems[state.b], 30)];
-  byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} in ${report.measures[state.measure]}`;
-  const says = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
-  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), roomOf("differences"), says, (i) => openQuery(sorted[i])) : "");
+  byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} on ${report.measures[state.measure]}`;
+  const label = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
+  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), label, (i) => openQuery(sorted[i])) : "");
   const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
   const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
   const parts = [];
-  if (most.length) parts.push(`Most for ${a}: `, ...links(most), ". ");
-  if (least.length) parts.push(`Most for ${b}: `, ...links(least), ".");
+  if (most.length) parts.push(`Largest differences in favour of ${a}: `, ...links(most), ". ");
+  if (least.length) parts.push(`Largest differences in favour of ${b}: `, ...links(least), ".");
   byId("contrasts").replaceChildren(...parts);
 }
 
@@ -180,7 +180,7 @@ function referenceOf(query) {
   const ranks = arrays.reference_ranks;
   const rows = Array.from({ length: count }, (_, i) => element("tr", {}, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
   if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
-  return listTable("Reference", "What is right; items of one rank are equally good", [head("Rank", "text"), head("Item", "text")], rows);
+  return listTable("Reference", "Relevant items by their ideal rank; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], rows);
 }
 
 /** @param {number} query @param {number} system */
@@ -189,19 +189,19 @@ function listOf(query, system) {
     const code = arrays.outcome.at(system, query, i) ?? 0;
     const [rank, ideal, why, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
     const [credit, earned, lost] = parts.map((part) => part / 1e4);
-    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, why, credit, earned, lost, could: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
+    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, why, credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
   });
-  const most = Math.max(1e-9, ...positions.map((entry) => entry.could));
+  const most = Math.max(1e-9, ...positions.map((entry) => entry.attainable));
   const rows = positions.flatMap((entry, i) => {
     if (entry.place < 0 && entry.lost === 0) return [];
     const item = entry.place < 0 ? element("td", { class: "item" }, "(nothing)") : itemOf(query, entry.place);
     if (report.why[entry.why]) item.append(element("small", {}, report.why[entry.why]));
-    const says = `earned ${written(entry.earned)} of ${written(entry.could)}`;
+    const label = `${written(entry.earned)} of ${written(entry.attainable)}`;
     return [element("tr", {}, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
-      cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.could / most, says)), cell(written(entry.lost)))];
+      cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
   });
-  const heads = [head("#"), head("Item", "text"), head("Rank / due"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
-  return listTable(report.systems[system], `${report.explained}, position by position; due: the rank that belongs there`, heads, rows);
+  const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
+  return listTable(report.systems[system], `${report.explained} position by position. Ideal: the rank that belongs at this position`, heads, rows);
 }
 
 function listenToQueries() {

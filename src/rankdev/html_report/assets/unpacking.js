@@ -1,5 +1,5 @@
 // @ts-check
-// Reads what reporting/packing.py wrote: a JSON header, then arrays of whole numbers.
+// Reads what packed() in page.py wrote: a JSON header, then arrays of integers.
 
 /** @typedef {{at: (...place: number[]) => number | null, shape: number[]}} Packed */
 const TYPES = { Int8: Int8Array, Int16: Int16Array, Int32: Int32Array, Float64: Float64Array };
@@ -24,15 +24,15 @@ function packedArray(content, start, entry) {
   const size = entry.shape.reduce((/** @type {number} */ product, /** @type {number} */ length) => product * length, 1);
   const values = new kind(content.slice(start + entry.at, start + entry.at + size * kind.BYTES_PER_ELEMENT));
   const whole = entry.type !== "Float64";
-  const end = 2 ** (8 * kind.BYTES_PER_ELEMENT - 1) - 1;
+  const limit = 2 ** (8 * kind.BYTES_PER_ELEMENT - 1) - 1;
   const scale = 10 ** entry.digits;
   const at = (/** @type {number[]} */ ...place) => {
     let index = 0;
     for (let axis = 0; axis < place.length; axis++) index = index * entry.shape[axis] + place[axis];
     const value = values[index];
     if (!whole) return Number.isNaN(value) ? null : value;
-    if (value === -end - 1) return null;
-    return Math.abs(value) === end ? Math.sign(value) * Infinity : value / scale;
+    if (value === -limit - 1) return null;
+    return Math.abs(value) === limit ? Math.sign(value) * Infinity : value / scale;
   };
   return { at, shape: entry.shape };
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Pictures as SVG. Each has its words in a label, and its numbers in a table beside it.
+// Figures as SVG. Each has a text label, and its numbers are in a table next to it.
 
 /** @param {string} tag @param {Record<string, string | number>} [attributes] @param {...(Node|string)} children */
 function svg(tag, attributes = {}, ...children) {
@@ -19,10 +19,10 @@ function ticks(from, to) {
   return found;
 }
 
-/** Systems with their intervals, best first, and a bar beside those that are not told apart.
+/** Systems with their intervals, best first, and a bar next to each group with no significant difference inside.
  *  @param {{name: string, mean: number, low: number, high: number}[]} rows @param {[number, number][]} groups first and last row
- *  @param {number} width @param {string} says */
-function drawOrder(rows, groups, width, says) {
+ *  @param {number} width @param {string} label */
+function drawOrder(rows, groups, width, label) {
   const labels = Math.min(190, width * 0.36);
   const right = width - 10 - 9 * groups.length;
   const line = rows.length > 30 ? 16 : 20;
@@ -30,7 +30,7 @@ function drawOrder(rows, groups, width, says) {
   const from = Math.min(...rows.map((row) => row.low));
   const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
   const x = (/** @type {number} */ value) => labels + 8 + ((value - from) / (to - from)) * (right - labels - 16);
-  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const at of ticks(from, to)) {
     drawn.append(
       svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: height - 20 }),
@@ -53,15 +53,15 @@ function drawOrder(rows, groups, width, says) {
 }
 
 /** Differences of two systems, largest first, as one line per query.
- *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} says
+ *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
  *  @param {(index: number) => void} pick */
-function drawDifferences(values, chosen, width, says, pick) {
+function drawDifferences(values, chosen, width, label, pick) {
   const [left, right, height] = [48, width - 8, 190];
   const most = Math.max(1e-6, ...values.map(Math.abs));
   const step = (right - left) / Math.max(1, values.length);
   const x = (/** @type {number} */ i) => left + (i + 0.5) * step;
   const y = (/** @type {number} */ value) => height / 2 - (value / most) * (height / 2 - 12);
-  const drawn = svg("svg", { class: "pick", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  const drawn = svg("svg", { class: "pick", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const at of ticks(-most, most)) {
     drawn.append(
       svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }),
@@ -84,13 +84,13 @@ function drawDifferences(values, chosen, width, says, pick) {
 }
 
 /** Curves over the number of queries, one of them in front.
- *  @param {number[]} sizes @param {{name: string, values: (number | null)[]}[]} curves @param {string} chosen @param {number} width @param {string} says */
-function drawCurves(sizes, curves, chosen, width, says) {
+ *  @param {number[]} sizes @param {{name: string, values: (number | null)[]}[]} curves @param {string} chosen @param {number} width @param {string} label */
+function drawCurves(sizes, curves, chosen, width, label) {
   const [left, right, height] = [48, width - 8, 220];
   const last = Math.max(...sizes);
   const x = (/** @type {number} */ n) => left + (n / last) * (right - left);
   const y = (/** @type {number} */ value) => 8 + (1 - value) * (height - 34);
-  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says });
+  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const at of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
     drawn.append(svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }), svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, String(at)));
   }
