@@ -7,12 +7,12 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
-from rankdev.studies.maps import PowerMap, plane
+from rankdev.studies.maps import PowerMap, simulate_grid
 from rankdev.studies.real_pairs import place_of
 
 
 def made(power):
-    """A map of two measures over a plane of two by two."""
+    """A map of two measures over a grid of two by two."""
     return PowerMap(
         retrieval=(0.0, 0.1),
         order=(0.0, 0.2),
@@ -71,7 +71,7 @@ def test_a_place_is_found_where_powers_are_those_of_the_map():
     assert (place.retrieval, place.order) == (pytest.approx(0.05, abs=0.01), pytest.approx(0.2))
     assert place.apart == pytest.approx(0, abs=0.02)
     assert place.tau == 1
-    assert place.ends[0, 0] <= place.retrieval <= place.ends[1, 0]
+    assert place.limits[0, 0] <= place.retrieval <= place.limits[1, 0]
 
 
 def test_maps_are_drawn_for_every_kind_of_references():
@@ -106,7 +106,7 @@ def test_axes_from_the_command_line():
 
 
 def test_the_plane_holds_the_weakest_first_and_then_every_pair_of_leads():
-    systems = plane((0.0, 0.1), 5, 0).runs
+    systems = simulate_grid((0.0, 0.1), 5, 0).runs
     assert list(systems) == ["weakest-s", "r0+o0-s", "r0+o0.1-s", "r0.1+o0-s", "r0.1+o0.1-s"]
 
 

@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_numbers():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"teams": {"a1": "A"}}, "does not say whose system 'a2' is"),
+        ({"teams": {"a1": "A"}}, "does not name the team of 'a2'"),
         ({"teams": {**TEAMS, "a3": "A"}}, "which is not a system; did you mean"),
         ({"shares": [1.5]}, "a share"),
         ({"shares": 0.5}, "must be a list"),

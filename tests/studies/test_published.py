@@ -7,7 +7,7 @@ import pytest
 from rankdev.display.encodings import FORMATS
 from rankdev.display.report import Report
 from rankdev.errors import RankdevWarning
-from rankdev.studies._published import Comparison, facts, remarks_into, rows_of
+from rankdev.studies._published import Comparison, facts, rows_of, warnings_into
 
 TABLE = Comparison(
     "Table 9",
@@ -50,7 +50,7 @@ def test_warnings_of_rankdev_become_notes_once_and_others_stay_warnings():
     notes = []
 
     def work():
-        with remarks_into(notes):
+        with warnings_into(notes):
             warnings.warn("mine", RankdevWarning, stacklevel=1)
             warnings.warn("mine", RankdevWarning, stacklevel=1)
             warnings.warn("other", UserWarning, stacklevel=1)

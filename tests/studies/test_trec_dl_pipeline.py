@@ -131,7 +131,7 @@ def test_the_whole_pipeline_from_judgments_to_runs(dataset, tiny_model, tmp_path
     (tmp_path / "texts.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in texts.items()))
     options = {"texts": {"": str(tmp_path / "texts.tsv")}, "models": [tiny_model], "dataset": dataset, "device": "cpu"}
     lines = []
-    pipeline = Pipeline(**options, cache=tmp_path / "cache", say=lines.append)
+    pipeline = Pipeline(**options, cache=tmp_path / "cache", report=lines.append)
     year = pipeline.collect("2019")
     assert len(year.references) == 4
     assert list(year.runs) == ["tiny"]

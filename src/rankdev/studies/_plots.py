@@ -1,4 +1,4 @@
-"""Figures of maps and pairs."""
+"""Reports and figures of power maps and of real pairs."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ ACROSS = 5  # panels side by side
 
 @reports(PowerMap)
 def power_map_report(found: PowerMap) -> Report:
-    """Show how far each measure falls short of the best over the whole plane, and the best of every cell."""
+    """Show how far each measure falls short of the best over the whole grid, and the best of every cell."""
     summary, winners = found.summary(), found.winners()
     regrets = summary.select("measure", "regret", intervals(digits=3).alias("95% interval"), "worst", "wins")
     about = (
-        "regret: the best measure's power less this one's, mean over the plane",
+        "regret: the best measure's power minus this one's, mean over the grid",
         "worst: its largest regret in any cell; wins: cells where it is best",
     )
     title = f"Power at {found.n} queries: how far each measure falls short of the best"
-    cells = "The best measure by what systems differ in; rivals are not clearly worse"
-    leads = {"retrieval": "{:g}".format, "order": "{:g}".format}
+    cells = "The best measure by the kind of difference; rivals: measures that tie for best"
+    as_given = {"retrieval": "{:g}".format, "order": "{:g}".format}
     return Report(
         found.to_polars(),
         [
             Table(regrets, title, about, digits=3, right=("95% interval",)),
-            Table(winners, cells, digits=3, formats=leads),
+            Table(winners, cells, digits=3, formats=as_given),
         ],
         remarks=found.remarks,
         command="study map",
@@ -59,8 +59,8 @@ def power_maps_report(found: PowerMaps) -> Report:
             f"{number(rows[name]['regret'], 3)} {interval(rows[name]['low'], rows[name]['high'], 2)}"
             for name in columns["measure"]
         ]
-    title = f"Power at {found.n} queries: mean regret over the plane, by what references are like"
-    about = ("regret: the best measure's power less this one's; 95% intervals over seeds",)
+    title = f"Power at {found.n} queries: mean regret over the grid, by kind of references"
+    about = ("regret: the best measure's power minus this one's; 95% intervals over seeds",)
     table = Table(pl.DataFrame(columns), title, about, names=("measure",), right=list(columns)[1:])
     return Report(
         found.to_polars(),
@@ -88,8 +88,8 @@ def plot_power_maps(found: PowerMaps) -> Figure:
         value, low, high = (np.array([row[name] for row in rows]) for name in ("regret", "low", "high"))
         at = np.arange(len(rows)) + (m - len(measures) / 2 + 0.5) * step
         style: dict[str, Any] = {"color": look[measure]["color"], "marker": look[measure]["marker"]}
-        ends = np.stack([value - low, high - value])
-        axis.errorbar(at, value, ends, linestyle="none", markersize=3.5, linewidth=0.8, label=measure, **style)
+        limits = np.stack([value - low, high - value])
+        axis.errorbar(at, value, limits, linestyle="none", markersize=3.5, linewidth=0.8, label=measure, **style)
     axis.set_xticks(
         range(len(found.maps)), [_named(found.axes, setting).replace(", ", "\n") for setting in found.settings]
     )
@@ -97,34 +97,34 @@ def plot_power_maps(found: PowerMaps) -> Figure:
     axis.set(ylabel="mean regret (0: the best everywhere)")
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    said = f"How far each measure falls short of the best in power at {found.n} queries (95% intervals)"
-    return titled(drawn, said)
+    title = f"How far each measure falls short of the best in power at {found.n} queries (95% intervals)"
+    return titled(drawn, title)
 
 
 @draws(PowerMap)
 @styled
 def plot_power_map(found: PowerMap) -> Figure:
-    """Draw the plane of every measure, least mean regret first; the best measure of a cell has a frame."""
+    """Draw the grid of every measure, least mean regret first; the best measure of a cell has a frame."""
     names, regrets = (found.summary()[name].to_list() for name in ("measure", "regret"))
     down = -(-len(names) // ACROSS)
     drawn, axes = figure(PAGE, 0.9 + 1.6 * down, down, ACROSS, sharex=True, sharey=True)
     power = found.power.mean(axis=0)
     for axis, name, regret in zip(axes.flat, names, regrets, strict=False):
         place = found.measures.index(name)
-        image = _plane(axis, found, power[:, :, place], found.best == place)
+        image = _draw_cells(axis, found, power[:, :, place], found.best == place)
         axis.set_title(f"{name.replace(',dcg=exp-log2', '')}\nmean regret {regret:.3f}", fontsize=7)
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     for column in range(ACROSS):
         lowest = max(row for row in range(down) if row * ACROSS + column < len(names)) if column < len(names) else 0
         axes[lowest, column].tick_params(labelbottom=True)
-    drawn.supxlabel("lead in order: how well reference items are ordered", fontsize=8)
-    drawn.supylabel("lead in retrieval: how well they are found", fontsize=8)
+    drawn.supxlabel("advantage in order: how well reference items are ordered", fontsize=8)
+    drawn.supylabel("advantage in retrieval: how well they are found", fontsize=8)
     drawn.colorbar(image, ax=axes, label=f"power at {found.n} queries", pad=0.01, aspect=40)
-    return titled(drawn, "Which measure tells two systems apart? A frame marks the best measure of a cell")
+    return titled(drawn, "Which measure distinguishes two systems? A frame marks the best measure of a cell")
 
 
-def _plane(axis: Any, found: PowerMap, cells: Any, best: Any) -> Any:
+def _draw_cells(axis: Any, found: PowerMap, cells: Any, best: Any) -> Any:
     from matplotlib.patches import Rectangle
 
     image = axis.imshow(cells, cmap="viridis", vmin=0, vmax=1, origin="lower", aspect="auto")
@@ -145,25 +145,25 @@ FAR = 0.05
 
 @reports(RealPairs)
 def real_pairs_report(found: RealPairs) -> Report:
-    """Say where pairs lie, and how often the map says which of two measures has more power for them."""
+    """Report where pairs lie, and how often the map predicts which of two measures has more power for them."""
     low, middle, high = np.quantile(found.by_retrieval, [0.25, 0.5, 0.75])
     far = (found.far > FAR).mean()
     opening = (
         f"{counted(len(found.place), 'pair')} of {counted(len(found.systems), 'system')}: of the difference of a pair"
         f" {middle:.0%} is retrieval at the median (quartiles {low:.0%} and {high:.0%}); in {found.opposed:.0%} of"
-        f" pairs one leads in retrieval and the other in order; {far:.0%} lie further than {FAR:g} from any simulated"
-        " pair",
+        f" pairs one is better in retrieval and the other in order; {far:.0%} lie further than {FAR:g} from any"
+        " simulated pair",
     )
     summary = found.summary()
-    names = pl.col("way").replace(WAYS).alias("said by")
+    names = pl.col("way").replace(WAYS).alias("predicted by")
     table = Table(
         summary.select(names, "right", intervals(digits=3).alias("95% interval")),
-        "How often it is said which of two measures has more power",
+        "How often the measure with more power is predicted",
         (f"of cases with powers more than {found.apart:g} apart at {found.n} queries; 95% over systems",),
         digits=3,
         right=("95% interval",),
     )
-    powers = {"real": found.power.mean(axis=0), "said": found.said.mean(axis=0)}
+    powers = {"real": found.power.mean(axis=0), "predicted": found.said.mean(axis=0)}
     means = pl.DataFrame({"measure": list(found.measures), **powers}).sort("real", descending=True)
     return Report(
         found.to_polars(),
@@ -192,7 +192,7 @@ def plot_real_pairs(found: RealPairs) -> Figure:
         if len(part):
             axis.scatter(*part.T, s=5, color=colour, alpha=0.7, linewidths=0, label=found.measures[measure])
     axis.axhline(0, color="#777777", linewidth=0.8)
-    axis.set(xlabel="lead in retrieval (difference of losses)", ylabel="lead in order")
+    axis.set(xlabel="advantage in retrieval (difference of losses)", ylabel="advantage in order")
     drawn.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=6, markerscale=2)
     return titled(drawn, f"Pairs of systems, by the measure with most power at {found.n} queries")
 

@@ -23,7 +23,7 @@ Row = Sequence[float | None]
 class Comparison:
     """One table of the paper: a row per measure, our values and the published ones for the same columns.
 
-    In columns named in ``counts``, numbers of queries, less is better and no decimals are shown.
+    In columns named in ``counts``, numbers of queries, lower is better and no decimals are shown.
     """
 
     part: str
@@ -95,13 +95,13 @@ def published(name: str) -> dict[str, Any]:
 
 
 def rows_of(frame: pl.DataFrame, columns: Sequence[str], order_by: str, descending: bool = True) -> dict[str, Row]:
-    """Give the rows of a summary by measure, best first; a column that is not there is not available."""
+    """Return the rows of a summary by measure, best first; a column that is not there is not available."""
     ranked = frame.sort(order_by, descending=descending, nulls_last=True, maintain_order=True)
     return {row["measure"]: [row.get(column) for column in columns] for row in ranked.iter_rows(named=True)}
 
 
 @contextmanager
-def remarks_into(notes: list[str]) -> Iterator[None]:
+def warnings_into(notes: list[str]) -> Iterator[None]:
     """Collect warnings as notes of the study, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RankdevWarning)

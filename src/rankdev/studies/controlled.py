@@ -1,4 +1,4 @@
-"""Table 1."""
+"""Controlled examples: the paper's Table 1."""
 
 from __future__ import annotations
 
@@ -82,30 +82,30 @@ def controlled_report(study: Controlled) -> Report:
             rows.append({"example": experiment, "": name, **{cell.label: getattr(cell, source) for cell in cells}})
     agreeing = sum(cell.agrees for cell in study.cells)
     whole = len(study.cells)
-    verdict = f"all {whole} cells agree to four decimals" if agreeing == whole else f"{agreeing} of {whole} cells agree"
+    agreed = f"all {whole} cells agree to four decimals" if agreeing == whole else f"{agreeing} of {whole} cells agree"
     display = pl.DataFrame(rows, infer_schema_length=None)
     wrong = [
         f"{cell.experiment} {cell.measure}: {cell.value} ≠ {cell.published}" for cell in study.cells if not cell.agrees
     ]
-    return Report(study.to_polars(), [Table(display, "Table 1: controlled examples")], closing=(verdict, *wrong))
+    return Report(study.to_polars(), [Table(display, "Table 1: controlled examples")], closing=(agreed, *wrong))
 
 
 def controlled_figure(study: Controlled, path: str | Path) -> None:
     """Draw every example position by position, with its scores."""
     check_name(path)
     labels = {cell.measure: cell.label for cell in study.cells}
-    pictures = []
+    drawings = []
     for example in study.examples:
         explanations = {
             text: rd.explain(Reference(example["reference"]), example["ranking"], measure=_measure(example, text))
             for text in DRAWN
         }
         scores = {cell.measure: cell.value for cell in study.cells if cell.experiment == example["experiment"]}
-        pictures.append(Example(example["experiment"], _in_words(example), explanations, scores))
-    save(plot_examples(pictures, labels), path)
+        drawings.append(Example(example["experiment"], _as_text(example), explanations, scores))
+    save(plot_examples(drawings, labels), path)
 
 
-def _in_words(example: dict[str, Any]) -> str:
+def _as_text(example: dict[str, Any]) -> str:
     """Write the reference as tiers, long ones shortened, and weights that are not the default."""
     tiers = Reference(example["reference"]).tiers
     names = [" = ".join(tier) for tier in tiers]
@@ -131,7 +131,7 @@ OUTSIDE = "#9a9a9a"
 
 @dataclass(frozen=True)
 class Example:
-    """One ranking: what it is called, its reference in words, RDQ explanations and scores by measure."""
+    """One ranking: its name, its reference as text, RDQ explanations and scores by measure."""
 
     name: str
     reference: str
@@ -143,8 +143,8 @@ class Example:
 def plot_examples(examples: Sequence[Example], labels: Mapping[str, str]) -> Figure:
     """Draw a line for each example: bars as high as the positions' weights, and all scores.
 
-    A bar is filled as far as the first explanation gives credit; the others' credits are short lines in their
-    colours. ``labels`` gives the heading of each measure.
+    A bar is filled in proportion to the credit in the first explanation; the others' credits are short lines in their
+    colours. ``labels`` are the headings of the measures.
     """
     drawn, panels = figure(17, 0.6 + 1.05 * len(examples), len(examples), 2, layout=None, width_ratios=[1, 1.9])
     drawn.subplots_adjust(left=0.01, right=0.995, bottom=0.005, top=0.965, wspace=0.02, hspace=0.12)

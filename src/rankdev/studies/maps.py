@@ -1,4 +1,4 @@
-"""Power by kind of difference."""
+"""Power maps: the power of measures by the kind of difference between two systems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rankdev._common.work import Progress, part_of
 from rankdev.errors import shown
 from rankdev.measures import parse_all
 from rankdev.statistics.power import power
-from rankdev.studies._published import remarks_into
+from rankdev.studies._published import warnings_into
 from rankdev.studies.simulation import Simulation, simulate
 
 
@@ -26,9 +26,31 @@ from rankdev.studies.simulation import Simulation, simulate
 class PowerMap(Result):
     """Power at ``n`` queries of every measure, where two systems differ in retrieval and in order.
 
-    ``power[seed, retrieval, order, measure]`` is that of a pair whose better system leads by ``retrieval`` and by
-    ``order``, on data made with each seed. Nothing is chosen: the whole plane is kept, the corner without any
-    difference too, where power is the rate of false alarms. Intervals are Student's, over seeds.
+    The whole grid is kept, the corner without any difference too, where power is the rate of false positives.
+    Intervals are Student's, over seeds.
+
+    Attributes
+    ----------
+    retrieval, order : tuple of float
+        Advantages of the better system in each skill: the two axes of the grid.
+    measures : tuple of str
+        Names of the measures.
+    power : array
+        ``[seed, retrieval, order, measure]``, on data simulated with each seed.
+    n : int
+        Queries at which power is estimated.
+    queries, subsamples, permutations, seeds : int
+        Size of the simulation.
+    shape : dict
+        Properties of the simulated data that are not the default.
+    seed : int
+        Seed of the simulation.
+    remarks : tuple of str
+        Notes on the data.
+
+    See Also
+    --------
+    rankdev.studies.power_map : Returns a map.
     """
 
     display: ClassVar = "rankdev.studies._plots"
@@ -48,37 +70,78 @@ class PowerMap(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per cell and measure: retrieval, order, measure, power (the mean over seeds)."""
+        """Return one row per cell and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns retrieval, order, measure, power (the mean over seeds).
+
+        Examples
+        --------
+        >>> power_map(["RDQ@5"], n=20, quick=True).to_polars().shape
+        (9, 4)
+        """
         return self._cells({"power": self.power.mean(axis=0)})
 
     def intervals(self) -> pl.DataFrame:
-        """The same with 95% intervals, and how far the measure falls short of the best of its cell: regret."""
-        low, high = _ends(self.power)
+        """Return one row per cell and measure, with 95% intervals and regret.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns retrieval, order, measure, power, low, high, regret: how far the measure falls short of the best
+            measure of its cell.
+
+        Examples
+        --------
+        >>> power_map(["RDQ@5"], n=20, quick=True).intervals().columns[3:]
+        ['power', 'low', 'high', 'regret']
+        """
+        low, high = _limits(self.power)
         return self._cells({"power": self.power.mean(axis=0), "low": low, "high": high, "regret": self._regret.mean(0)})
 
     def winners(self) -> pl.DataFrame:
-        """One row per cell with a difference: retrieval, order, winner, power, and which others are not clearly worse.
+        """Return the best measure of each cell with a difference.
 
-        ``rivals`` counts measures whose distance to the winner has an interval over seeds that reaches 0.
+        Returns
+        -------
+        polars.DataFrame
+            Columns retrieval, order, winner, power, rivals: the number of measures that tie for best, whose
+            distance to the winner has an interval over seeds that includes 0.
+
+        Examples
+        --------
+        >>> power_map(["RDQ@5", "RBP@5"], n=20, quick=True).winners().columns
+        ['retrieval', 'order', 'winner', 'power', 'rivals']
         """
-        mean, rivals = self.power.mean(axis=0), self._near.sum(axis=2) - 1
+        mean, ties = self.power.mean(axis=0), self._near.sum(axis=2) - 1
         rows = [
-            (self.retrieval[i], self.order[j], self.measures[self.best[i, j]], mean[i, j].max(), int(rivals[i, j]))
+            (self.retrieval[i], self.order[j], self.measures[self.best[i, j]], mean[i, j].max(), int(ties[i, j]))
             for i, j in np.argwhere(self.different)
         ]
         return pl.DataFrame(rows, schema=["retrieval", "order", "winner", "power", "rivals"], orient="row")
 
     def summary(self) -> pl.DataFrame:
-        """One row per measure, least mean regret first: measure, regret, low, high, worst, wins.
+        """Return one row per measure, least mean regret first.
 
-        ``regret`` is the mean, over the cells with a difference, of the best measure's power less this one's;
-        ``worst`` is its largest in any cell, and ``wins`` counts the cells in which no measure has more power.
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, regret, low, high, worst, wins. ``regret`` is the mean, over the cells with a difference,
+            of the best measure's power minus this one's; ``worst`` is its largest in any cell, and ``wins`` counts
+            the cells in which no measure has more power.
+
+        Examples
+        --------
+        >>> power_map(["RDQ@5"], n=20, quick=True).summary()["wins"].to_list()
+        [8]
         """
-        apart = self._regret[:, self.different]
-        low, high = _ends(apart.mean(axis=1))
+        regret = self._regret[:, self.different]
+        low, high = _limits(regret.mean(axis=1))
         wins = np.bincount(self.best[self.different], minlength=len(self.measures))
-        columns = {"regret": apart.mean(axis=(0, 1)), "low": low, "high": high}
-        worst = {"worst": apart.mean(axis=0).max(axis=0), "wins": wins}
+        columns = {"regret": regret.mean(axis=(0, 1)), "low": low, "high": high}
+        worst = {"worst": regret.mean(axis=0).max(axis=0), "wins": wins}
         return pl.DataFrame({"measure": list(self.measures), **columns, **worst}).sort("regret", maintain_order=True)
 
     @property
@@ -88,17 +151,18 @@ class PowerMap(Result):
 
     @property
     def best(self) -> Ints:
-        """The measure with most power of each cell, by the mean over seeds."""
+        """The measure with the most power in each cell, by the mean over seeds."""
         return np.asarray(self.power.mean(axis=0).argmax(axis=2))
 
     @property
     def _regret(self) -> Floats:
-        """How far each measure falls short of the cell's winner, seed by seed: the winner is one for all seeds."""
+        """Distance of each measure to the best of its cell, seed by seed; the best is the same for all seeds."""
         return np.take_along_axis(self.power, self.best[None, :, :, None], axis=3) - self.power
 
     @property
     def _near(self) -> Bools:
-        return np.asarray(_ends(self._regret)[0] <= 0)
+        """Whether a measure ties for best in its cell."""
+        return np.asarray(_limits(self._regret)[0] <= 0)
 
     def _cells(self, columns: dict[str, Floats]) -> pl.DataFrame:
         i, j, m = (part.ravel() for part in np.indices(self.power.shape[1:]))
@@ -109,7 +173,27 @@ class PowerMap(Result):
 
 @dataclass(frozen=True, eq=False)
 class PowerMaps(Result):
-    """The plane for several kinds of references: one map for each ``setting`` of reference size and ties."""
+    """Power maps for several kinds of references: one for each setting of reference size and ties.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        What varies: ties, reference_size or both.
+    settings : tuple of tuple of float
+        Values of the axes for each map.
+    maps : tuple of PowerMap
+        One map per setting.
+    n : int
+        Queries at which power is estimated.
+    seed : int
+        Seed of the simulation.
+    remarks : tuple of str
+        Notes on the data.
+
+    See Also
+    --------
+    rankdev.studies.power_maps : Returns maps.
+    """
 
     display: ClassVar = "rankdev.studies._plots"
     made_with = ("axes", "n", "seed")
@@ -122,11 +206,33 @@ class PowerMaps(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per setting, cell and measure: the setting's columns, retrieval, order, measure, power."""
+        """Return one row per setting, cell and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            A column per axis, then retrieval, order, measure, power.
+
+        Examples
+        --------
+        >>> power_maps(["RDQ@5"], ties=[0.5], n=20, quick=True).to_polars().columns
+        ['ties', 'retrieval', 'order', 'measure', 'power']
+        """
         return self._joined([found.to_polars() for found in self.maps])
 
     def summary(self) -> pl.DataFrame:
-        """One row per setting and measure: the setting's columns, and those of a map's summary."""
+        """Return one row per setting and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            A column per axis, then those of :meth:`PowerMap.summary`.
+
+        Examples
+        --------
+        >>> power_maps(["RDQ@5"], ties=[0.5], n=20, quick=True).summary().height
+        1
+        """
         return self._joined([found.summary() for found in self.maps])
 
     def _joined(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
@@ -137,8 +243,8 @@ class PowerMaps(Result):
         return pl.concat(named)
 
 
-def _ends(values: Floats) -> Floats:
-    """Give Student's 95% interval of the mean over the first axis."""
+def _limits(values: Floats) -> Floats:
+    """Return Student's 95% interval of the mean over the first axis."""
     from scipy import special
 
     seeds = len(values)
@@ -147,12 +253,12 @@ def _ends(values: Floats) -> Floats:
 
 
 MEASURES = "paper@5"
-ORDER = 0.5  # order of the weaker system: so far from 0 and 1 that there is something to gain and to lose
+ORDER = 0.5  # order of the weaker system: away from 0 and 1, so that it can be both better and worse
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How much is simulated, and where: leads of the better system in each skill."""
+    """Size of the simulation, and the advantages of the better system in each skill."""
 
     steps: Sequence[float] = (0.0, 0.05, 0.1, 0.2, 0.3)
     seeds: int = 10
@@ -174,11 +280,33 @@ def power_map(
     progress: Progress | None = None,
     **shape: Any,
 ) -> PowerMap:
-    """Give the power of measures at ``n`` queries over the plane of (difference in retrieval, difference in order).
+    """Estimate the power of measures over the grid of differences in retrieval and in order.
 
-    One system of :func:`simulate` has retrieval 1 and order .5; others lead it in one skill or in both. ``shape``
-    says what else the data are like: ``ties=0.5``, or ``buckets=[(3, 3, 1)]`` for references of three items.
+    One system of :func:`simulate` has retrieval 1 and order .5; others are better in one skill or in both.
 
+    Parameters
+    ----------
+    measures : str, Measure or list of them, default "paper@5"
+        Measures whose power is estimated.
+    n : int, default 100
+        Number of queries.
+    quick : bool, default False
+        Use a coarser grid and fewer seeds.
+    seed : int, default 0
+        Seed of the simulation.
+    progress : callable, optional
+        ``progress(done, total, text)``.
+    **shape
+        Other properties of the data, as for :func:`simulate`: ``ties=0.5``, or ``buckets=[(3, 3, 1)]`` for
+        references of three items.
+
+    Returns
+    -------
+    PowerMap
+        Power of every measure in every cell.
+
+    Examples
+    --------
     >>> found = power_map(["RDQ@5", "RBP@5"], quick=True)
     >>> found.to_polars().columns, found.summary().columns
     (['retrieval', 'order', 'measure', 'power'], ['measure', 'regret', 'low', 'high', 'worst', 'wins'])
@@ -193,8 +321,8 @@ def power_map(
         raise rd.UsageError(f"n is {n}, and the map has {protocol.queries} queries; give a smaller n")
     maps, notes = [], list[str]()
     for place in range(protocol.seeds):
-        made = plane(protocol.steps, protocol.queries, seed * protocol.seeds + place, **shape)
-        with remarks_into(notes):
+        made = simulate_grid(protocol.steps, protocol.queries, seed * protocol.seeds + place, **shape)
+        with warnings_into(notes):
             scores = rd.evaluate(made.references, dict(made.runs), wanted)
             found = power(
                 scores, sizes=[n], subsamples=protocol.subsamples, permutations=protocol.permutations, seed=seed
@@ -230,17 +358,41 @@ def power_maps(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PowerMaps:
-    """Draw the plane for each share of ties and each reference size, and for all combinations where both are given.
+    """Estimate a power map for each fraction of ties and each reference size, or for all combinations of both.
 
-    An empty axis stays as :func:`power_map` has it: the paper's sizes, 3% of neighbours tied.
+    An empty axis keeps the default of :func:`power_map`: the paper's sizes, 3% of neighbours tied.
 
+    Parameters
+    ----------
+    measures : str, Measure or list of them, default "paper@5"
+        Measures whose power is estimated.
+    ties : list of float, optional
+        Fractions of neighbours in a reference that are tied.
+    reference_sizes : list of int, optional
+        Numbers of items in a reference.
+    n : int, default 100
+        Number of queries.
+    quick : bool, default False
+        Use a coarser grid and fewer seeds.
+    seed : int, default 0
+        Seed of the simulation.
+    progress : callable, optional
+        ``progress(done, total, text)``.
+
+    Returns
+    -------
+    PowerMaps
+        One map per setting.
+
+    Examples
+    --------
     >>> power_maps(["RDQ@5"], ties=[0, 0.9], n=20, quick=True).summary().columns
     ['ties', 'measure', 'regret', 'low', 'high', 'worst', 'wins']
     """
     axes = {"ties": _axis("ties", ties), "reference_size": _axis("reference_sizes", reference_sizes)}
     axes = {name: values for name, values in axes.items() if values}
     if not axes:
-        raise rd.UsageError("give values of ties or of reference_sizes; power_map() draws a single map")
+        raise rd.UsageError("give values of ties or of reference_sizes; power_map() makes a single map")
     settings = list(product(*axes.values()))
     found = []
     for done, setting in enumerate(settings):
@@ -265,15 +417,15 @@ def _axis(name: str, values: Any) -> list[Any]:
     return known
 
 
-def plane(steps: Sequence[float], queries: int, seed: int, **shape: Any) -> Simulation:
-    """Make the weakest system, and one for each pair of leads, retrieval's first: no lead gives it an equal."""
-    leads = {"weakest": (0.0, 0.0), **{f"r{lead:g}+o{other:g}": (lead, other) for lead in steps for other in steps}}
+def simulate_grid(steps: Sequence[float], queries: int, seed: int, **shape: Any) -> Simulation:
+    """Simulate the weakest system, and one for each pair of advantages, by retrieval first; 0 and 0 is its equal."""
+    ahead = {"weakest": (0.0, 0.0), **{f"r{more:g}+o{other:g}": (more, other) for more in steps for other in steps}}
     return simulate(
         queries,
         seed=seed,
-        models=dict.fromkeys(leads, 1.0),
+        models=dict.fromkeys(ahead, 1.0),
         settings={"s": 1.0},
-        retrieval={name: 1 + lead for name, (lead, _) in leads.items()},
-        order={name: ORDER + lead for name, (_, lead) in leads.items()},
+        retrieval={name: 1 + more for name, (more, _) in ahead.items()},
+        order={name: ORDER + more for name, (_, more) in ahead.items()},
         **shape,
     )

@@ -1,4 +1,4 @@
-"""Scores with judgments removed."""
+"""Scores and system rankings after some judgments are removed."""
 
 from __future__ import annotations
 
@@ -38,12 +38,33 @@ TIED = 1e-12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LeaveOut(Result):
-    """What becomes of scores and orders of systems had some judgments not been made.
+    """Scores and rankings of systems after some judgments are removed.
 
-    ``cases`` are (kind, name, judgments taken away): a team, whose unique contributions to the pool go, or a share of
-    all judgments, drawn at random. Arrays ``[case, resample, measure]`` hold the order's ``tau`` and ``tau_ap`` with
-    that of all judgments, the mean ``shift`` of all scores, and for teams what their ``own`` systems lose more than
-    others do, in score and in ``places``. The first resample is all queries as they are.
+    Arrays are ``[case, resample, measure]``; the first resample is all queries as they are.
+
+    Attributes
+    ----------
+    measures : tuple of str
+        Names of the measures.
+    teams : dict of str to tuple of str
+        Systems of each team.
+    cases : tuple of (str, str, int)
+        Kind, name and number of removed judgments: of a team, whose unique contributions to the pool are removed, or
+        of a fraction of all judgments, drawn at random.
+    tau, tau_ap : array
+        Rank correlation of the systems with the ranking by all judgments.
+    shift : array
+        Mean change of all scores.
+    own, places : array
+        For teams, how much more their own systems lose than others, in score and in ranks.
+    pool_depth, draws, resamples, seed : int
+        Parameters of the study.
+    remarks : tuple of str
+        Notes on the data.
+
+    See Also
+    --------
+    rankdev.studies.leave_out : Returns the study.
     """
 
     made_with = ("pool_depth", "draws", "resamples", "seed")
@@ -63,35 +84,70 @@ class LeaveOut(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per kind of loss and measure: left_out, measure, tau, tau_ap, shift, own, places; means over cases.
+        """Return one row per kind of removal and measure, with means over cases.
 
-        Each number has the ends of its 95% interval over queries beside it, such as tau_low and tau_high; ``own`` and
-        ``places`` are for teams only.
+        Returns
+        -------
+        polars.DataFrame
+            Columns left_out, measure, tau, tau_ap, shift, own, places, each number followed by the limits of its 95%
+            interval over queries, such as tau_low and tau_high; ``own`` and ``places`` are for teams only.
+
+        Examples
+        --------
+        >>> lists = {"x": {"q": ["a", "b"]}, "y": {"q": ["c", "b"]}}
+        >>> found = leave_out({"q": ["a", "b", "c"]}, lists, "AP@2", shares=[], pool_depth=1, resamples=20)
+        >>> found.to_polars()["left_out"].to_list()
+        ['a team']
         """
         rows = []
         for name, places in self.groups().items():
             for m, measure in enumerate(self.measures):
                 row: dict[str, Any] = {"left_out": name, "measure": measure}
                 for what in ("tau", "tau_ap", "shift", "own", "places"):
-                    row |= _with_ends(what, getattr(self, what)[places, :, m].mean(axis=0))
+                    row |= _with_limits(what, getattr(self, what)[places, :, m].mean(axis=0))
                 rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
 
     def by_team(self) -> pl.DataFrame:
-        """One row per team and measure: team, systems, judgments (taken away), measure, tau, own, places, with ends."""
+        """Return one row per team and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns team, systems, judgments (removed), measure, tau, own, places, with the limits of their intervals.
+
+        Examples
+        --------
+        >>> lists = {"x": {"q": ["a", "b"]}, "y": {"q": ["c", "b"]}}
+        >>> found = leave_out({"q": ["a", "b", "c"]}, lists, "AP@2", shares=[], pool_depth=1, resamples=20)
+        >>> found.by_team()["team"].to_list()
+        ['x', 'y']
+        """
         rows = []
         for case, (kind, name, judgments) in enumerate(self.cases):
             for m, measure in enumerate(self.measures if kind == "team" else ()):
                 row = {"team": name, "systems": len(self.teams[name]), "judgments": judgments, "measure": measure}
                 for what in ("tau", "own", "places"):
-                    row |= _with_ends(what, getattr(self, what)[case, :, m])
+                    row |= _with_limits(what, getattr(self, what)[case, :, m])
                 rows.append(row)
         names = {"team": pl.String, "systems": pl.Int64, "judgments": pl.Int64, "measure": pl.String}
         numbers = [f"{what}{end}" for what in ("tau", "own", "places") for end in ("", "_low", "_high")]
         return pl.DataFrame(rows, schema=names | dict.fromkeys(numbers, pl.Float64)).fill_nan(None)
 
     def groups(self) -> dict[str, list[int]]:
-        """Give the cases of every kind of loss: those of all teams, and those of each share."""
+        """Return the cases of every kind of removal: those of all teams, and those of each fraction.
+
+        Returns
+        -------
+        dict of str to list of int
+            Indices into ``cases``.
+
+        Examples
+        --------
+        >>> lists = {"x": {"q": ["a", "b"]}, "y": {"q": ["c", "b"]}}
+        >>> leave_out({"q": ["a", "b", "c"]}, lists, "AP@2", shares=[0.5], draws=2, pool_depth=1, resamples=20).groups()
+        {'a team': [0, 1], '50% of judgments': [2, 3]}
+        """
         found: dict[str, list[int]] = {}
         for case, (kind, name, _) in enumerate(self.cases):
             found.setdefault("a team" if kind == "team" else name, []).append(case)
@@ -111,12 +167,41 @@ def leave_out(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> LeaveOut:
-    """Take judgments away, and see how scores and orders of systems move.
+    """Remove judgments, and measure how scores and rankings of systems change.
 
-    ``teams`` maps systems to teams; without it every system is its own. What a team alone brought into the pool, the
-    judged items that only its runs have among the first ``pool_depth``, is taken away as if it had not taken part.
-    ``shares`` of all judgments are taken away at random, ``draws`` times each. Intervals resample queries.
+    What a team alone contributed to the pool, the judged items that only its runs have among the first
+    ``pool_depth``, is removed as if the team had not taken part. Intervals resample queries.
 
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Judgments: lists, tiers or grades.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking; at least two systems.
+    measures : str, Measure or list of them, optional
+        Default: RDQ, nDCG, AP, RBP and Compat at 10, and measures of judged items where nonrelevant items are known.
+    teams : dict of str to str, optional
+        Team of each system. Default: every system is its own team.
+    shares : list of float, default (0.1, 0.3, 0.5)
+        Fractions of all judgments that are removed at random.
+    pool_depth : int, default 10
+        Depth of the pool.
+    draws : int, default 5
+        Random draws per fraction.
+    resamples : int, default 200
+        Resamples of queries for intervals.
+    seed : int, default 0
+        Seed of draws and resamples.
+    progress : callable, optional
+        ``progress(done, total, text)``.
+
+    Returns
+    -------
+    LeaveOut
+        Rank correlations, and changes of scores and ranks.
+
+    Examples
+    --------
     >>> judged = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(4)}
     >>> lists = {"x": {q: ["a", "b"] for q in judged}, "y": {q: ["c", "b"] for q in judged}}
     >>> found = leave_out(References.from_grades(judged), lists, "nDCG@2", shares=[], pool_depth=1, resamples=20)
@@ -127,21 +212,21 @@ def leave_out(
     resamples, seed = check_whole("resamples", resamples, 20), check_seed(seed)
     if not is_list(shares):
         raise UsageError(f"shares must be a list such as [0.1, 0.5]; got {shown(shares)}")
-    wanted = [check_number("a share", share, 0, 1) for share in shares]
+    wanted = [check_number("a share", value, 0, 1) for value in shares]
     known, loaded = load_inputs(references, runs)
     if len(loaded) < 2:
         raise DataError("an order of systems needs at least two runs")
     texts = [str(measure) for measure in parse_all(_usual(known) if measures is None else measures)]
     named = _teams(teams, list(loaded))
     work = _Work(known, loaded, texts, _weights(len(known), resamples, seed))
-    lost = [*_of_teams(work, named, pool_depth), *_of_shares(work, wanted, draws, seed)]
+    lost = [*_of_teams(work, named, pool_depth), *_of_fractions(work, wanted, draws, seed)]
     parts = []
     for done, (kind, name, rows) in enumerate(lost):
         if progress is not None:
             progress(done, len(lost), f"{kind} {name}")
         parts.append(work.without(rows, [work.systems.index(system) for system in named.get(name, ())]))
     if not parts:
-        raise DataError("nothing to leave out: no team has unique contributions, and there are no shares")
+        raise DataError("nothing to leave out: no team has unique contributions, and shares is empty")
     cases = tuple((kind, name, len(rows)) for kind, name, rows in lost)
     tau, ap, shift, own, places = (np.stack(array) for array in zip(*parts, strict=True))
     return LeaveOut(
@@ -171,7 +256,7 @@ def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str,
     given = check_mapping({name: name for name in systems} if teams is None else teams, "teams", "{system: team}")
     for name in systems:
         if name not in given:
-            raise UsageError(f"teams does not say whose system {shown(name)} is; name the team of every system")
+            raise UsageError(f"teams does not name the team of {shown(name)}; name the team of every system")
     for name in given:
         if name not in systems:
             raise UsageError(f"teams names {shown(name)}, which is not a system{suggestion(str(name), systems)}")
@@ -182,25 +267,25 @@ def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str,
 
 
 def _weights(queries: int, resamples: int, seed: int) -> Floats:
-    """Give how often each query counts ``[resample, query]``, all once in the first."""
+    """Return the weight of each query, ``[resample, query]``; all are equal in the first."""
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(queries, np.full(queries, 1 / queries), size=resamples)
     return np.concatenate([np.ones((1, queries)), drawn]) / queries
 
 
-def _with_ends(name: str, values: Floats) -> dict[str, float]:
-    """Give the value of all queries, and 1.96 standard errors over resamples around it.
+def _with_limits(name: str, values: Floats) -> dict[str, float]:
+    """Return the value on all queries, and limits 1.96 standard errors over resamples around it.
 
-    No quantiles of the resamples: these agree less with each other than whole orders do, so that they lie below.
+    Quantiles of the resamples would be too low: resampled rankings agree less with each other than whole ones do.
     """
-    reach = NORMAL * values[1:].std(ddof=1)
+    half = NORMAL * values[1:].std(ddof=1)
     most = 1.0 if name.startswith("tau") else np.inf
-    low, high = max(values[0] - reach, -most), min(values[0] + reach, most)
+    low, high = max(values[0] - half, -most), min(values[0] + half, most)
     return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
 class _Work:
-    """Scores the runs with all judgments, and with some taken away."""
+    """Scores the runs with all judgments, and with some removed."""
 
     def __init__(self, references: References, runs: Mapping[str, Run], texts: Sequence[str], weights: Floats) -> None:
         self.runs, self.texts, self.weights, self.systems = dict(runs), texts, weights, list(runs)
@@ -218,26 +303,26 @@ class _Work:
         self.places = _rank(self.whole)
 
     def _means(self, values: Floats) -> Floats:
-        """Give means ``[resample, measure, system]``."""
+        """Return means ``[resample, measure, system]``."""
         return np.einsum("rq,sqm->rms", self.weights, values)
 
     def without(self, rows: Ints, own: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Compare with what is left without some judgments: τ, τ_ap, shift, own, places, ``[resample, measure]``."""
+        """Compare with scores without some judgments: τ, τ_ap, shift, own, places, ``[resample, measure]``."""
         kept = np.ones(self.judged.height, bool)
         kept[rows] = False
         means = self._means(self._values(self.judged.filter(kept)))
-        apart = means - self.whole
+        change = means - self.whole
         tau, ap = tau_b(means, self.whole, TIED), tau_ap(means, self.whole, TIED)
         if not own:
             unknown = np.full(tau.shape, np.nan)
-            return tau, ap, apart.mean(axis=2), unknown, unknown
+            return tau, ap, change.mean(axis=2), unknown, unknown
         others = [place for place in range(len(self.systems)) if place not in own]
-        rest = apart[..., others].mean(axis=2) if others else 0.0
+        rest = change[..., others].mean(axis=2) if others else 0.0
         fallen = (_rank(means) - self.places)[..., own].mean(axis=2)
-        return tau, ap, apart.mean(axis=2), apart[..., own].mean(axis=2) - rest, fallen
+        return tau, ap, change.mean(axis=2), change[..., own].mean(axis=2) - rest, fallen
 
     def _values(self, judged: pl.DataFrame) -> Floats:
-        """Score by these judgments ``[system, query, measure]``; a query of which none is left is 0 for all."""
+        """Score by these judgments ``[system, query, measure]``; a query without any scores 0 for all systems."""
         if not self.graded:
             judged = judged.with_columns(rank=pl.col("rank").rank("dense").over("query").cast(pl.Int64))
         scores = evaluate(References.from_table(judged), self.runs, self.texts)
@@ -248,36 +333,36 @@ class _Work:
 
 
 def _rank(means: Floats) -> Floats:
-    """Give the place of every system from the top, ties halved."""
+    """Rank the systems from the top, ties at their mean rank."""
     above = means[..., None, :] - means[..., :, None]
     return np.asarray((above > TIED).sum(axis=-1) + (np.abs(above) <= TIED).sum(axis=-1) / 2)
 
 
 def _of_teams(work: _Work, teams: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[tuple[str, str, Ints]]:
-    """Give the judgments that each team alone brought; teams without any move nothing, and are counted."""
+    """Yield the judgments that each team alone contributed; teams without any are noted."""
     team_of = {system: team for team, systems in teams.items() for system in systems}
     parts = [
         run.to_polars().filter(pl.col("rank") <= depth).select("query", "item", team=pl.lit(team_of[name]))
         for name, run in work.runs.items()
     ]
-    brought = pl.concat(parts).unique()
-    alone = brought.filter(pl.len().over("query", "item") == 1)
+    contributed = pl.concat(parts).unique()
+    alone = contributed.filter(pl.len().over("query", "item") == 1)
     found = work.judged.select("query", "item").with_row_index("row").join(alone, on=["query", "item"])
     nothing = [team for team in teams if found.filter(team=team).is_empty()]
     if nothing:
-        work.remarks.append(f"teams that brought nothing alone: {', '.join(nothing)}")
+        work.remarks.append(f"teams without unique contributions: {', '.join(nothing)}")
     for team in teams:
         rows = found.filter(team=team)["row"].to_numpy().astype(np.int64)
         if len(rows):
             yield "team", team, np.sort(rows)
 
 
-def _of_shares(work: _Work, shares: Sequence[float], draws: int, seed: int) -> Iterator[tuple[str, str, Ints]]:
-    """Draw shares of all judgments; larger shares hold the smaller ones of the same draw."""
+def _of_fractions(work: _Work, fractions: Sequence[float], draws: int, seed: int) -> Iterator[tuple[str, str, Ints]]:
+    """Draw fractions of all judgments; larger ones include the smaller ones of the same draw."""
     orders = [np.random.default_rng([seed, draw]).permutation(work.judged.height) for draw in range(draws)]
-    for share in shares:
+    for fraction in fractions:
         for order in orders:
-            yield "share", f"{100 * share:g}% of judgments", order[: round(share * len(order))]
+            yield "share", f"{100 * fraction:g}% of judgments", order[: round(fraction * len(order))]
 
 
 TEAM = "a team"
@@ -286,7 +371,7 @@ NAMES = {"tau": "τ", "tau_ap": "τ_ap", "shift": "all scores", "own": "own scor
 
 @reports(LeaveOut)
 def leave_out_report(found: LeaveOut) -> Report:
-    """Show, for every kind of loss, how well orders hold and what a team's own systems lose."""
+    """Show, for every kind of removal, how stable rankings are and what a team's own systems lose."""
     rows = found.to_polars()
     tables = []
     for name, cases in found.groups().items():
@@ -301,11 +386,11 @@ def leave_out_report(found: LeaveOut) -> Report:
             ]
         removed = np.mean([found.cases[case][2] for case in cases])
         of = f"mean over {counted(len(cases), 'team')}" if name == TEAM else f"mean over {counted(len(cases), 'draw')}"
-        title = f"Without {name}: {removed:,.0f} judgments away, {of}"
+        title = f"Without {name}: {removed:,.0f} judgments removed, {of}"
         tables.append(Table(pl.DataFrame(shown), title, names=("measure",), right=[NAMES[name] for name in columns]))
     closing = (
-        "τ, τ_ap: of the order of systems with that by all judgments; own scores: change of the left-out team's"
-        " systems less that of the others; places lost: how far they fall; 95% intervals over queries",
+        "τ, τ_ap: correlation with the ranking of systems by all judgments; own scores: change of the left-out team's"
+        " systems minus that of the others; places lost: how far they fall; 95% intervals over queries",
     )
     return Report(
         rows,
@@ -322,7 +407,7 @@ def leave_out_report(found: LeaveOut) -> Report:
 @draws(LeaveOut)
 @styled
 def plot_leave_out(found: LeaveOut) -> Figure:
-    """Draw how well orders hold for every kind of loss, and the places that left-out teams lose."""
+    """Draw how stable rankings are for every kind of removal, and the places that left-out teams lose."""
     groups = list(found.groups())
     with_teams = TEAM in groups
     drawn, axes = figure(PAGE, 0.9 + 0.24 * len(found.measures) * 1.4, 1, 1 + with_teams, sharey=True)
@@ -335,7 +420,7 @@ def plot_leave_out(found: LeaveOut) -> Figure:
         _dots(axes[0, 0], part, "tau", height, color=shade, marker="os^Dv<>"[place % 7], label=f"without {name}")
     axes[0, 0].set_yticks(at, [shortened(name) for name in found.measures])
     axes[0, 0].set_ylim(-0.6, len(at) - 0.4)
-    axes[0, 0].set(xlabel="Kendall τ with the order by all judgments")
+    axes[0, 0].set(xlabel="Kendall τ with the ranking by all judgments")
     if with_teams:
         part = rows.filter(left_out=TEAM)
         for i, name in enumerate(found.measures):
@@ -344,10 +429,10 @@ def plot_leave_out(found: LeaveOut) -> Figure:
         axes[0, 1].set(xlabel="places a left-out team's systems lose")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=len(groups), frameon=False)
-    return titled(drawn, "Do orders of systems hold without some of the judgments? (95% intervals)")
+    return titled(drawn, "Are rankings of systems stable without some of the judgments? (95% intervals)")
 
 
 def _dots(axis: Any, part: pl.DataFrame, what: str, height: Any, **look: Any) -> None:
     value, low, high = (part[name].to_numpy() for name in (what, f"{what}_low", f"{what}_high"))
-    ends = np.stack([value - low, high - value])
-    axis.errorbar(value, height, xerr=ends, linestyle="none", markersize=3.5, linewidth=1, **look)
+    limits = np.stack([value - low, high - value])
+    axis.errorbar(value, height, xerr=limits, linestyle="none", markersize=3.5, linewidth=1, **look)

@@ -1,4 +1,4 @@
-"""Tables 2 and 3, Figure 1."""
+"""The points-of-interest study: the paper's Tables 2 and 3 and Figure 1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.stability import Stability, stability
-from rankdev.studies._published import Comparison, fact, facts, published, remarks_into, rows_of
+from rankdev.studies._published import Comparison, fact, facts, published, rows_of, warnings_into
 from rankdev.studies.maps import power_map
 from rankdev.studies.real_pairs import PaperPlace, place_of
 from rankdev.studies.simulation import simulate
@@ -52,7 +52,7 @@ QUICK = Protocol(1000, (25, 50, 100, 200, 400), 40, 200)
 
 @dataclass(frozen=True, eq=False)
 class Poi(Tabular):
-    """Everything the study found; ``source`` says on which data."""
+    """Results of the study; ``source`` names the data."""
 
     source: str
     simulated: bool
@@ -90,7 +90,7 @@ def run_poi(
     notes: list[str] = []
     drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
     testing: dict[str, Any] = {**drawing, "permutations": protocol.permutations, "p_value": "paper"}
-    with remarks_into(notes):
+    with warnings_into(notes):
         known = references if isinstance(references, rd.References) else rd.read_references(references)
         loaded = {name: run if isinstance(run, rd.Run) else rd.read_run(run) for name, run in (runs or {}).items()}
         if len(known) < LEAST:
@@ -111,7 +111,7 @@ def _paper_place(quick: bool, seed: int, progress: Progress | None) -> PaperPlac
     """Find the place of the paper's median powers on the map."""
     paper = published("poi")
     at = paper["power_columns"].index("p50")
-    with remarks_into([]):
+    with warnings_into([]):
         found = power_map(MEASURES, n=LEAST, quick=quick, seed=seed, progress=progress)
         return place_of(found, {measure: row[at] for measure, row in paper["power"].items()})
 
@@ -133,7 +133,7 @@ REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the main experiments, in red fram
 
 
 def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
-    """Write figure1.png (sensitivity), power.png and stability.png; give their paths."""
+    """Write figure1.png (sensitivity), power.png and stability.png; return their paths."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     figures = {
@@ -149,13 +149,13 @@ Statement = tuple[str, str, str, bool]
 WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
     " systems are was chosen from four tried sets of factors for being near the paper's pair counts; the other"
-    " parameters were not varied. Levels therefore say little; orders of measures say how they react to rankers of"
-    " this kind. docs/studies.md lists the four sets."
+    " parameters were not varied. Levels are therefore of little use; orders of measures show how they react to rankers"
+    " of this kind. docs/studies.md lists the four sets."
 )
 
 
 def poi_report(study: Poi) -> Report:
-    """Show systems, Tables 2 and 3, Figure 1, pair counts and statements, each beside the published values."""
+    """Show systems, Tables 2 and 3, Figure 1, pair counts and statements, each with the published values."""
     paper = published("poi")
     power, stability = power_table(study, paper), stability_table(study, paper)
     grid, pairs = _grid_report(study, paper), _pairs_report(study, paper)
@@ -206,7 +206,7 @@ def _systems_report(study: Poi) -> Report:
 
 
 def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
-    """Figure 1: median power of every (α, λ), the paper's four known cells, and what it says about the grid."""
+    """Figure 1: median power of every (α, λ), the paper's four known cells, and its statements about the grid."""
 
     found = study.sensitivity
     cells = dict(zip(found.measures, found.power.tolist(), strict=True))
@@ -216,7 +216,7 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     frame = found.to_polars().pivot("lam", index="alpha", values="power", maintain_order=True)
     display = frame.rename({name: f"lam={float(name):g}" for name in frame.columns[1:]})
     display = display.with_columns(alpha=pl.Series([f"{value:g}" for value in frame["alpha"]]))
-    notes = [f"{name}: {_plain(values[name])} (paper {_plain(paper['grid'][name])})" for name in values]
+    notes = [f"{name}: {_written(values[name])} (paper {_written(paper['grid'][name])})" for name in values]
     known = ", ".join(f"{text} {value:.3f}" for text, value in paper["sensitivity"].items())
     title = f"Figure 1: median power at {found.n} queries"
     table = Table(display, title, (*notes, f"cells the paper names: {known}"), digits=3)
@@ -237,41 +237,43 @@ def _grid_values(study: Poi) -> dict[str, float]:
 
 
 def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
-    """Count the pairs that are told apart on all queries."""
+    """Count the pairs with a significant difference on all queries."""
     counts = study.power.verdicts()
     measures = len(study.power.measures)
-    words = {
+    labels = {
         "pairs": "pairs of systems",
-        "all": f"told apart by all {measures} measures",
+        "all": f"significant by all {measures} measures",
         "most": f"by at least {measures // 2 + 1}",
         "any": "by at least one",
         "none": "by none",
     }
-    records = [fact("pairs", "", name, counts[name], paper["pairs"][name]) for name in words]
-    columns = {"on all queries": list(words.values()), "rankdev": [counts[name] for name in words]}
-    display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in words]})
-    return Report(facts(records), [Table(display, "Pairs told apart on all queries (p ≤ .05, uncorrected)")])
+    records = [fact("pairs", "", name, counts[name], paper["pairs"][name]) for name in labels]
+    columns = {"on all queries": list(labels.values()), "rankdev": [counts[name] for name in labels]}
+    display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in labels]})
+    title = "Pairs with a significant difference on all queries (p ≤ .05, uncorrected)"
+    return Report(facts(records), [Table(display, title)])
 
 
 def _place_report(place: PaperPlace) -> Report:
-    """Say where on the map the paper's systems would lie, and what each measure's power is there."""
+    """Report where on the map the paper's systems would lie, and the power of each measure there."""
     rows = [
-        (name, said, here, interval(low, high, 3))
-        for name, said, here, low, high in zip(
-            place.measures, place.published.tolist(), place.power.tolist(), *place.power_ends.tolist(), strict=True
+        (name, paper, here, interval(low, high, 3))
+        for name, paper, here, low, high in zip(
+            place.measures, place.published.tolist(), place.power.tolist(), *place.power_limits.tolist(), strict=True
         )
     ]
-    (low, left), (high, right) = place.ends.tolist()
-    best, said = (place.measures[int(part.argmax())] for part in (place.power, place.published))
+    (low, left), (high, right) = place.limits.tolist()
+    best, best_in_paper = (place.measures[int(part.argmax())] for part in (place.power, place.published))
     notes = (
-        f"The map (rankdev study map) is nearest to the paper's powers where one system leads by {place.retrieval:.2f}"
+        f"The map (rankdev study map) is nearest to the paper's powers where one system is better by"
+        f" {place.retrieval:.2f}"
         f" {interval(low, high, 2)} in retrieval and by {place.order:.2f} {interval(left, right, 2)} in order.",
-        f"There {best} has most power (paper: {said}); the orders of measures agree with τ = {place.tau:.2f}, powers"
-        f" are {place.apart:.3f} apart (root mean square). Two coordinates were fitted to 13 numbers.",
+        f"There {best} has most power (paper: {best_in_paper}); the orders of measures agree with τ = {place.tau:.2f},"
+        f" powers are {place.apart:.3f} apart (root mean square). Two coordinates were fitted to 13 numbers.",
     )
     names = ["measure", "paper", "map", "95%"]
     frame = pl.DataFrame(rows, schema=names, orient="row").sort("paper", descending=True, maintain_order=True)
-    records = [fact("map", name, "p50", here, said) for name, said, here, _ in rows]
+    records = [fact("map", name, "p50", here, paper) for name, paper, here, _ in rows]
     records += [fact("map", "place", name, getattr(place, name)) for name in ("retrieval", "order", "apart", "tau")]
     title = "Where the paper's systems would lie: power at 100 queries there"
     return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
@@ -279,9 +281,9 @@ def _place_report(place: PaperPlace) -> Report:
 
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
     rows = list(_statements(study, power, stability))
-    names = ("the paper says", "paper", "rankdev", "holds here")
+    names = ("statement", "paper", "rankdev", "holds here")
     display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")
-    title = "What the paper says, and whether it holds on these data"
+    title = "Statements of the paper, and whether they hold on these data"
     return Report.of_table(display, title, prose=names[:3])
 
 
@@ -293,8 +295,8 @@ def _statements(study: Poi, power: Comparison, stability: Comparison) -> Iterato
     for family in ("RBP", "Compat"):
         yield _extreme(f"strongest {family} (median power)", power, "p50", max, family)
     growing = sum(_grows(row[4:]) for row in power.ours.values())
-    said = sum(_grows(row[4:]) for row in power.published.values())
-    yield ("power grows with reference size", f"{said} of 13", f"{growing} of {len(power.ours)}", growing == said)
+    theirs = sum(_grows(row[4:]) for row in power.published.values())
+    yield ("power grows with reference size", f"{theirs} of 13", f"{growing} of {len(power.ours)}", growing == theirs)
     if any(row[4] is not None for row in power.ours.values()):
         paper, ours = (_above_zero(rows) for rows in (power.published, power.ours))
         yield (
@@ -314,7 +316,7 @@ def _extreme(text: str, table: Comparison, column: str, pick: Any, family: str =
         values = {m: row[at] for m, row in rows.items() if m.startswith(family) and row[at] is not None}
         found.append(pick(values.items(), key=lambda entry: entry[1]))
     (paper, value), (ours, mine) = found
-    return (text, f"{paper} {_plain(value)}", f"{ours} {_plain(mine)}", paper == ours)
+    return (text, f"{paper} {_written(value)}", f"{ours} {_written(mine)}", paper == ours)
 
 
 def _grows(values: Any) -> bool:
@@ -325,7 +327,7 @@ def _above_zero(rows: Any) -> set[str]:
     return {measure for measure, row in rows.items() if row[4]}
 
 
-def _plain(value: float) -> str:
+def _written(value: float) -> str:
     if value == float("inf"):
         return "∞"
     return f"{value:g}" if float(value).is_integer() or value > 1 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Real pairs on the map."""
+"""Real pairs of systems, and published powers, located on a power map."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rankdev.measures import parse_all
 from rankdev.statistics.panels import pairs_of
 from rankdev.statistics.power import power
 from rankdev.statistics.rank_correlation import tau_b
-from rankdev.studies._published import remarks_into
-from rankdev.studies.maps import MEASURES, PowerMap, plane
+from rankdev.studies._published import warnings_into
+from rankdev.studies.maps import MEASURES, PowerMap, simulate_grid
 
 WAYS = {
     "place": "the nearest simulated pairs",
@@ -31,11 +31,35 @@ WAYS = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RealPairs(Result):
-    """Real pairs of systems by what sets them apart, and what a simulation like their references says of them.
+    """Real pairs of systems by the kind of their difference, and the power that a simulation predicts for them.
 
-    ``place[pair]`` is how much more the second system loses by retrieval and by order, the one that loses less by
-    retrieval first; ``power[pair, measure]`` is what each measure has at ``n`` queries and ``said`` what the nearest
-    simulated pairs have, ``far[pair]`` away at the nearest; ``usual[measure]`` is the mean over all simulated pairs.
+    Attributes
+    ----------
+    systems, measures : tuple of str
+        Names of the systems and of the measures.
+    place : array
+        ``[pair, 2]``: how much more the second system loses by retrieval and by order; the one that loses less by
+        retrieval comes first.
+    power : array
+        ``[pair, measure]``: power at ``n`` queries.
+    said : array
+        ``[pair, measure]``: power predicted by the nearest simulated pairs.
+    usual : array
+        ``[measure]``: mean over all simulated pairs.
+    far : array
+        ``[pair]``: distance to the nearest simulated pair.
+    n : int
+        Queries at which power is estimated.
+    apart : float
+        Difference of two powers up to which a case is not counted.
+    resamples, seed : int
+        Resamples of systems for intervals, and the seed.
+    remarks : tuple of str
+        Notes on the data.
+
+    See Also
+    --------
+    rankdev.studies.place_runs : Returns the pairs.
     """
 
     display: ClassVar = "rankdev.studies._plots"
@@ -55,7 +79,21 @@ class RealPairs(Result):
     remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per pair and measure: a, b, retrieval, order, measure, power, said."""
+        """Return one row per pair and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns a, b, retrieval, order, measure, power, said (the predicted power).
+
+        Examples
+        --------
+        >>> from rankdev.studies import simulate
+        >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
+        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+        >>> found.to_polars().columns
+        ['a', 'b', 'retrieval', 'order', 'measure', 'power', 'said']
+        """
         pairs = pairs_of(self.systems)
         pair, measure = (part.ravel() for part in np.indices(self.power.shape))
         names = {"a": [pairs[i][0] for i in pair], "b": [pairs[i][1] for i in pair]}
@@ -64,62 +102,75 @@ class RealPairs(Result):
         return pl.DataFrame({**names, **where, "measure": [self.measures[m] for m in measure], **values})
 
     def summary(self) -> pl.DataFrame:
-        """How often is it said which of two measures has more power? One row per way: way, right, low, high.
+        """Return how often each way of prediction finds which of two measures has more power.
 
-        Of cases, a pair of systems and two measures whose powers are clearly different. The interval resamples systems.
-        The last row is what the pair's place adds to knowing the references.
+        A case is a pair of systems and two measures whose powers are clearly different. Intervals resample systems.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns way, right (the fraction of cases), low, high. The last row is what the pair's place adds to
+            knowing the references.
+
+        Examples
+        --------
+        >>> from rankdev.studies import simulate
+        >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
+        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+        >>> found.summary()["way"].to_list()
+        ['place', 'references', 'hindsight', 'gain of the place']
         """
         values = self._agreements
         values = np.column_stack([values, values[:, 0] - values[:, 1]])
         rows = []
         for name, column in zip((*WAYS, "gain of the place"), values.T, strict=True):
             known = column[1:][np.isfinite(column[1:])]
-            ends = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
-            rows.append((name, column[0], *ends))
+            limits = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
+            rows.append((name, column[0], *limits))
         return pl.DataFrame(rows, schema=["way", "right", "low", "high"], orient="row").fill_nan(None)
 
     @property
     def by_retrieval(self) -> Floats:
-        """The share of each pair's difference that is retrieval."""
+        """Fraction of each pair's difference that is retrieval."""
         size = np.abs(self.place)
         return np.asarray(size[:, 0] / np.maximum(size.sum(axis=1), 1e-12))
 
     @property
     def opposed(self) -> float:
-        """The share of pairs in which one leads in retrieval and the other in order."""
+        """Fraction of pairs in which one system is better in retrieval and the other in order."""
         return float((self.place[:, 1] < 0).mean())
 
     @property
     def _agreements(self) -> Floats:
-        """Give the share of cases each way is right about ``[resample, way]``; the first is all systems once."""
+        """Fraction of cases that each way predicts correctly, ``[resample, way]``; the first is all systems once."""
         count = len(self.systems)
         first, second = np.triu_indices(count, 1)
-        told = [self.said, np.broadcast_to(self.usual, self.said.shape)]
-        told.append(np.broadcast_to(self.power.mean(axis=0), self.said.shape))
-        cases = [self._right(part) for part in told]
+        predictions = [self.said, np.broadcast_to(self.usual, self.said.shape)]
+        predictions.append(np.broadcast_to(self.power.mean(axis=0), self.said.shape))
+        cases = [self._right(part) for part in predictions]
         rng = np.random.default_rng(self.seed)
         rows = []
         for draw in range(self.resamples + 1):
             held = np.bincount(rng.integers(count, size=count), minlength=count) if draw else np.ones(count, np.int64)
-            rows.append([_share(hits, clear, held[first] * held[second]) for hits, clear in cases])
+            rows.append([_fraction(hits, clear, held[first] * held[second]) for hits, clear in cases])
         return np.array(rows)
 
-    def _right(self, said: Floats) -> tuple[Floats, Floats]:
-        """Count, for each pair, the clear cases and those that are said rightly."""
+    def _right(self, predicted: Floats) -> tuple[Floats, Floats]:
+        """Count, for each pair, the clear cases and those that are predicted correctly."""
         a, b = np.triu_indices(len(self.measures), 1)
-        real, told = (part[:, a] - part[:, b] for part in (self.power, said))
+        real, expected = (part[:, a] - part[:, b] for part in (self.power, predicted))
         clear = np.abs(real) > self.apart
-        right = np.where(told == 0, 0.5, np.sign(real) == np.sign(told))
+        right = np.where(expected == 0, 0.5, np.sign(real) == np.sign(expected))
         return (right * clear).sum(axis=1), clear.sum(axis=1).astype(np.float64)
 
 
-def _share(hits: Floats, clear: Floats, weight: Ints) -> float:
+def _fraction(hits: Floats, clear: Floats, weight: Ints) -> float:
     cases = float(clear @ weight)
     return float(hits @ weight) / cases if cases else float("nan")
 
 
 STEPS = (0.0, 0.1, 0.2, 0.4)
-NEAREST = 7  # simulated pairs that speak for a real one
+NEAREST = 7  # simulated pairs that predict a real one
 APART = 0.1  # a smaller difference of two powers is noise: its standard error with 200 subsamples is up to .05
 QUERIES, SEEDS = 200, 3  # of the simulation
 
@@ -135,17 +186,49 @@ def place_runs(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> RealPairs:
-    """Say where all pairs of systems lie by what they lose (:func:`losses`), and what the map says of them.
+    """Locate all pairs of systems by what they lose (:func:`rankdev.losses`), and predict the power of measures there.
 
-    Systems are simulated on references with the sizes and ties of the given ones, and lie on the same plane: the
-    nearest simulated pairs say what power each measure should have at ``n`` queries. That is compared with the power
-    it has, and with what one order of measures for all pairs would say.
+    Systems are simulated on references with the sizes and ties of the given ones, and lie on the same grid: the
+    nearest simulated pairs predict the power of each measure at ``n`` queries. The prediction is compared with the
+    power that it has, and with one order of measures for all pairs.
+
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking; at least three systems.
+    measures : str, Measure or list of them, default "paper@5"
+        Measures whose power is estimated.
+    n : int, default 25
+        Number of queries.
+    resamples : int, default 500
+        Resamples of systems for intervals.
+    quick : bool, default False
+        Use fewer subsamples and permutations.
+    seed : int, default 0
+        Seed of the simulation and of the resamples.
+    progress : callable, optional
+        ``progress(done, total, text)``.
+
+    Returns
+    -------
+    RealPairs
+        Place, power and predicted power of every pair.
+
+    Examples
+    --------
+    >>> from rankdev.studies import simulate
+    >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
+    >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+    >>> found.power.shape
+    (3, 2)
     """
     n, resamples, seed = check_whole("n", n, 6), check_whole("resamples", resamples, 20), check_seed(seed)
     subsamples, permutations = (40, 199) if check_flag("quick", quick) else (200, 499)
     texts = parse_all(measures)
     notes: list[str] = []
-    with remarks_into(notes):
+    with warnings_into(notes):
         known, loaded = load_inputs(references, runs)
         if len(loaded) < 3:
             raise rd.DataError(f"{len(loaded)} runs have too few pairs to be placed; give at least three")
@@ -159,18 +242,18 @@ def place_runs(
         for step in range(SEEDS):
             if progress is not None:
                 progress(step + 1, SEEDS + 1, f"simulation {step + 1} of {SEEDS}")
-            made = plane(STEPS, max(QUERIES, n), seed * SEEDS + step, **_shape_of(known))
+            made = simulate_grid(STEPS, max(QUERIES, n), seed * SEEDS + step, **_shape_of(known))
             parts.append(_located(made.references, dict(made.runs), texts, drawing))
     there, simulated = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     distance = np.linalg.norm(place[:, None] - there, axis=2)
     nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
-    said, usual = simulated[nearest].mean(axis=1), simulated.mean(axis=0)
+    predicted, usual = simulated[nearest].mean(axis=1), simulated.mean(axis=0)
     return RealPairs(
         systems=tuple(loaded),
         measures=tuple(str(text) for text in texts),
         place=place,
         power=real,
-        said=said,
+        said=predicted,
         usual=usual,
         far=distance.min(axis=1),
         n=n,
@@ -182,7 +265,7 @@ def place_runs(
 
 
 def _shape_of(references: rd.References) -> dict[str, Any]:
-    """Give the sizes and ties of references, as the simulation takes them."""
+    """Return the sizes and ties of references as arguments of the simulation."""
     sizes = references.sizes[references.sizes > 0]
     low, high = (int(np.quantile(sizes, q)) for q in (0.1, 0.9))
     tiers = references.tier_counts[references.sizes > 0]
@@ -193,18 +276,18 @@ def _shape_of(references: rd.References) -> dict[str, Any]:
 def _located(
     references: rd.References, runs: Mapping[str, Any], texts: Any, drawing: Mapping[str, Any]
 ) -> tuple[Floats, Floats]:
-    """Give the place of each pair, what the second loses more by retrieval and by order, and its powers."""
+    """Return the place of each pair, how much more the second loses by retrieval and by order, and its powers."""
     cutoff = next((text.cutoff for text in texts if getattr(text, "cutoff", None)), 5)
     lost = rd.losses(references, runs, f"RDQ@{cutoff}").to_polars()
     first, second = np.triu_indices(lost.height, 1)
     place = np.stack([lost[kind].to_numpy() for kind in ("lost_by_retrieval", "lost_by_order")], axis=1)
     apart = place[second] - place[first]
-    apart *= np.where(apart[:, :1] < 0, -1, 1)  # the system that loses less by retrieval leads
+    apart *= np.where(apart[:, :1] < 0, -1, 1)  # the system that loses less by retrieval comes first
     found = power(rd.evaluate(references, runs, texts), **drawing)
     return apart, found.power[:, :, 0].T
 
 
-FINE = 61  # places tried along each side of the plane
+FINE = 61  # places tried along each side of the grid
 RESAMPLES = 200
 
 
@@ -212,17 +295,17 @@ RESAMPLES = 200
 class PaperPlace:
     """The place of the map whose powers have the smallest mean squared distance from published ones.
 
-    ``ends`` are the quantiles of both coordinates over resampled seeds, ``power[measure]`` the map's powers there with
-    ``power_ends``, ``apart`` the root of the mean squared distance, and ``tau`` how far the order of measures agrees.
+    ``limits`` are the quantiles of both coordinates over resampled seeds, ``power[measure]`` the map's powers there
+    with ``power_limits``, ``apart`` the root of the mean squared distance, and ``tau`` the rank correlation.
     """
 
     retrieval: float
     order: float
-    ends: Floats = field(repr=False)
+    limits: Floats = field(repr=False)
     measures: tuple[str, ...]
     published: Floats = field(repr=False)
     power: Floats = field(repr=False)
-    power_ends: Floats = field(repr=False)
+    power_limits: Floats = field(repr=False)
     apart: float
     tau: float
 
@@ -231,7 +314,7 @@ def place_of(found: PowerMap, published: Mapping[str, float], seed: int = 0) -> 
     """Find the place of some measures' powers on a map; powers between its cells are interpolated."""
     wanted = np.array([published[name] for name in found.measures])
     sides = [np.linspace(steps[0], steps[-1], FINE) for steps in (found.retrieval, found.order)]
-    fine = np.stack([_finer(plane, found, sides) for plane in found.power])  # [seed, retrieval, order, measure]
+    fine = np.stack([_finer(cells, found, sides) for cells in found.power])  # [seed, retrieval, order, measure]
     whole = fine.mean(axis=0)
     i, j = _nearest(whole, wanted)
     rng = np.random.default_rng(seed)
@@ -241,24 +324,25 @@ def place_of(found: PowerMap, published: Mapping[str, float], seed: int = 0) -> 
         a, b = _nearest(drawn, wanted)
         places.append((sides[0][a], sides[1][b]))
         powers.append(drawn[i, j])
-    ends, power_ends = (np.quantile(part, [0.025, 0.975], axis=0) for part in (places, powers))
+    limits, power_limits = (np.quantile(part, [0.025, 0.975], axis=0) for part in (places, powers))
     there = whole[i, j]
     apart = float(np.sqrt(((there - wanted) ** 2).mean()))
     tau = float(tau_b(there, wanted))
     return PaperPlace(
-        float(sides[0][i]), float(sides[1][j]), ends, found.measures, wanted, there, power_ends, apart, tau
+        float(sides[0][i]), float(sides[1][j]), limits, found.measures, wanted, there, power_limits, apart, tau
     )
 
 
-def _finer(plane: Floats, found: PowerMap, sides: list[Floats]) -> Floats:
-    """Interpolate a plane ``[retrieval, order, measure]`` along both sides."""
+def _finer(cells: Floats, found: PowerMap, sides: list[Floats]) -> Floats:
+    """Interpolate a grid ``[retrieval, order, measure]`` along both sides."""
     across, down = (
         np.stack([np.interp(side, steps, row) for row in np.eye(len(steps))], axis=1)
         for side, steps in zip(sides, (found.retrieval, found.order), strict=True)
     )
-    return np.einsum("ia,abm,jb->ijm", across, plane, down)
+    return np.einsum("ia,abm,jb->ijm", across, cells, down)
 
 
-def _nearest(plane: Floats, wanted: Floats) -> tuple[int, int]:
-    i, j = np.unravel_index(np.argmin(((plane - wanted) ** 2).mean(axis=2)), plane.shape[:2])
+def _nearest(cells: Floats, wanted: Floats) -> tuple[int, int]:
+    """Find the cell with the smallest mean squared distance."""
+    i, j = np.unravel_index(np.argmin(((cells - wanted) ** 2).mean(axis=2)), cells.shape[:2])
     return int(i), int(j)

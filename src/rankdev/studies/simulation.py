@@ -1,7 +1,7 @@
-"""A made-up test collection: references and the runs of related rankers, for studying measures.
+"""A synthetic test collection: references and the runs of related rankers, for studying measures.
 
-The default shape is that of the paper's points-of-interest data. Every parameter says something about the data or
-about the rankers, and none about a measure.
+The defaults resemble the paper's points-of-interest data. Every parameter describes the data or the rankers, and
+none a measure.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ SETTINGS = {"mp3": 1.2, "mp4": 1.07, "mp5": 1.0}
 
 @dataclass(frozen=True)
 class Shape:
-    """What the data and the rankers are like.
+    """Properties of the simulated data and rankers.
 
     Candidates have a true worth drawn from a normal distribution with deviation 1. Reference items lie ``margin``
-    above the others and are ranked by worth; neighbours share a rank with probability ``ties``. A ranker sees each
+    above the others and are ranked by worth; neighbours are tied with probability ``ties``. A ranker sees each
     candidate's worth with an error of deviation ``noise`` × its model's and its setting's factor × the query's
     difficulty, a log-normal factor of log-deviation ``difficulty`` that is the same for all rankers. Of the error's
-    variance the share ``shared`` is common to all rankers, and half of the rest is common to rankers of the same
-    model and of the same setting (a quarter each). ``buckets`` gives the reference sizes as (from, to, weight).
+    variance the fraction ``shared`` is common to all rankers, and half of the rest is common to rankers of the same
+    model and of the same setting (a quarter each). ``buckets`` holds the reference sizes as (from, to, weight).
 
-    Rankers may also differ in two skills, by model or by setting: 1 where nothing is said, and multiplied like noise.
-    A ranker sees reference items ``margin`` × its ``retrieval`` above the others. Of the worth that sets reference
-    items apart from each other it sees a mixture with an error of the same deviation, whose correlation with the
-    truth is its ``order``. Retrieval says nothing about the order of reference items, and order nothing about which
+    Rankers may also differ in two skills, by model or by setting: 1 by default, and multiplied like noise.
+    A ranker sees reference items ``margin`` × its ``retrieval`` above the others. Of the worth by which reference
+    items differ from each other it sees a mixture with an error of the same deviation, whose correlation with the
+    truth is its ``order``. Retrieval does not affect the order of reference items, and order does not affect which
     positions they reach.
     """
 
@@ -75,13 +75,29 @@ class Shape:
                 check_number(f"{skill} of {name}", value, 0, high, ends=True)
 
     def skill(self, kind: Mapping[str, float], model: str, setting: str) -> float:
-        """Give a ranker's skill: its model's times its setting's."""
+        """Return a ranker's skill: its model's times its setting's."""
         return kind.get(model, 1.0) * kind.get(setting, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation(Tabular):
-    """References and the runs of all rankers, named model-setting."""
+    """References and the runs of all rankers.
+
+    Attributes
+    ----------
+    references : References
+        Ideal order of each query.
+    runs : dict of str to Run
+        One run per ranker, named model-setting.
+    shape : Shape
+        Properties of the data.
+    seed : int
+        Seed of the data.
+
+    See Also
+    --------
+    rankdev.studies.simulate : Returns a simulation.
+    """
 
     references: References = field(repr=False)
     runs: Mapping[str, Run] = field(repr=False)
@@ -89,12 +105,38 @@ class Simulation(Tabular):
     seed: int
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a returned item: system, query, item, rank, score."""
+        """Return one row per returned item.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns system, query, item, rank, score.
+
+        Examples
+        --------
+        >>> simulate(2).to_polars().columns
+        ['system', 'query', 'item', 'rank', 'score']
+        """
         parts = [run.to_polars().insert_column(0, pl.lit(name).alias("system")) for name, run in self.runs.items()]
         return pl.concat(parts)
 
     def save(self, folder: str | Path) -> None:
-        """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``."""
+        """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Folder to write into; it is made where it does not exist.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     simulate(2).save(folder)
+        ...     sorted(path.name for path in Path(folder).iterdir())
+        ['references.jsonl', 'runs']
+        """
         from pathlib import Path
 
         from rankdev.io import write_references, write_run
@@ -107,11 +149,28 @@ class Simulation(Tabular):
 
 
 def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
-    """Make references and runs of related rankers; the keywords are the fields of :class:`Shape`.
+    """Simulate references and runs of related rankers.
 
     Every ranker orders the same candidates of a query: the reference items that the first stage found, each with
-    probability ``recall``, and ``distractors`` items that are not in the reference. The same seed gives the same data.
+    probability ``recall``, and ``distractors`` items that are not in the reference. The same seed makes the same data.
 
+    Parameters
+    ----------
+    queries : int, default 5000
+        Number of queries.
+    seed : int, default 0
+        Seed of the data.
+    **shape
+        Properties of the data and the rankers, the fields of :class:`rankdev.studies.simulation.Shape`: buckets,
+        models, settings, distractors, recall, ties, margin, noise, difficulty, shared, retrieval, order.
+
+    Returns
+    -------
+    Simulation
+        References, and one run per ranker.
+
+    Examples
+    --------
     >>> made = simulate(200, seed=1)
     >>> made.references
     References(200 queries, 4,612 items)
@@ -143,12 +202,12 @@ class _Pool:
 
 
 def _generator(seed: int, *stream: int) -> np.random.Generator:
-    """Give each part of the data its own stream, so that more rankers do not change the data."""
+    """Return a random stream for each part of the data, so that more rankers do not change the data."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *stream])))
 
 
 def _sizes(plan: Shape, queries: int, rng: np.random.Generator) -> Ints:
-    """Draw reference sizes, uniform within a bucket; buckets get their share by largest remainder."""
+    """Draw reference sizes, uniform within a bucket; queries are divided among buckets by largest remainder."""
     weights = np.array([weight for _, _, weight in plan.buckets], float)
     exact = queries * weights / weights.sum()
     counts = np.floor(exact).astype(np.int64)
@@ -169,7 +228,7 @@ def _pool(plan: Shape, sizes: Ints, rng: np.random.Generator) -> _Pool:
     worth[relevant] += plan.margin
     worth = worth[np.lexsort((-worth, ~relevant, query))]
     found = np.flatnonzero(~relevant | (rng.random(len(query)) < plan.recall))
-    labels = rng.permutation(len(query))  # names say nothing about worth
+    labels = rng.permutation(len(query))  # names must not reveal worth
     found = found[np.lexsort((-labels[found], query[found]))]
     return _Pool(sizes, _named("q", np.arange(len(sizes))), query, place, _named("p", labels), worth, found)
 
@@ -199,8 +258,8 @@ def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
             seen = pool.worth[rows]
             retrieval, order = (plan.skill(kind, model, setting) for kind in (plan.retrieval, plan.order))
             if order != 1:
-                apart = order * (seen - plan.margin) + np.sqrt(1 - order**2) * mistaken.of(i, j)
-                seen = np.where(relevant, plan.margin + apart, seen)
+                seen_worth = order * (seen - plan.margin) + np.sqrt(1 - order**2) * mistaken.of(i, j)
+                seen = np.where(relevant, plan.margin + seen_worth, seen)
             seen = seen + np.where(relevant, (retrieval - 1) * plan.margin, 0.0)
             score = seen + plan.noise * model_factor * setting_factor * difficulty * error.of(i, j)
             runs[f"{model}-{setting}"] = _ordered(pool, rows, offsets, score)
@@ -209,7 +268,7 @@ def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
 
 @dataclass(frozen=True)
 class _Errors:
-    """Errors of deviation 1 that rankers share in part: with all, with their model, with their setting."""
+    """Errors of deviation 1, in part common to all rankers, to those of a model, and to those of a setting."""
 
     plan: Shape
     seed: int

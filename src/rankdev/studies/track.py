@@ -25,7 +25,7 @@ from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.stability import Stability, stability
-from rankdev.studies._published import remarks_into
+from rankdev.studies._published import warnings_into
 from rankdev.studies.trec_dl.study import TierStatistics, tier_statistics
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
@@ -49,7 +49,7 @@ QUICK = Protocol(40, 200, 50, 10)
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """Power among the queries whose references are alike; ``kind`` says in what."""
+    """Power among the queries whose references are alike in ``kind``."""
 
     kind: str
     label: str
@@ -59,7 +59,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Track(Tabular):
-    """Everything the study found; parts that an interruption left out are None, and ``complete`` is false."""
+    """Results of the study; parts that an interruption left out are None, and ``complete`` is false."""
 
     tiers: TierStatistics
     scores: Scores = field(repr=False)
@@ -100,22 +100,22 @@ def run_trec(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Track:
-    """Judge the paper's measures on all pairs of some runs, whole and by what references are like.
+    """Compare the paper's measures on all pairs of some runs, on all queries and by kind of references.
 
     ``reference_sizes`` and ``tier_sizes`` are upper edges of buckets: items of a query's reference, and items per
-    tier; without them queries are cut into thirds. Interrupting gives what is finished.
+    tier; without them queries are cut into thirds. An interruption returns what is finished.
     """
     protocol = QUICK if check_flag("quick", quick) else FULL
     cutoff, n, seed = check_whole("cutoff", cutoff, 1), check_whole("n", n, 6), check_seed(seed)
     edges = [_edges(name, given) for name, given in zip(KINDS, (reference_sizes, tier_sizes), strict=True)]
     notes: list[str] = []
-    with remarks_into(notes):
+    with warnings_into(notes):
         known, loaded = load_inputs(references, runs)
         _check_enough(len(loaded), len(known), n)
         native = [] if known.grades is None else [f"nDCG(dcg=exp-log2)@{cutoff}"]
         scores = rd.evaluate(known, loaded, [f"paper@{cutoff}", *native])
         _, cells, texts = grid_measures(f"RDQ@{cutoff}", PAPER_GRID)
-        kinds = zip(KINDS, _what_references_are_like(known, scores), edges, strict=True)
+        kinds = zip(KINDS, _kinds_of_references(known, scores), edges, strict=True)
         parts = {
             (kind, label): scores.select(queries=places)
             for kind, values, given in kinds
@@ -157,7 +157,7 @@ def _check_enough(systems: int, queries: int, n: int) -> None:
 def _steps(
     scores: Scores, grid: Scores, parts: Mapping[tuple[str, str], Scores], n: int, protocol: Protocol, seed: int
 ) -> dict[str, Callable[..., Any]]:
-    """Name what is to be done, in the order in which it is worth having."""
+    """List the steps, the most important first."""
     drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
     testing = {**drawing, "permutations": protocol.permutations, "resamples": protocol.resamples}
     sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
@@ -175,7 +175,7 @@ def _steps(
 
 
 def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) -> tuple[dict[str, Any], list[str]]:
-    """Do one step after the other until all are done, or someone interrupts; give what is left too."""
+    """Do the steps until all are done or interrupted; return results and the names of missing steps."""
     found: dict[str, Any] = {}
     try:
         for done, (name, work) in enumerate(steps.items()):
@@ -208,8 +208,8 @@ def _edges(name: str, given: Sequence[float] | None) -> tuple[float, ...] | None
     return edges
 
 
-def _what_references_are_like(references: rd.References, scores: Scores) -> tuple[Floats, Floats]:
-    """Give the number of items of each query's reference, and of items per tier."""
+def _kinds_of_references(references: rd.References, scores: Scores) -> tuple[Floats, Floats]:
+    """Return the number of items of each query's reference, and of items per tier."""
     place = {name: i for i, name in enumerate(references.queries)}
     rows = np.array([place[name] for name in scores.queries])
     sizes = references.sizes[rows].astype(np.float64)
@@ -219,7 +219,7 @@ def _what_references_are_like(references: rd.References, scores: Scores) -> tupl
 def _buckets(
     kind: str, values: Floats, given: tuple[float, ...] | None, notes: list[str]
 ) -> list[tuple[str, list[int]]]:
-    """Cut queries at the edges, or into thirds; what has too few queries is left out, and said."""
+    """Cut queries at the edges, or into thirds; buckets with too few queries are left out and noted."""
     thirds = np.quantile(values, [1 / 3, 2 / 3])
     edges = tuple(dict.fromkeys(thirds.round(0 if thirds[0] >= 10 else 1))) if given is None else given
     names = [f"≤{edges[0]:g}", *(f"({a:g},{b:g}]" for a, b in pairwise(edges)), f">{edges[-1]:g}"]
@@ -230,6 +230,6 @@ def _buckets(
     if small:
         notes.append(f"{kind}: fewer than {FEWEST} queries, left out: {', '.join(small)}")
     if len(filled) < 2:
-        notes.append(f"{kind}: references are alike (median {np.median(values):g}), so that there are no buckets")
+        notes.append(f"{kind}: references are alike (median {np.median(values):g}), so there are no buckets")
         return []
     return filled

@@ -1,4 +1,4 @@
-"""Its tables and figures."""
+"""Tables and figures of the study of a track."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Fact = dict[str, Any]
 SCHEMA = {"part": pl.String, "measure": pl.String, "statistic": pl.String}
-PAPER = 100  # queries at which the paper gives power
+PAPER = 100  # queries at which the paper reports power
 STABLE = (25, 50, 100, 200)
 
 
@@ -52,8 +52,8 @@ def trec_report(study: Track) -> Report:
     return Report(frame, tables, opening, closing, study.notes, "study trec", parameters)
 
 
-def _fact(part: str, measure: str, statistic: str, value: float | None, ends: Sequence[float | None] = ()) -> Fact:
-    low, high = ends or (None, None)
+def _fact(part: str, measure: str, statistic: str, value: float | None, limits: Sequence[float | None] = ()) -> Fact:
+    low, high = limits or (None, None)
     return {"part": part, "measure": measure, "statistic": statistic, "value": value, "low": low, "high": high}
 
 
@@ -62,26 +62,26 @@ def _power(study: Track) -> tuple[Table, list[Fact]]:
     records, rows = [], []
     for row in study.power.summary(study.n).sort("p50", descending=True, maintain_order=True).iter_rows(named=True):
         records += [
-            _fact("power", row["measure"], f"{name}@{study.n}" if name != "n80" else name, row[name], _ends(row, name))
-            for name in ("p10", "p50", "p90", "n80")
+            _fact("power", row["measure"], text, row[name], _limits(row, name))
+            for name, text in (*((name, f"{name}@{study.n}") for name in ("p10", "p50", "p90")), ("n80", "n80"))
         ]
         shown = {"measure": row["measure"], **{name: row[name] for name in ("p10", "p50")}}
-        shown["95%"] = interval(*_ends(row, "p50"), 3)
-        shown |= {"p90": row["p90"], "n80": row["n80"], "n80, 95%": counts(*_ends(row, "n80"))}
+        shown["95%"] = interval(*_limits(row, "p50"), 3)
+        shown |= {"p90": row["p90"], "n80": row["n80"], "n80, 95%": counts(*_limits(row, "n80"))}
         rows.append(shown)
     if study.n != PAPER and PAPER in study.power.sizes:
         more = {row["measure"]: row for row in study.power.summary(PAPER).iter_rows(named=True)}
         for shown in rows:
             row = more[shown["measure"]]
-            shown |= {f"p50@{PAPER}": row["p50"], f"95%@{PAPER}": interval(*_ends(row, "p50"), 3)}
-            records.append(_fact("power", row["measure"], f"p50@{PAPER}", row["p50"], _ends(row, "p50")))
+            shown |= {f"p50@{PAPER}": row["p50"], f"95%@{PAPER}": interval(*_limits(row, "p50"), 3)}
+            records.append(_fact("power", row["measure"], f"p50@{PAPER}", row["p50"], _limits(row, "p50")))
     title = f"Tables 2 and 4: power at {study.n} queries over pairs"
     right = [name for name in rows[0] if "95%" in name]
     return Table(pl.DataFrame(rows), title, digits=3, formats={"n80": count}, right=right), records
 
 
 def _by_kind(study: Track) -> Iterator[tuple[Table, list[Fact]]]:
-    """The right half of Table 2: median power by what references are like."""
+    """The right half of Table 2: median power by kind of references."""
     for kind in KINDS:
         buckets = [bucket for bucket in study.buckets if bucket.kind == kind]
         if not buckets:
@@ -90,16 +90,16 @@ def _by_kind(study: Track) -> Iterator[tuple[Table, list[Fact]]]:
         for bucket in buckets:
             texts = []
             for row in bucket.power.summary(study.n).iter_rows(named=True):
-                ends = _ends(row, "p50")
-                texts.append(f"{number(row['p50'], 2)} {interval(*ends, 2)}")
-                records.append(_fact(f"{kind} {bucket.label}", row["measure"], f"p50@{study.n}", row["p50"], ends))
+                limits = _limits(row, "p50")
+                texts.append(f"{number(row['p50'], 2)} {interval(*limits, 2)}")
+                records.append(_fact(f"{kind} {bucket.label}", row["measure"], f"p50@{study.n}", row["p50"], limits))
             columns[f"{bucket.label}: {bucket.queries}"] = texts
         title = f"Median power at {study.n} queries by {kind}; after the colon, queries"
         yield Table(pl.DataFrame(columns), title, names=("measure",), right=list(columns)[1:]), records
 
 
 def _advice(study: Track) -> tuple[Table, list[Fact]]:
-    """Where does M1 tell more pairs apart than M2, and where less?"""
+    """Compare the power of M1 and M2, on all queries and by kind of references."""
     m1, usual, mild = (next(name for name in study.measures[0] if text in name) for text in ("=m1", "RDQ@", "alpha=4"))
     parts = [("all queries", "", study.power), *((part.kind, part.label, part.power) for part in study.buckets)]
     rows, records = [], []
@@ -107,16 +107,16 @@ def _advice(study: Track) -> tuple[Table, list[Fact]]:
         table = power.differences(study.n)
         for other in (usual, mild):
             value, low, high = _between(table, m1, other)
-            verdict = "M1 more" if low > 0 else "M2 more" if high < 0 else "not clear"
+            conclusion = "M1 more" if low > 0 else "M2 more" if high < 0 else "not clear"
             records.append(_fact(f"{kind} {label}".strip(), f"{m1} − {other}", f"p50@{study.n}", value, (low, high)))
-            rows.append((kind, label, other, value, interval(low, high, 3), verdict))
-    title = f"M1 or M2? Median power of {m1} less that of M2"
+            rows.append((kind, label, other, value, interval(low, high, 3), conclusion))
+    title = f"M1 or M2? Median power of {m1} minus that of M2"
     schema = ["by", "items", "M2", "M1 − M2", "95%", "verdict"]
     return Table(pl.DataFrame(rows, schema=schema, orient="row"), title, digits=3, right=("95%",)), records
 
 
 def _between(table: pl.DataFrame, a: str, b: str) -> tuple[float, float, float]:
-    """Give a − b with its interval, whichever of the two comes first in the table."""
+    """Return a − b with its interval, whichever of the two comes first in the table."""
     found = table.filter(pl.col("a").is_in([a, b]) & pl.col("b").is_in([a, b])).row(0, named=True)
     value, low, high = (float(found[name]) for name in ("difference", "low", "high"))
     return (value, low, high) if found["a"] == a else (-value, -high, -low)
@@ -127,13 +127,13 @@ def _stability(study: Track) -> tuple[Table, list[Fact]]:
     assert study.stability is not None
     sizes = [n for n in STABLE if n in study.stability.sizes] or list(study.stability.sizes[:1])
     found = study.stability.to_polars()
-    ends = {(row["measure"], row["n"]): (row["low"], row["high"]) for row in found.iter_rows(named=True)}
+    limits = {(row["measure"], row["n"]): (row["low"], row["high"]) for row in found.iter_rows(named=True)}
     rows, records = [], []
     for row in study.stability.summary(sizes).sort("auc", descending=True, nulls_last=True).iter_rows(named=True):
         shown: dict[str, Any] = {"measure": row["measure"]}
         for n in sizes:
-            shown |= {f"tau_{n}": row[f"tau_{n}"], f"95%@{n}": interval(*ends[row["measure"], n], 3)}
-            records.append(_fact("stability", row["measure"], f"tau_{n}", row[f"tau_{n}"], ends[row["measure"], n]))
+            shown |= {f"tau_{n}": row[f"tau_{n}"], f"95%@{n}": interval(*limits[row["measure"], n], 3)}
+            records.append(_fact("stability", row["measure"], f"tau_{n}", row[f"tau_{n}"], limits[row["measure"], n]))
         reached = (row["n_at_0.8_low"], row["n_at_0.8_high"])
         records += [
             _fact("stability", row["measure"], "auc", row["auc"]),
@@ -150,7 +150,7 @@ def _grid(study: Track) -> tuple[Table, list[Fact]]:
     assert study.grid is not None
     summary = study.grid.summary(study.n)
     records = [
-        _fact("Figure 1", row["measure"], f"p50@{study.n}", row["p50"], _ends(row, "p50"))
+        _fact("Figure 1", row["measure"], f"p50@{study.n}", row["p50"], _limits(row, "p50"))
         for row in summary.iter_rows(named=True)
     ]
     alphas, lams = (sorted(set(values)) for values in zip(*study.cells, strict=True))
@@ -161,7 +161,7 @@ def _grid(study: Track) -> tuple[Table, list[Fact]]:
     best, worst = (ranked.row(place, named=True) for place in (0, -1))
     apart, low, high = _between(study.grid.differences(study.n), best["measure"], worst["measure"])
     note = (
-        f"highest {best['measure']} {number(best['p50'], 3)} {interval(*_ends(best, 'p50'), 3)}, lowest"
+        f"highest {best['measure']} {number(best['p50'], 3)} {interval(*_limits(best, 'p50'), 3)}, lowest"
         f" {worst['measure']} {number(worst['p50'], 3)}; apart by {number(apart, 3)} {interval(low, high, 3)}"
     )
     title = f"Figure 1: median power at {study.n} queries by parameters of M2"
@@ -195,7 +195,7 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _ends(row: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
+def _limits(row: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
     return row[f"{name}_low"], row[f"{name}_high"]
 
 
@@ -203,7 +203,7 @@ REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the paper's experiments, in red f
 
 
 def save_trec_figures(study: Track, folder: str | Path) -> list[Path]:
-    """Write the pictures of what is finished, and give their paths."""
+    """Write the figures of what is finished; return their paths."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     figures = {"power.png": plot_power(study.power)}
@@ -251,12 +251,12 @@ def plot_buckets(study: Track) -> Figure:
             value, low, high = (np.array([row[name] for row in rows]) for name in ("p50", "p50_low", "p50_high"))
             at = np.arange(len(parts)) + (m - len(measures) / 2 + 0.5) * step
             style: dict[str, Any] = {"color": look[measure]["color"], "marker": look[measure]["marker"]}
-            ends = np.stack([value - low, high - value])
-            axis.errorbar(at, value, ends, linestyle="none", markersize=3, linewidth=0.8, label=measure, **style)
+            limits = np.stack([value - low, high - value])
+            axis.errorbar(at, value, limits, linestyle="none", markersize=3, linewidth=0.8, label=measure, **style)
         axis.set_xticks(range(len(parts)), [f"{part.label}\n{part.queries} queries" for part in parts])
         axis.grid(visible=False, axis="x")
         axis.set(xlabel=f"{kind} (items)", ylim=(0, 1.02))
     axes[0, 0].set_ylabel(f"median power at {study.n} queries")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=6)
-    return titled(drawn, "Which measure tells systems apart, by what references are like (95% intervals)")
+    return titled(drawn, "Which measure has the most power, by kind of references? (95% intervals)")

@@ -287,7 +287,7 @@ def _pipeline(
     options: dict[str, Any] = {
         **by_year,
         "device": device,
-        "say": write_line,
+        "report": write_line,
     }
     if models:
         options["models"] = models

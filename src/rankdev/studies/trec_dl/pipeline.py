@@ -1,4 +1,4 @@
-"""Judgments, candidates, runs of a year."""
+"""Make the judgments, candidates and runs of a year, step by step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MissingStepError(DataError):
 
 
 def load_judgments(year: str, dataset: str = DATASET) -> bytes:
-    """Give the judgments as TREC qrels."""
+    """Return the judgments as TREC qrels."""
     try:
         rows = _dataset(year, dataset).qrels_iter()
         return "".join(f"{row.query_id} 0 {row.doc_id} {row.relevance}\n" for row in rows).encode()
@@ -49,7 +49,7 @@ def load_judgments(year: str, dataset: str = DATASET) -> bytes:
 
 
 def load_queries(year: str, dataset: str = DATASET) -> dict[str, str]:
-    """Give the text of each query."""
+    """Return the text of each query."""
     try:
         return {row.query_id: row.default_text() for row in _dataset(year, dataset).queries_iter()}
     except Exception as error:
@@ -69,7 +69,7 @@ YEARS = ("2019", "2020", "2021", "2022")
 
 @dataclass(frozen=True)
 class Collection:
-    """One year: what is right, and what each system returned."""
+    """One year: references, and the run of each system."""
 
     references: References
     runs: Mapping[str, Run]
@@ -87,7 +87,7 @@ class Pipeline:
     dataset: str = DATASET
     device: str | None = None
     cache: Path = field(default_factory=default_folder)
-    say: Callable[[str], None] = lambda line: None
+    report: Callable[[str], None] = lambda line: None
 
     def __post_init__(self) -> None:
         names = [Reranker(model).name for model in self.models]
@@ -104,24 +104,24 @@ class Pipeline:
             return Collection(references, {name: read_run(path) for name, path in runs_in(self.runs[year]).items()})
         queries = {query: text for query, text in self.topics(year).items() if query in set(references)}
         if not queries:
-            raise DataError(f"{year}: the queries and the judgments share no query")
+            raise DataError(f"{year}: the queries and the judgments have no query in common")
         return Collection(references, self.reranked(year, queries, self.candidates(year, queries)))
 
     def judgments(self, year: str) -> References:
-        """Give the references of a year: positive grades as tiers."""
+        """Return the references of a year: positive grades as tiers."""
         if year in self.qrels:
             return read_references(self.qrels[year])
         return read_references(self._step(f"{year}/qrels.txt", partial(load_judgments, year, self.dataset)))
 
     def topics(self, year: str) -> dict[str, str]:
-        """Give the text of each query."""
+        """Return the text of each query."""
         if year in self.queries:
             return read_texts(self.queries[year])
         path = self._step(f"{year}/queries.jsonl", lambda: write_texts(load_queries(year, self.dataset)))
         return read_texts(path)
 
     def candidates(self, year: str, queries: Mapping[str, str]) -> Candidates:
-        """Give the BM25 candidates, over one's own texts or the Lucene index of the whole collection."""
+        """Return the BM25 candidates, over given texts or the Lucene index of the whole collection."""
         source = self.texts.get(year, self.texts.get(""))
         inputs = [json.dumps(list(queries.items()))]
         if source is not None:
@@ -130,11 +130,11 @@ class Pipeline:
         return Candidates(**json.loads(path.read_bytes()))
 
     def reranked(self, year: str, queries: Mapping[str, str], candidates: Candidates) -> dict[str, Run]:
-        """Give the run of each cross-encoder."""
+        """Return the run of each cross-encoder."""
         runs = {}
         for i, model in enumerate(self.models, start=1):
             reranker = Reranker(model, self.device)
-            self.say(f"{year}: {reranker.name} ({i} of {len(self.models)}), {len(queries)} queries")
+            self.report(f"{year}: {reranker.name} ({i} of {len(self.models)}), {len(queries)} queries")
             try:
                 runs[reranker.name] = Reranking(self.open_cache, reranker).run(year, queries, candidates)
             except Exception as error:  # no network, no such model, not enough memory
@@ -144,14 +144,14 @@ class Pipeline:
 
     @property
     def open_cache(self) -> Cache:
-        """The folder of kept steps."""
-        return Cache(self.cache, self.say)
+        """The folder of cached steps."""
+        return Cache(self.cache, self.report)
 
     def _step(self, name: str, make: Callable[[], bytes]) -> Path:
         return self.open_cache.step(name, [self.dataset], make)
 
     def _search(self, year: str, queries: Mapping[str, str], source: str | None) -> bytes:
-        self.say(f"{year}: BM25 over {source or 'the Lucene index'}")
+        self.report(f"{year}: BM25 over {source or 'the Lucene index'}")
         try:
             found = search_lucene(queries) if source is None else search_texts(queries, read_texts(source))
         except (DataError, UsageError):

@@ -1,4 +1,4 @@
-"""BM25, cross-encoders, cached steps."""
+"""BM25, cross-encoders, and a cache of their results."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Candidates:
     texts: Mapping[str, str] = field(repr=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row a candidate: query, item, score."""
+        """Return one row per candidate: query, item, score."""
         rows = [(query, item, score) for query, found in self.scores.items() for item, score in found.items()]
         return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String, "score": pl.Float64}, orient="row")
 
 
 def search_texts(queries: Mapping[str, str], texts: Mapping[str, str], depth: int = DEPTH) -> Candidates:
-    """Search one's own texts with bm25s, in Lucene's scoring, with English stop words and Porter's stemmer."""
+    """Search given texts with bm25s, in Lucene's scoring, with English stop words and Porter's stemmer."""
     try:
         import bm25s
         import Stemmer
@@ -84,7 +84,7 @@ TEXTS = ("text", "contents", "body")
 
 
 def read_texts(path: str | Path) -> dict[str, str]:
-    """Read a file of texts, plain, gzip or zstd."""
+    """Read a file of texts, which may be compressed with gzip or zstd."""
     texts: dict[str, str] = {}
     with Source(path) as source:
         for number, line in enumerate(source.read().decode("utf-8", errors="replace").split("\n"), start=1):
@@ -118,20 +118,20 @@ def _entry(path: str, number: int, line: str) -> tuple[str, str]:
 
 
 def default_folder() -> Path:
-    """Give the user's cache folder for this study."""
+    """Return the user's cache folder for this study."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "rankdev" / "trec-dl"
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of results. Beside each file a seal holds its size, its checksum and what it was made from."""
+    """A folder of results. Next to each file a seal holds its size, its checksum and what it was made from."""
 
     folder: Path
-    say: Callable[[str], None] = lambda line: None
+    report: Callable[[str], None] = lambda line: None
 
     def step(self, name: str, inputs: Sequence[str], make: Callable[[], bytes]) -> Path:
-        """Give the file of a step, made by ``make`` where it is missing, out of date, cut short or changed.
+        """Return the file of a step, made by ``make`` where it is missing, out of date, cut short or changed.
 
         ``inputs`` is everything the result depends on; other inputs make it out of date.
         """
@@ -141,7 +141,7 @@ class Cache:
         if state == "whole":
             return path
         if state == "damaged":
-            self.say(f"{path}: damaged or incomplete; redone")
+            self.report(f"{path}: damaged or incomplete; redone")
         content = make()
         path.parent.mkdir(parents=True, exist_ok=True)
         _seal(path).unlink(missing_ok=True)
@@ -166,7 +166,7 @@ class Cache:
 
 
 def fingerprint(content: bytes) -> str:
-    """Give the checksum of some bytes."""
+    """Return the checksum of some bytes."""
     return sha256(content).hexdigest()
 
 
@@ -194,7 +194,7 @@ class Reranker:
 
     @property
     def name(self) -> str:
-        """What the system is called: the last part of the model's name."""
+        """Name of the system: the last part of the model's name."""
         return self.model.rstrip("/").rpartition("/")[2]
 
     @property
@@ -229,7 +229,7 @@ class Reranking:
     reranker: Reranker
 
     def run(self, year: str, queries: Mapping[str, str], candidates: Candidates) -> Run:
-        """Give the reranked run."""
+        """Return the reranked run."""
         names = [query for query in queries if candidates.scores.get(query)]
         rows: list[dict[str, Any]] = []
         for start in range(0, len(names), BLOCK):

@@ -1,4 +1,4 @@
-"""Table 4, Figure 2."""
+"""The TREC Deep Learning study: the paper's Table 4 and Figure 2."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power
-from rankdev.studies._published import Comparison, fact, facts, published, remarks_into, rows_of
+from rankdev.studies._published import Comparison, fact, facts, published, rows_of, warnings_into
 from rankdev.studies.trec_dl.pipeline import Collection
 
 RDQ = ("RDQ(penalty=m1)@10", "RDQ@10", "RDQ(alpha=4)@10")
@@ -60,7 +60,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class TrecDl(Tabular):
-    """Everything the study found. Without runs there are tiers only."""
+    """Results of the study. Without runs there are tiers only."""
 
     tiers: tuple[TierStatistics, ...]
     pools: tuple[Pool, ...] = ()
@@ -103,7 +103,7 @@ def run_trec_dl(
     settings = replace(empty, subsamples=60, permutations=200, seed=seed) if quick else replace(empty, seed=seed)
     drawing: dict[str, Any] = {"subsamples": settings.subsamples, "permutations": settings.permutations, "seed": seed}
     pools = []
-    with remarks_into(notes):
+    with warnings_into(notes):
         scores = {
             year: rd.evaluate(entry.references, dict(entry.runs), [*RDQ, *BASELINES])
             for year, entry in collections.items()
@@ -185,7 +185,7 @@ def _tiers_report(study: TrecDl, paper: dict[str, Any]) -> Report:
             records.append(fact("tiers", tiers.name, name, value, known.get(tiers.name)))
     names = {"relevant": "relevant per query", "median_tier": "median tier", "mean_tier": "mean tier"}
     display = pl.DataFrame(rows).select("judgments", *STATISTICS).rename(names)
-    return Report(facts(records), [Table(display, "TierStatistics of equally good items", digits=1)])
+    return Report(facts(records), [Table(display, "Tiers of equally relevant items", digits=1)])
 
 
 def _statistics(tiers: Any) -> dict[str, Any]:
@@ -199,11 +199,11 @@ def _agreement_report(study: TrecDl, paper: dict[str, Any]) -> Report:
     rows = []
     for at, year in enumerate(found.datasets):
         row: dict[str, Any] = {"year": year, "systems": study.systems[year]}
-        said = paper["agreement"].get(year, {})
+        expected = paper["agreement"].get(year, {})
         for name, values in (("tau", found.tau[at]), ("r", found.r[at])):
             block = values[np.ix_(*_places(study))]
             row[name] = _range([float(np.nanmin(block)), float(np.nanmax(block))])
-            row[f"{name} (paper)"] = _range(said.get(name))
+            row[f"{name} (paper)"] = _range(expected.get(name))
         rows.append(row)
     title = "Figure 2: agreement of three RDQ variants with nine other measures, lowest to highest"
     return Report(facts(list(_agreement_records(study))), [Table(pl.DataFrame(rows), title)])
@@ -228,14 +228,14 @@ def _places(study: TrecDl) -> tuple[list[int], list[int]]:
     return rows, columns
 
 
-def _range(ends: Any) -> str:
-    if not ends:
+def _range(limits: Any) -> str:
+    if not limits:
         return "–"
-    return " to ".join("?" if end is None else f"{end:.2f}" for end in ends)
+    return " to ".join("?" if end is None else f"{end:.2f}" for end in limits)
 
 
 def save_trec_dl_figures(study: TrecDl, folder: str | Path) -> list[Path]:
-    """Write figure2.png, and give its path; nothing where there are no runs."""
+    """Write figure2.png and return its path; nothing where there are no runs."""
     if study.agreement is None:
         return []
     target = Path(folder)
