@@ -110,7 +110,7 @@ def test_references_may_know_more_than_the_rows(rows):
         (lambda m: m.of_ranker([1, 0, 1], [1, 2, 3], None, [2.7, 1.3]), "groups are the number of rows of each query"),
         (lambda m: m.of_ranker([1, 0], [1, 2], None, [3, -1]), "groups are the number of rows of each query"),
         (lambda m: m.of_ranker([1, 0], [1, 2], None, [1]), "the groups have 1 row, the data set 2"),
-        (lambda m: m([1, 0], [0.1, 0.2]), r"a Dataset is needed, .* LGBMRanker takes .*\(…\)\.of_ranker"),
+        (lambda m: m([1, 0], [0.1, 0.2]), r"a Dataset with groups is needed; LGBMRanker takes .*\(…\)\.of_ranker"),
         (lambda _: training_labels({"q": ["a"]}, ["q", None], ["a", "b"]), "row 1 has no query"),
     ],
 )

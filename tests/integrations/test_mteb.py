@@ -38,10 +38,10 @@ def test_predictions_become_runs(folder):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({}, r"predictions: say task=…; expected one of Banking, NFCorpus, Several"),
+        ({}, r"predictions: give task=…; expected one of Banking, NFCorpus, Several"),
         ({"task": "NFCorpora"}, "there is no task 'NFCorpora'; expected one of Banking, NFCorpus, Several"),
-        ({"task": "Several"}, "say subset=…; expected one of en, de"),
-        ({"task": "Several", "subset": "en"}, "say split=…; expected one of dev, test"),
+        ({"task": "Several"}, "give subset=…; expected one of en, de"),
+        ({"task": "Several", "subset": "en"}, "give split=…; expected one of dev, test"),
         ({"task": "Banking"}, r"expected \{query: \{item: score\}\}; this task does not rank items"),
     ],
 )

@@ -122,10 +122,10 @@ def test_ours_becomes_a_report(compared):
 def test_a_report_needs_all_pairs(compared):
     grades, runs = compared
     scores = rd.evaluate(rd.References.from_grades(grades), runs, "RDQ@5")
-    with pytest.raises(rd.UsageError, match="a Report needs verdicts on all pairs and measures"):
+    with pytest.raises(rd.UsageError, match="a Report needs tests of all pairs and measures"):
         to_report(scores, rd.significance(scores, baselines="chance", seed=0))
     other = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values**2)
-    with pytest.raises(rd.UsageError, match=r"the verdict on 'sharp' and 'blurred' by RDQ@5 is not about these scores"):
+    with pytest.raises(rd.UsageError, match=r"the test of 'sharp' and 'blurred' by RDQ@5 is not about these scores"):
         to_report(scores, rd.significance(other, seed=0))
     with pytest.raises(
         rd.UsageError, match="read_report takes a Report of ranx or the dictionary of its file; got str"

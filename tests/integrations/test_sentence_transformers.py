@@ -214,7 +214,7 @@ def test_a_cross_encoder_needs_candidates_and_gives_one_number(cross, folder):
     with pytest.raises(rd.UsageError, match="a cross-encoder needs candidates"):
         RankingEvaluator(QUERIES, ITEMS, TIERS)(cross)
     several = sentence_transformers.CrossEncoder(str(folder / "bi"), num_labels=3, device="cpu")
-    with pytest.raises(rd.UsageError, match="gives 3 numbers for a pair"):
+    with pytest.raises(rd.UsageError, match="returns 3 numbers for a pair"):
         RankingEvaluator(QUERIES, ITEMS, TIERS, candidates=CANDIDATES)(several)
 
 

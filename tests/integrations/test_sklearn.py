@@ -81,7 +81,7 @@ def test_without_routing_the_remedy_is_named(rows):
     x, labels, queries = rows
     with (
         sklearn.config_context(enable_metadata_routing=False),
-        pytest.raises(rd.UsageError, match=r"the scorer got no groups; say sklearn\.set_config"),
+        pytest.raises(rd.UsageError, match=r"the scorer got no groups; call sklearn\.set_config"),
     ):
         cross_val_score(Ridge(), x, labels, groups=queries, cv=GroupKFold(3), scoring=scorer(), error_score="raise")
 

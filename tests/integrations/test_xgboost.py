@@ -66,5 +66,5 @@ def test_a_data_set_without_groups_is_refused():
 def test_estimators_that_hide_the_groups_are_refused():
     ranker = xgb.XGBRanker(n_estimators=1, eval_metric=Metric("RDQ@5"), n_jobs=1)
     x, labels, queries = np.zeros((4, 1)), [1, 0, 0, 1], [1, 1, 2, 2]
-    with pytest.raises(rd.UsageError, match=r"a DMatrix is needed, .* use xgboost\.train"):
+    with pytest.raises(rd.UsageError, match=r"a DMatrix with groups is needed, .* use xgboost\.train"):
         ranker.fit(x, labels, qid=queries, eval_set=[(x, labels)], eval_qid=[queries], verbose=False)

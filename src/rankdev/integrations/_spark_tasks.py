@@ -1,4 +1,4 @@
-"""What a task of Spark does with the rows of its queries: the worker's side of ``rankdev.integrations.spark``."""
+"""Work of a Spark task on the rows of its queries: the worker's side of ``rankdev.integrations.spark``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Frames = Iterator[pl.DataFrame]
 
 
 class Quiet:
-    """Ignores our warnings: nobody reads what a worker prints, and few queries may well miss all that is right.
+    """Ignores our warnings: nobody reads what a worker prints, and a few queries may well have no relevant item.
 
-    Filters belong to the process, and tasks may be its threads: the first changes them, the last puts them back.
+    Filters belong to the process, and tasks may be its threads: the first changes them, the last restores them.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Task:
     highest_grade: float = 0.0
 
     def rehearse(self, columns: list[str]) -> None:
-        """Score one item, so that a measure that cannot be had from such references is refused before any work."""
+        """Score one item, so that a measure that needs other references is refused before any work."""
         known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
         reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
@@ -89,25 +89,25 @@ class Task:
             yield Scores(tuple(systems), queries, labels, values).to_polars()
 
     def count(self, frame: pl.DataFrame) -> Frames:
-        """Count how the runs and the references of some queries met."""
+        """Count how the runs and the references of some queries matched."""
         references, runs = self._split(frame)
         matcher = None if references is None else Matcher(references)
         rows = []
         for system, run in runs:
-            met = self._matched(matcher, run)[1] if matcher else Coverage(system, 0, unreferenced=len(run))
-            rows.append({"system": system, **{name: getattr(met, name) for name in COUNTS}})
+            matched = self._matched(matcher, run)[1] if matcher else Coverage(system, 0, unreferenced=len(run))
+            rows.append({"system": system, **{name: getattr(matched, name) for name in COUNTS}})
         yield pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
 
     def _split(self, frame: pl.DataFrame) -> tuple[References | None, Iterator[tuple[str, Run]]]:
         """Make references and each system's run of the rows of some queries."""
-        right, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
-        _check_named(right, "references", "query", "item")
+        relevant, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
+        _check_named(relevant, "references", "query", "item")
         _check_named(returned, "runs", "system", "query", "item")
         given = ["query", "item", *(name for name in ("rank", "grade", "nonrelevant") if name in frame.columns)]
-        return (References.from_table(right.select(given)) if len(right) else None), self._runs(returned)
+        return (References.from_table(relevant.select(given)) if len(relevant) else None), self._runs(returned)
 
     def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:
-        """Give each system its run. All are put in order at once, as one run: what is done for each takes longer."""
+        """Yield the run of each system. All are ordered at once, as one run: ordering each takes longer."""
         unknown = sorted(set(rows["system"].unique()) - set(self.systems))
         if unknown:
             raise DataError(f"runs: system {shown(unknown[0])} is not among the systems that were named; name all")
@@ -132,12 +132,12 @@ class Task:
         if run.queries.is_in(matcher.references.queries.implode()).any():
             return match_run(matcher, run, self.measures)
         silent = replace(Run.from_lists({matcher.references.queries[0]: []}), ordering=run.ordering)
-        matched, met = match_run(matcher, silent, self.measures)
-        return matched, replace(met, missing=len(matcher.references), unreferenced=len(run))
+        matched, coverage = match_run(matcher, silent, self.measures)
+        return matched, replace(coverage, missing=len(matcher.references), unreferenced=len(run))
 
 
 def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:
-    """Cut some queries out of a run, and call them by their names."""
+    """Cut some queries out of a run, and restore their names."""
     offsets = run.offsets[begin : end + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
     repeats = None if run.repeats is None or not run.repeats[rows].any() else run.repeats[rows]
@@ -186,7 +186,7 @@ def _joined(frames: Frames) -> Frames:
 
 
 def as_batches(frame: pl.DataFrame) -> list[Any]:
-    """Give a frame as Spark reads it, which takes text of the plain kind only."""
+    """Convert a frame for Spark, which does not read large strings."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     kinds = [pa.string() if pa.types.is_large_string(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))).to_batches(max_chunksize=ROWS // 4)
@@ -205,7 +205,7 @@ def add_up(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _check_named(rows: pl.DataFrame, what: str, *names: str) -> None:
-    """Refuse a row without a name; it is known by its other names, since its number means nothing here."""
+    """Refuse a row without a name; it is known by its other names, since it has no line number here."""
     for name in names:
         missing = (rows[name].is_null() | (rows[name] == "")).arg_max() if len(rows) else None
         if missing is not None and not rows[name][missing]:

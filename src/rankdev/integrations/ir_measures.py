@@ -1,5 +1,7 @@
 """ir_measures: after this import, its functions, its command and PyTerrier's Experiment compute our measures too.
 
+Examples
+--------
 >>> from rankdev.integrations.ir_measures import RDQ
 >>> import ir_measures
 >>> ir_measures.calc_aggregate([RDQ(alpha=4) @ 5], {"q": {"d1": 2, "d2": 1}}, {"q": {"d1": 7.0, "d2": 3.0}})
@@ -32,7 +34,21 @@ class MeanOfAvailable(ir_measures.measures.MeanAgg):  # type: ignore[misc]
     """The mean over the queries for which a measure is available."""
 
     def add(self, value: float) -> None:
-        """Add a value, unless it is not available."""
+        """Add a value, unless it is not available.
+
+        Parameters
+        ----------
+        value : float
+            Score of one query; NaN where the measure is not available.
+
+        Examples
+        --------
+        >>> mean = MeanOfAvailable()
+        >>> for value in (0.5, math.nan, 1.0):
+        ...     mean.add(value)
+        >>> mean.result()
+        0.75
+        """
         if not math.isnan(value):
             super().add(value)
 
@@ -46,14 +62,14 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
             if name not in known:
                 listed = ", ".join(known)
                 raise ValueError(f"{self.NAME}: unknown parameter {name!r}; it has {listed}{suggestion(name, known)}")
-        super().__init__(**{name: _plain(value) for name, value in params.items()})
+        super().__init__(**{name: _python_value(value) for name, value in params.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _measure, (self.NAME, self.params)
 
     @property
     def text(self) -> str:
-        """The same measure in our text."""
+        """The same measure as text of rankdev."""
         values = {name: value for name, value in self.params.items() if name not in ("cutoff", "normalize")}
         listed = ",".join(f"{name}={_written(value)}" for name, value in values.items())
         cutoff = f"@{self.params['cutoff']}" if "cutoff" in self.params else ""
@@ -61,11 +77,16 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def is_ours(self) -> bool:
-        """Tell our Compat, which has a depth or a cutoff, from theirs, which has none."""
+        """Whether this is our Compat, which has a depth or a cutoff, and not theirs, which has neither."""
         return self.NAME != "Compat" or not {"cutoff", "depth"}.isdisjoint(self.params)
 
     def validate_params(self) -> None:
-        """Refuse wrong parameters in our words, with the kind of error that ir_measures expects."""
+        """Refuse wrong parameters with our message and the type of error that ir_measures expects.
+
+        Examples
+        --------
+        >>> RDQ(alpha=4).validate_params()
+        """
         if self.is_ours and not self.params.get("normalize", True):
             raise ValueError("Compat with a cutoff or a depth is always normalised; leave normalize=False out")
         try:
@@ -74,17 +95,28 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
             raise ValueError(str(error)) from None
 
     def aggregator(self) -> Any:
-        """Take the mean where the measure is available."""
+        """Return the aggregator: the mean over queries for which the measure is available.
+
+        Returns
+        -------
+        MeanOfAvailable
+            A new aggregator.
+
+        Examples
+        --------
+        >>> type(RDQ.aggregator()).__name__
+        'MeanOfAvailable'
+        """
         return MeanOfAvailable()
 
 
 def _measure(name: str, params: dict[str, Any]) -> OurMeasure:
-    """Make a measure that was pickled again."""
+    """Restore a pickled measure."""
     return MEASURES[name](**params)
 
 
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value  # what NumPy makes compares in its own way
+def _python_value(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value  # arrays of NumPy compare element by element
 
 
 def _written(value: Any) -> str:
@@ -104,12 +136,28 @@ def _made(name: str) -> OurMeasure:
 
 
 class Rankdev(ir_measures.Provider):  # type: ignore[misc]
-    """Computes our measures for ir_measures; a tier travels as a grade, the better the higher."""
+    """Computes our measures for ir_measures; tiers are passed as grades, the better the higher."""
 
     NAME = "rankdev"
 
     def supports(self, measure: Any) -> bool:
-        """Tell our measures from others."""
+        """Test whether a measure is one of ours.
+
+        Parameters
+        ----------
+        measure : ir_measures.Measure
+            Any measure.
+
+        Returns
+        -------
+        bool
+            Whether this provider computes it.
+
+        Examples
+        --------
+        >>> Rankdev().supports(RDQ @ 5), Rankdev().supports(ir_measures.AP)
+        (True, False)
+        """
         if not isinstance(measure, OurMeasure) or not measure.is_ours:
             return False
         measure.validate_params()
@@ -127,15 +175,15 @@ class Rankdev(ir_measures.Provider):  # type: ignore[misc]
 class _Evaluator(ir_measures.Evaluator):  # type: ignore[misc]
     def __init__(self, measures: list[Any], qrels: dict[Any, dict[Any, int]]) -> None:
         super().__init__(measures, set(qrels))
-        self.names = {as_id(query): query for query in qrels}  # which may be numbers, and are given back as such
+        self.names = {as_id(query): query for query in qrels}  # which may be numbers, and are returned as such
         self.references = References.from_grades(qrels) if qrels else None
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         if self.references is None:
-            return  # as may be in a batch of PyTerrier's
+            return  # as in some batches of PyTerrier
         run = ir_measures.util.RunConverter(run).as_dict_of_dict()
         if not any(as_id(query) in self.names for query in run):
-            run = {query: [] for query in self.names}  # rankdev refuses such a run; in ir_measures it is a bad one
+            run = {query: [] for query in self.names}  # rankdev refuses such a run; in ir_measures it scores 0
         texts = [measure.text for measure in self.measures]
         scores = evaluate(self.references, {"run": run}, texts)
         for measure, text in zip(self.measures, texts, strict=True):
@@ -144,9 +192,9 @@ class _Evaluator(ir_measures.Evaluator):  # type: ignore[misc]
 
 
 def _install() -> dict[str, OurMeasure]:
-    """Make the measures known that ir_measures lacks, and our Compat beside its own; our provider comes first.
+    """Register the measures that ir_measures lacks, and our Compat next to its own; our provider comes first.
 
-    Where it has a measure of the same name, it keeps it: the same text is the same number there and here.
+    Where it has a measure of the same name, it keeps it: the same text has the same value there and here.
     """
     known = ir_measures.measures.registry
     made = {name: _made(name) for name in REGISTRY if name not in known or name == "Compat"}
@@ -163,7 +211,7 @@ nERR = MEASURES["nERR"]  # noqa: N816, its name
 
 
 def main() -> None:
-    """Run the command of ir_measures with our measures; what is wrong is said in one line."""
+    """Run the command of ir_measures with our measures; an error is one line."""
     from ir_measures.__main__ import main_cli
 
     try:

@@ -1,4 +1,4 @@
-"""MTEB: what ``mteb.evaluate(…, prediction_folder=…)`` leaves behind as runs, and the references of its tasks."""
+"""MTEB: the predictions of ``mteb.evaluate(…, prediction_folder=…)`` as runs, and the references of its tasks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,36 @@ def read_run(
     split: str | None = None,
     ignore_identical_ids: bool = False,
 ) -> Run:
-    """Read the predictions of a retrieval or reranking task from their file, or from the folder of one model.
+    """Read the predictions of a retrieval or reranking task.
 
-    ``task``, ``subset`` and ``split`` choose where there are several. MTEB leaves items with the id of their query out
-    of some tasks' scores (``task.ignore_identical_ids``) and not out of its files: say so here.
+    Parameters
+    ----------
+    path : path
+        File of predictions, or the folder of one model.
+    task : str, optional
+        Name of the task, where a folder has several.
+    subset : str, optional
+        Which subset to read, where there are several.
+    split : str, optional
+        Which split to read, where there are several.
+    ignore_identical_ids : bool, default False
+        Leave items with the id of their query out. MTEB does so for some tasks (``task.ignore_identical_ids``) in its
+        scores, but not in its files.
+
+    Returns
+    -------
+    Run
+        The ranking of each query.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
+    >>> content = {"mteb_model_meta": {"model_name": "mine"}, "default": {"test": {"q1": {"d1": 0.9, "d2": 0.95}}}}
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "NFCorpus_predictions.json").write_text(json.dumps(content))
+    ...     read_run(folder)["q1"]
+    ['d2', 'd1']
     """
     return _run(_content(path, task), path, subset, split, ignore_identical_ids)
 
@@ -42,9 +68,37 @@ def read_runs(
     split: str | None = None,
     ignore_identical_ids: bool = False,
 ) -> dict[str, Run]:
-    """Read the predictions of several models, one file or folder each; they are called what MTEB calls them.
+    """Read the predictions of several models, one file or folder each.
 
-    Give ``{name: path}`` to name them yourself, as for several checkpoints of one model.
+    Parameters
+    ----------
+    paths : list of paths, or dict of str to path
+        Files or folders. A dict names the systems, as for several checkpoints of one model; otherwise they have the
+        names of their models in MTEB.
+    task : str, optional
+        Name of the task, where a folder has several.
+    subset : str, optional
+        Which subset to read, where there are several.
+    split : str, optional
+        Which split to read, where there are several.
+    ignore_identical_ids : bool, default False
+        Leave items with the id of their query out. MTEB does so for some tasks (``task.ignore_identical_ids``) in its
+        scores, but not in its files.
+
+    Returns
+    -------
+    dict of str to Run
+        One run per model.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tempfile import TemporaryDirectory
+    >>> content = {"mteb_model_meta": {"model_name": "mine"}, "default": {"test": {"q1": {"d1": 0.9, "d2": 0.95}}}}
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "NFCorpus_predictions.json").write_text(json.dumps(content))
+    ...     list(read_runs([folder]))
+    ['mine']
     """
     if not isinstance(paths, Mapping) and not is_list(paths):
         raise UsageError(f"read_runs takes a list of files or folders, or {{name: path}}; got {shown(paths)}")
@@ -62,7 +116,30 @@ def read_runs(
 
 
 def references(task: Any, *, subset: str | None = None, split: str | None = None) -> References:
-    """Take the relevance judgments of an MTEB task, grades and all, as references."""
+    """Return the relevance judgments of an MTEB task as references, with their grades.
+
+    Parameters
+    ----------
+    task : mteb.AbsTask
+        A retrieval or reranking task, such as ``mteb.get_task("NFCorpus")``.
+    subset : str, optional
+        Which subset to read, where there are several.
+    split : str, optional
+        Which split to read, where there are several.
+
+    Returns
+    -------
+    References
+        One reference per query.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> data = {"default": {"test": {"relevant_docs": {"q1": {"d1": 2, "d2": 1}}}}}
+    >>> task = SimpleNamespace(data_loaded=True, dataset=data, metadata=SimpleNamespace(name="mine"))
+    >>> references(task)
+    References(1 query, 2 items, graded)
+    """
     if not hasattr(task, "data_loaded"):
         raise UsageError(f"a task of MTEB is needed, such as mteb.get_task(…); got {shown(task)}")
     if not task.data_loaded:
@@ -86,7 +163,7 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
             raise FileFormatError(file, str(error)) from None
     if not isinstance(content, dict) or not isinstance(content.get(META), dict):
         raise FileFormatError(
-            file, f"these are not predictions of MTEB 2: there is no {META!r}; read_run of rankdev takes plain files"
+            file, f"these are not predictions of MTEB 2: there is no {META!r}; rankdev.read_run reads other files"
         )
     return content
 
@@ -124,5 +201,5 @@ def _one_of(known: Mapping[str, Any], what: str, asked: str | None, where: str) 
         return str(asked)
     if not known:
         raise DataError(f"{where}: there is no {what} in it")
-    problem = f"say {what}=…" if asked is None else f"there is no {what} {shown(asked)}"
+    problem = f"give {what}=…" if asked is None else f"there is no {what} {shown(asked)}"
     raise UsageError(f"{where}: {problem}; expected one of {', '.join(known)}")

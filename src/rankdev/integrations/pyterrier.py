@@ -1,4 +1,4 @@
-"""PyTerrier: from the systems of an Experiment to Scores, from which every verdict is drawn. No Java is started.
+"""PyTerrier: from the systems of an Experiment to Scores, for all tests of rankdev. No Java is started.
 
 ``pt.Experiment(…, eval_metrics=[RDQ @ 5])`` itself needs :mod:`rankdev.integrations.ir_measures` only.
 """
@@ -29,11 +29,30 @@ def scores(
     names: Sequence[str] | None = None,
     filter_by_topics: bool = True,
 ) -> Scores:
-    """Run what ``pt.Experiment`` takes and score it: transformers or frames of results, by name or with ``names``.
+    """Score the systems of a ``pt.Experiment``.
 
-    ``references`` are qrels as PyTerrier has them, or whatever :func:`rankdev.evaluate` takes. As in an Experiment,
-    only the queries among the ``topics`` count, unless there are no topics or ``filter_by_topics`` is False.
+    Parameters
+    ----------
+    systems : dict of str to system, or list of systems
+        Transformers, or frames of results.
+    topics : frame or None
+        Queries, with the columns qid and query; needed by transformers.
+    references : frame, References, path, table or dict
+        Qrels of PyTerrier, or whatever :func:`rankdev.evaluate` takes.
+    measures : str, Measure or list of them
+        Such as ``"RDQ@5"``.
+    names : list of str, optional
+        Names of the systems, where they are a list. Default: their text.
+    filter_by_topics : bool, default True
+        As in an Experiment, only queries among the topics count, where there are any.
 
+    Returns
+    -------
+    Scores
+        One value per system, query, measure.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> results = pd.DataFrame({"qid": ["1", "1"], "docno": ["d2", "d1"], "score": [2.0, 1.0]})
     >>> qrels = pd.DataFrame({"qid": ["1", "1"], "docno": ["d1", "d2"], "label": [2, 1]})

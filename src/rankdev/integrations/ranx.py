@@ -1,6 +1,6 @@
-"""ranx: our references, runs and verdicts as its Qrels, Run and Report, and what is in a Report as tables.
+"""ranx: our references, runs and tests as its Qrels, Run and Report, and the content of a Report as tables.
 
-Its Qrels and Run are taken wherever rankdev takes references and runs.
+Its Qrels and Run are accepted wherever rankdev takes references and runs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,29 @@ LARGEST = 2**53  # whole numbers up to here are exact
 
 
 def to_ranx(value: References | Run, name: str | None = None) -> Any:
-    """Give references as ``ranx.Qrels`` or a run as ``ranx.Run``.
+    """Convert references to ``ranx.Qrels`` or a run to ``ranx.Run``.
 
     Grades must be whole numbers there; references without grades get one for each tier, the best tier the highest, and
     items that are known to be nonrelevant get 0.
     A run keeps its scores, so that it can be fused. Where they are equal, ranx would order items in its own way: the
     later one gets the next lower number, in the single precision by which trec_eval compares.
+
+    Parameters
+    ----------
+    value : References or Run
+        What to convert.
+    name : str, optional
+        Name of the run.
+
+    Returns
+    -------
+    ranx.Qrels or ranx.Run
+        The same in ranx.
+
+    Examples
+    --------
+    >>> dict(to_ranx(References.from_lists({"q": ["d1", "d2"]})).to_dict())
+    {'q': {'d1': 2, 'd2': 1}}
     """
     ranx = _library("to_ranx")
     if isinstance(value, References):
@@ -65,23 +82,60 @@ def _grades(references: References) -> dict[str, dict[str, int]]:
                 raise DataError(
                     f"query {shown(query)}: item {shown(item)} has the grade {grade:g}; ranx takes whole numbers only"
                 )
-        # grades below 0 mark what was not judged after all; a query of nothing else is kept all the same
-        poor = {item: 0 for item, grade in (reference.nonrelevant or {}).items() if grade == 0 or not given}
-        grades[query] = {item: int(grade) for item, grade in given.items()} | poor
+        # grades below 0 mark unjudged items; a query without any other is kept all the same
+        nonrelevant = {item: 0 for item, grade in (reference.nonrelevant or {}).items() if grade == 0 or not given}
+        grades[query] = {item: int(grade) for item, grade in given.items()} | nonrelevant
     return grades
 
 
 class ReportTables(NamedTuple):
-    """What a Report holds: ``means`` (system, measure, mean) and ``pairs`` (measure, a, b, wins, ties, losses, p)."""
+    """Content of a Report.
+
+    Attributes
+    ----------
+    means : polars.DataFrame
+        Columns system, measure, mean.
+    pairs : polars.DataFrame
+        Columns measure, a, b, wins, ties, losses, p.
+
+    See Also
+    --------
+    read_report : Returns the tables.
+    """
 
     means: pl.DataFrame
     pairs: pl.DataFrame
 
 
 def read_report(report: Any) -> ReportTables:
-    """Take a ``ranx.Report``, or the dictionary of its file, apart; measures keep the names they have in ranx.
+    """Read a ``ranx.Report``, or the dictionary of its file, into tables; measures keep their names in ranx.
 
-    A Report holds no values by query, so that no test can be made of it: compare its Qrels and Runs for that.
+    A Report holds no values by query, so it cannot be tested again: compare its Qrels and Runs for that.
+
+    Parameters
+    ----------
+    report : ranx.Report or dict
+        Report of ``ranx.compare``.
+
+    Returns
+    -------
+    ReportTables
+        Means, and pairs of systems.
+
+    Examples
+    --------
+    >>> content = {
+    ...     "model_names": ["x", "y"],
+    ...     "metrics": ["map"],
+    ...     "x": {
+    ...         "scores": {"map": 0.5},
+    ...         "comparisons": {"y": {"map": 0.04}},
+    ...         "win_tie_loss": {"y": {"map": {"W": 3, "T": 1, "L": 0}}},
+    ...     },
+    ...     "y": {"scores": {"map": 0.25}},
+    ... }
+    >>> read_report(content).pairs.rows()
+    [('map', 'x', 'y', 3, 1, 0, 0.04)]
     """
     content = report.to_dict() if hasattr(report, "to_dict") else report
     if not isinstance(content, dict) or not {"model_names", "metrics"} <= content.keys():
@@ -118,9 +172,29 @@ def _tables(content: dict[str, Any]) -> ReportTables:
 
 
 def to_report(scores: Scores, verdicts: Significance) -> Any:
-    """Give means and corrected p-values as a ``ranx.Report``, which writes itself as a table and in LaTeX.
+    """Convert means and corrected p-values to a ``ranx.Report``, which prints as a table and in LaTeX.
 
-    ``verdicts`` are those of :func:`rankdev.significance` on all pairs of the same scores.
+    Parameters
+    ----------
+    scores : Scores
+        Scores of at most 26 systems.
+    verdicts : Significance
+        Result of :func:`rankdev.significance` on all pairs of the same scores.
+
+    Returns
+    -------
+    ranx.Report
+        The report.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> queries = [f"q{i}" for i in range(6)]
+    >>> runs = {"x": dict.fromkeys(queries, ["a", "b"]), "y": dict.fromkeys(queries, ["b", "a"])}
+    >>> scores = rd.evaluate(dict.fromkeys(queries, ["a", "b"]), runs, "RDQ@2")
+    >>> report = to_report(scores, rd.significance(scores))
+    >>> report.model_names
+    ['x', 'y']
     """
     check_kind("scores", scores, Scores, "make them with rankdev.evaluate")
     check_kind("verdicts", verdicts, Significance, "make them with rankdev.significance")
@@ -136,7 +210,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
     for row in verdicts.to_polars().iter_rows(named=True):
         a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
         if not _is_of(scores, row):
-            raise UsageError(f"the verdict on {shown(a)} and {shown(b)} by {measure} is not about these scores")
+            raise UsageError(f"the test of {shown(a)} and {shown(b)} by {measure} is not about these scores")
         comparisons.setdefault({a, b}, {})[measure] = {
             "p_value": p,
             "significant": p is not None and p <= verdicts.alpha,
@@ -146,25 +220,23 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
         wins.setdefault((b, a), {})[measure] = {"W": lost, "T": tied, "L": won}
     pairs = [{a, b} for i, a in enumerate(scores.systems) for b in scores.systems[i + 1 :]]
     if any(pair not in comparisons or len(comparisons[pair]) < len(scores.measures) for pair in pairs):
-        raise UsageError(
-            "a Report needs verdicts on all pairs and measures; call significance(scores) without baselines"
-        )
+        raise UsageError("a Report needs tests of all pairs and measures; call significance(scores) without baselines")
     test = f"the {verdicts.test} test, corrected by {verdicts.correction},"
     names = list(scores.systems), results, comparisons, list(scores.measures)
     return _report_class(ranx)(*names, verdicts.alpha, wins, stat_test=test)
 
 
 def _is_of(scores: Scores, row: dict[str, Any]) -> bool:
-    """Tell whether a verdict has the mean difference of these scores."""
+    """Test whether a row has the mean difference of these scores."""
     if not {row["a"], row["b"]} <= {*scores.systems} or row["measure"] not in scores.measures:
-        return True  # of others that the report leaves out
+        return True  # of systems that the report leaves out
     a, b = (scores.of(row["measure"])[scores.systems.index(row[name])] for name in ("a", "b"))
     both = (a - b)[np.isfinite(a - b)]
     return not len(both) or abs(float(both.mean()) - row["difference"]) < 1e-9
 
 
 def _report_class(ranx: Any) -> Any:
-    """Their Report, for measures and tests that it has no names for."""
+    """Return their Report, with names for our measures and tests."""
 
     class Report(ranx.data_structures.Report):  # type: ignore[misc]
         def get_metric_label(self, m: str) -> str:

@@ -30,15 +30,38 @@ except ImportError as error:
 
 from rankdev.integrations.torch import swap_gains
 
-CELLS = 20_000_000  # similarities that are computed together
+CELLS = 20_000_000  # similarities computed at once
 
 
 class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
     """Scores a bi-encoder or a cross-encoder while it is trained; the first measure is the ``primary_metric``.
 
-    ``queries`` and ``items`` map ids to texts. A bi-encoder ranks all items, or the ``candidates`` of each query
-    ({query: [item, …]}); a cross-encoder needs candidates. Queries without a reference, or without a text, are left
-    out; one without candidates scores 0. ``write_csv``: where a trainer says where to, values become a row of a file.
+    Queries without a reference, or without a text, are left out; one without candidates scores 0.
+
+    Parameters
+    ----------
+    queries : dict of str to str
+        Text of each query.
+    items : dict of str to str
+        Text of each item.
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    measures : str, Measure or list of them, default "RDQ@10"
+        What is computed.
+    candidates : dict of str to list of str, optional
+        Items to rank for each query; a cross-encoder needs them. Default: a bi-encoder ranks all items.
+    name : str, optional
+        Prefix of the metrics' names.
+    batch_size : int, default 32
+        Texts encoded at once.
+    write_csv : bool, default True
+        Add the values as a row to a file, where a trainer gives a folder.
+
+    Examples
+    --------
+    >>> evaluator = RankingEvaluator({"q": "a query"}, {"d": "a text"}, {"q": ["d"]}, "RDQ@5")
+    >>> evaluator.primary_metric
+    'RDQ@5'
     """
 
     def __init__(
@@ -87,7 +110,29 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1
     ) -> dict[str, float]:
-        """Give the mean of every measure; what a trainer and ``model.evaluate`` call."""
+        """Return the mean of every measure; a trainer and ``model.evaluate`` call this.
+
+        Parameters
+        ----------
+        model : SentenceTransformer or CrossEncoder
+            Model to evaluate.
+        output_path : str, optional
+            Folder for the file of values.
+        epoch : float, optional
+            Epoch of training.
+        steps : int, optional
+            Step of training.
+
+        Returns
+        -------
+        dict of str to float
+            Mean of each measure.
+
+        Examples
+        --------
+        >>> evaluator(model)  # doctest: +SKIP
+        {'RDQ@5': 1.0}
+        """
         scores = evaluate(self.references, {"model": self.run(model)}, self.measures)
         means = dict(zip(scores.measures, scores.means[0].tolist(), strict=True))
         metrics: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
@@ -110,7 +155,23 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
                     return
 
     def run(self, model: Any) -> Run:
-        """Rank with a model: what :func:`rankdev.evaluate` takes, to compare models query by query."""
+        """Rank with a model, for :func:`rankdev.evaluate` and comparisons query by query.
+
+        Parameters
+        ----------
+        model : SentenceTransformer or CrossEncoder
+            Model that ranks.
+
+        Returns
+        -------
+        Run
+            The ranking of each query.
+
+        Examples
+        --------
+        >>> evaluator.run(model)["q"]  # doctest: +SKIP
+        ['d']
+        """
         if isinstance(model, CrossEncoder):
             return Run.from_scores(self._reranked(model))
         if not hasattr(model, "encode_document"):
@@ -118,14 +179,25 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         return Run.from_scores(self._retrieved(model))
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Say in the model's card what was measured."""
+        """Return what the model's card names: the measures.
+
+        Returns
+        -------
+        dict
+            The key measures.
+
+        Examples
+        --------
+        >>> RankingEvaluator({"q": "a query"}, {"d": "a text"}, {"q": ["d"]}, "RDQ@5").get_config_dict()
+        {'measures': ['RDQ@5']}
+        """
         return {"measures": [str(measure) for measure in self.measures]}
 
     def _reranked(self, model: Any) -> dict[str, dict[str, float]]:
         if self.candidates is None:
             raise UsageError("a cross-encoder needs candidates={query: [item, …]}: it reads every pair of texts")
         if model.num_labels != 1:
-            raise UsageError(f"the cross-encoder gives {model.num_labels} numbers for a pair; one is needed to rank")
+            raise UsageError(f"the cross-encoder returns {model.num_labels} numbers for a pair; one is needed to rank")
         pairs = [(self.queries[query], self.items[item]) for query, found in self.candidates.items() for item in found]
         predicted = iter(model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False))
         return {query: {item: float(next(predicted)) for item in found} for query, found in self.candidates.items()}
@@ -145,7 +217,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         return found
 
     def _best(self, query: str, names: list[str], row: Any) -> dict[str, float]:
-        """Keep what the measures look at; of equal scores all, so that rankdev's own rule decides about them."""
+        """Keep the items that the measures use; of equal scores all, so that rankdev's tie rule orders them."""
         if self.candidates is not None:
             scores = dict(zip(names, row.tolist(), strict=True))
             return {item: scores[item] for item in self.candidates[query]}
@@ -169,9 +241,19 @@ def _texts(what: str, texts: Any) -> dict[str, str]:
 
 
 class RDQScheme(torch.nn.Module):  # type: ignore[misc]
-    """``LambdaLoss(model, weighting_scheme=RDQScheme("RDQ@10"))``: pairs weigh what RDQ gains by the right order.
+    """Weights for ``LambdaLoss(model, weighting_scheme=RDQScheme("RDQ@10"))``: what RDQ gains by the correct order.
 
     Labels of the training data read as grades: every distinct positive one is a tier, 0 is outside the reference.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "RDQ@10"
+        RDQ with a cutoff.
+
+    Examples
+    --------
+    >>> RDQScheme("RDQ@10").measure.cutoff
+    10
     """
 
     def __init__(self, measure: str | Measure = "RDQ@10") -> None:
@@ -179,5 +261,26 @@ class RDQScheme(torch.nn.Module):  # type: ignore[misc]
         self.measure = trainable(measure)
 
     def forward(self, gain: torch.Tensor, discount: torch.Tensor, true_sorted: torch.Tensor) -> torch.Tensor:
-        """Weigh the pairs of each query; ``true_sorted`` are labels in the order of the model's scores."""
+        """Weight the pairs of each query.
+
+        Parameters
+        ----------
+        gain : Tensor
+            Gains of the labels; only their type is used.
+        discount : Tensor
+            Not used.
+        true_sorted : Tensor
+            Labels in the order of the model's scores.
+
+        Returns
+        -------
+        Tensor
+            Weights, ``[query, item, other]``.
+
+        Examples
+        --------
+        >>> labels = torch.tensor([[0.0, 1.0]])
+        >>> RDQScheme("RDQ@2")(labels, labels, labels).shape
+        torch.Size([1, 2, 2])
+        """
         return swap_gains(true_sorted, self.measure).to(gain.dtype)

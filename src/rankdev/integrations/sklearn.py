@@ -1,4 +1,4 @@
-"""scikit-learn: a scorer that knows which rows belong to one query, by metadata routing."""
+"""scikit-learn: a scorer that gets the query of each row by metadata routing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,27 @@ def scorer(
 ) -> Any:
     """Make a scorer for ``cross_val_score``, ``GridSearchCV`` and the like: the mean of a measure over queries.
 
-    It asks for ``groups``, the query of each row; scikit-learn hands them on with ``enable_metadata_routing=True``.
-    Labels read as grades: every distinct positive one is a tier of its query. Rows with equal predictions count as all
-    orders of them, so that measures without a mean over ties are refused. ``response_method`` is ``make_scorer``'s.
-    Split by query, with ``GroupKFold`` or the like: of a query that is split, each part is scored as if it were whole.
+    It requests ``groups``, the query of each row; scikit-learn passes them on with ``enable_metadata_routing=True``.
+    Labels read as grades: every distinct positive one is a tier of its query. Rows with equal predictions count as the
+    mean over all their orders, so measures without such a mean are refused. Split by query, with ``GroupKFold`` or the
+    like: of a query that is split, each part is scored as if it were whole.
+
+    Parameters
+    ----------
+    measure : str or Measure, default "RDQ@10"
+        What is averaged.
+    response_method : str or tuple of str, default ("decision_function", "predict")
+        As for ``sklearn.metrics.make_scorer``.
+
+    Returns
+    -------
+    callable
+        A scorer of scikit-learn.
+
+    Examples
+    --------
+    >>> callable(scorer("RDQ@5"))
+    True
     """
     with config_context(enable_metadata_routing=True):
         made = make_scorer(mean_score, response_method=response_method, measure=str(parse(measure)))
@@ -36,14 +53,32 @@ def scorer(
 
 
 def mean_score(labels: Any, predictions: Any, groups: Any = None, measure: str | Measure = "RDQ@10") -> float:
-    """Score predictions for rows in any order: the mean over queries, as a number.
+    """Score predictions for rows in any order: the mean over queries.
 
+    Parameters
+    ----------
+    labels : array
+        Grade of each row.
+    predictions : array
+        Score of each row.
+    groups : array
+        Query of each row.
+    measure : str or Measure, default "RDQ@10"
+        What is averaged.
+
+    Returns
+    -------
+    float
+        Mean over queries.
+
+    Examples
+    --------
     >>> mean_score([2, 1, 0], [0.9, 0.4, 0.1], ["q", "q", "q"])
     1.0
     """
     if groups is None:
         raise UsageError(
-            "the scorer got no groups; say sklearn.set_config(enable_metadata_routing=True) and give the query of each"
+            "the scorer got no groups; call sklearn.set_config(enable_metadata_routing=True) and give the query of each"
             " row, as in cross_val_score(…, params={'groups': queries}) or GridSearchCV(…).fit(…, groups=queries)"
         )
     rows = {"grade": _numbers("labels", labels), "score": _numbers("predictions", predictions), "query": _names(groups)}
@@ -65,7 +100,7 @@ def _numbers(what: str, values: Any) -> Any:
 
 
 def _names(groups: Any) -> Any:
-    """Give the query of each row; numbers of any kind may name it, and none may be missing."""
+    """Return the query of each row; numbers of any kind may name it, and none may be missing."""
     names = np.asarray(groups)
     if names.dtype == object and names.ndim == 1:
         return np.array([as_id(name, "groups: ") for name in names], dtype=np.str_)

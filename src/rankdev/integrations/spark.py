@@ -42,14 +42,36 @@ def evaluate(
     systems: Sequence[str] | None = None,
     ties: StableTies = "trec_eval",
 ) -> Any:
-    """Score the runs of many systems: a Spark DataFrame with system, query, measure, value.
+    """Score the runs of many systems on Spark.
 
-    ``references`` has the columns query, item and rank or grade (``nonrelevant`` may mark items without a rank);
-    ``runs`` has system, query, item and score. Each value is bit for bit what :func:`rankdev.evaluate` gives, null
-    where a measure is not available. A query that a system did not answer scores 0, for which the names of all systems
-    must be known: they are looked up in ``runs``, unless ``systems`` gives them. The highest grade is looked up too.
-    All else waits until it is asked for: by :func:`collect`, by :func:`means`, or by what you do with the DataFrame.
-    ``ties`` are broken as there, but never as ``given``: rows of a DataFrame have no order.
+    Each value is bit for bit that of :func:`rankdev.evaluate`, null where a measure is not available. The highest
+    grade, and the names of the systems where they are not given, are looked up at once; all else waits for
+    :func:`collect`, :func:`means`, or another action on the DataFrame.
+
+    Parameters
+    ----------
+    references : Spark DataFrame
+        Columns query, item and rank or grade; ``nonrelevant`` may mark items without a rank.
+    runs : Spark DataFrame
+        Columns system, query, item, score.
+    measures : str, Measure or list of them
+        Such as ``"RDQ@5"``.
+    systems : list of str, optional
+        Names of all systems; a query that a system did not answer scores 0. Default: those in ``runs``.
+    ties : {"trec_eval", "descending", "ascending", "expected"}, optional
+        How equal scores are ordered; never as given, since rows of a DataFrame have no order.
+
+    Returns
+    -------
+    Spark DataFrame
+        Columns system, query, measure, value.
+
+    Examples
+    --------
+    >>> references = spark.createDataFrame([("q", "d1", 1)], ["query", "item", "rank"])  # doctest: +SKIP
+    >>> runs = spark.createDataFrame([("mine", "q", "d1", 0.9)], ["system", "query", "item", "score"])  # doctest: +SKIP
+    >>> evaluate(references, runs, "RDQ@5").columns  # doctest: +SKIP
+    ['system', 'query', 'measure', 'value']
     """
     rows, task = _prepared(references, runs, measures, systems, ties)
     return rows.mapInArrow(partial(apply, work=task.score), "system string, query string, measure string, value double")
@@ -63,10 +85,33 @@ def coverage(
     systems: Sequence[str] | None = None,
     ties: StableTies = "trec_eval",
 ) -> Any:
-    """Count how runs and references met, one row per system: queries, missing, unreferenced, tied, empty.
+    """Count how runs and references matched, system by system.
 
-    They mean what they mean in :class:`rankdev.Coverage`. Ask for it once before the scores are believed: where
-    ``missing`` equals ``queries``, a run and the references have no query in common.
+    Check it once before the scores are used: where ``missing`` equals ``queries``, a run and the references have no
+    query in common.
+
+    Parameters
+    ----------
+    references : Spark DataFrame
+        Columns query, item and rank or grade; ``nonrelevant`` may mark items without a rank.
+    runs : Spark DataFrame
+        Columns system, query, item, score.
+    measures : str, Measure or list of them
+        Such as ``"RDQ@5"``.
+    systems : list of str, optional
+        Names of all systems. Default: those in ``runs``.
+    ties : {"trec_eval", "descending", "ascending", "expected"}, optional
+        How equal scores are ordered.
+
+    Returns
+    -------
+    Spark DataFrame
+        Columns system, queries, missing, unreferenced, tied, empty, as in :class:`rankdev.results.Coverage`.
+
+    Examples
+    --------
+    >>> coverage(references, runs, "RDQ@5").columns  # doctest: +SKIP
+    ['system', 'queries', 'missing', 'unreferenced', 'tied', 'empty']
     """
     rows, task = _prepared(references, runs, measures, systems, ties)
     schema = ", ".join(["system string", *(f"{name} bigint" for name in COUNTS)])
@@ -75,9 +120,25 @@ def coverage(
 
 
 def collect(scores: Any) -> Scores:
-    """Bring the scores to this machine, for :func:`rankdev.significance`, :func:`rankdev.power` and all other verdicts.
+    """Bring the scores to this machine, for :func:`rankdev.significance`, :func:`rankdev.power` and all other tests.
 
-    Systems, queries and measures are sorted by name, so that one seed gives one result however Spark cut the data.
+    Systems, queries and measures are sorted by name, so that a seed determines the result however Spark partitioned
+    the data.
+
+    Parameters
+    ----------
+    scores : Spark DataFrame
+        What :func:`evaluate` returns.
+
+    Returns
+    -------
+    Scores
+        One value per system, query, measure.
+
+    Examples
+    --------
+    >>> collect(evaluate(references, runs, "RDQ@5")).systems  # doctest: +SKIP
+    ('mine',)
     """
     table = _here(scores.select("system", "query", "measure", "value"))
     if table.is_empty():
@@ -86,9 +147,24 @@ def collect(scores: Any) -> Scores:
 
 
 def means(scores: Any) -> pl.DataFrame:
-    """Bring the means (sums of counts) to this machine: a row per system, a column per measure; null if not available.
+    """Bring the means (sums of counts) to this machine.
 
     Sums are rounded once, so that no order of the rows changes a digit.
+
+    Parameters
+    ----------
+    scores : Spark DataFrame
+        What :func:`evaluate` returns.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per system, a column per measure; null where a measure is not available.
+
+    Examples
+    --------
+    >>> means(evaluate(references, runs, "RDQ@5")).columns  # doctest: +SKIP
+    ['system', 'RDQ@5']
     """
     together = scores.select("system", "measure", "value").repartition("system", "measure")
     sums = _here(together.mapInArrow(add_up, "system string, measure string, total double, known bigint"))
@@ -105,9 +181,9 @@ def means(scores: Any) -> pl.DataFrame:
 
 
 def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] | None, ties: Any) -> tuple[Any, Task]:
-    """Put the rows of each query into one partition, and say what is to be done with them.
+    """Put the rows of each query into one partition, and make the task for them.
 
-    What is wrong with columns, measures and parameters is refused here, before the rows are touched.
+    Wrong columns, measures and parameters are refused here, before the rows are touched.
     """
     check_choice("ties", ties, get_args(StableTies))
     wanted = parse_all(measures)
@@ -115,18 +191,18 @@ def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] 
     given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("nonrelevant",)))
     if not given:
         raise DataError(f"references: column 'rank' or 'grade' is missing; found {listed(list(known))}")
-    right = _columns(references, "references", ("query", "item", *given, *marked))
+    relevant = _columns(references, "references", ("query", "item", *given, *marked))
     returned = _columns(runs, "runs", ("system", "query", "item", "score"))
-    together = right.withColumn("is_run", functions.lit(False)).unionByName(
+    together = relevant.withColumn("is_run", functions.lit(False)).unionByName(
         returned.withColumn("is_run", functions.lit(True)), allowMissingColumns=True
     )
-    task = Task(_named(returned, systems), wanted, ties, _highest(right) if "grade" in given else 0.0)
+    task = Task(_named(returned, systems), wanted, ties, _highest(relevant) if "grade" in given else 0.0)
     task.rehearse([*given, *marked])
     return together.repartition("query"), task
 
 
 def _named(runs: Any, systems: Sequence[str] | None) -> list[str]:
-    """Names of all systems, in order: those given, or those that ``runs`` holds."""
+    """Return the names of all systems, in order: those given, or those in ``runs``."""
     if systems is not None:
         if isinstance(systems, str) or not all(isinstance(name, str) for name in systems) or not systems:
             raise UsageError("systems must be a list of names, such as ['bm25', 'dense']")
@@ -180,22 +256,22 @@ def _here(frame: Any) -> pl.DataFrame:
         raise
 
 
-def _in_one_line(said: str) -> RankdevError:
-    """Find in what Spark says, Java's and Python's tracebacks in one, why a job failed."""
-    if ours := re.findall(r"(?:rankdev\.errors\.|External error: )(Data|Usage|Measure)Error: (.+)", said):
+def _in_one_line(text: str) -> RankdevError:
+    """Find why a job failed in Spark's message, which mixes tracebacks of Java and Python."""
+    if ours := re.findall(r"(?:rankdev\.errors\.|External error: )(Data|Usage|Measure)Error: (.+)", text):
         kind, message = ours[-1]
         return {"Data": DataError, "Usage": UsageError, "Measure": MeasureError}[kind](message.strip())
-    if missing := re.search(r"No module named '(.+?)'", said):
+    if missing := re.search(r"No module named '(.+?)'", text):
         return RankdevError(
             f"Spark's workers have no module {missing[1]}; install rankdev[spark] there, and your measures"
         )
     if lost := re.search(
-        r"Python worker exited unexpectedly|(ExecutorLostFailure|\S*OutOfMemoryError|MemoryError).*", said
+        r"Python worker exited unexpectedly|(ExecutorLostFailure|\S*OutOfMemoryError|MemoryError).*", text
     ):
         return RankdevError(
             f"Spark lost a worker too often ({lost[0].strip()[:160]}); where it ran out of memory, use more partitions"
             " (spark.sql.shuffle.partitions) or larger workers"
         )
-    causes = re.findall(r"^(?:: |Caused by: )?([\w.$]+(?:Error|Exception): .+)", said, re.MULTILINE)
-    reasons = causes[-1:] or [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
+    causes = re.findall(r"^(?:: |Caused by: )?([\w.$]+(?:Error|Exception): .+)", text, re.MULTILINE)
+    reasons = causes[-1:] or [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     return RankdevError(f"Spark could not do the work: {reasons[0]}")

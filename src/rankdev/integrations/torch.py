@@ -1,4 +1,4 @@
-"""PyTorch: RDQ of batches of padded tensors on any device, and a differentiable stand-in to train with."""
+"""PyTorch: RDQ of batches of padded tensors on any device, and a differentiable surrogate for training."""
 
 from __future__ import annotations
 
@@ -24,13 +24,31 @@ except ImportError:
 def rdq(
     scores: Tensor, ranks: Tensor, measure: str | Measure = "RDQ@10", *, mask: Any = None, reference: Any = None
 ) -> Tensor:
-    """Score every query of a batch: one number each, the same that :func:`rankdev.evaluate` gives.
+    """Score every query of a batch, as :func:`rankdev.evaluate` does.
 
-    ``scores`` and ``ranks`` are [query, item]: what the model says, and the item's rank in the reference, 0 for items
-    outside it. ``mask`` is False where there is no item. ``reference`` has the ranks of all items of each reference
-    [query, m], 0 where there is none; it is needed where some are not among the items. Of equal scores the first counts
-    as higher (``ties="given"``). Values are computed in double precision whatever the scores are.
+    Of equal scores the first counts as higher (``ties="given"``). Values are computed in double precision.
 
+    Parameters
+    ----------
+    scores : Tensor
+        ``[query, item]``: scores of a model.
+    ranks : Tensor
+        ``[query, item]``: rank of the item in the reference, 0 for items outside it.
+    measure : str or Measure, default "RDQ@10"
+        RDQ with a cutoff.
+    mask : Tensor, optional
+        ``[query, item]``: False where there is no item.
+    reference : Tensor, optional
+        ``[query, m]``: ranks of all items of each reference, 0 where there is none; needed where some of them are
+        not among the items.
+
+    Returns
+    -------
+    Tensor
+        One value per query.
+
+    Examples
+    --------
     >>> rdq(torch.tensor([[0.9, 0.5, 0.7]]), torch.tensor([[2, 1, 0]]), "RDQ@5").round(decimals=4)
     tensor([0.3943], dtype=torch.float64)
     """
@@ -55,34 +73,78 @@ def soft_rdq(
     mask: Any = None,
     reference: Any = None,
 ) -> Tensor:
-    """Score every query in a way that has a gradient: ``loss = 1 - soft_rdq(…).mean()``.
+    """Score every query with a differentiable approximation of RDQ: ``loss = 1 - soft_rdq(…).mean()``.
 
-    The position of an item is 1 + Σ σ((s_other − s_item) ÷ temperature) over the others of its query, and what it earns
-    is interpolated between whole positions. The lower the temperature, the nearer to RDQ, and the steeper. Scores of
-    half precision, which cannot count positions, are computed with in single precision.
+    The position of an item is 1 + Σ σ((s_other − s_item) ÷ temperature) over the others of its query, and its gain
+    is interpolated between whole positions. Scores of half precision, which cannot count positions, are converted to
+    single precision.
+
+    Parameters
+    ----------
+    scores : Tensor
+        ``[query, item]``: scores of a model, floating-point numbers.
+    ranks : Tensor
+        ``[query, item]``: rank of the item in the reference, 0 for items outside it.
+    measure : str or Measure, default "RDQ@10"
+        RDQ with a cutoff.
+    temperature : float, default 1.0
+        The lower, the nearer to RDQ, and the steeper.
+    mask : Tensor, optional
+        ``[query, item]``: False where there is no item.
+    reference : Tensor, optional
+        ``[query, m]``: ranks of all items of each reference, as for :func:`rdq`.
+
+    Returns
+    -------
+    Tensor
+        One value per query, with a gradient.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([[0.9, 0.5, 0.7]], requires_grad=True)
+    >>> soft_rdq(scores, torch.tensor([[2, 1, 0]]), "RDQ@5").mean().backward()
+    >>> scores.grad.shape
+    torch.Size([1, 3])
     """
     chosen, ranks, real, ideal = _checked(measure, scores, ranks, mask, reference)
     check_number("temperature", temperature, 0)
     if not scores.is_floating_point():
         raise UsageError(f"scores must be floating-point numbers to have a gradient; got {scores.dtype}")
     if (real & ~scores.isfinite()).any():
-        raise DataError("a score is not a finite number; say by mask=… where there is no item")
+        raise DataError("a score is not a finite number; give mask=… where there is no item")
     scores = scores.masked_fill(~real, 0.0).to(torch.promote_types(scores.dtype, torch.float32))
     beats = torch.sigmoid((scores[:, None, :] - scores[:, :, None]) / temperature)
     others = real[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
     position = torch.where(others, beats, 0.0).sum(dim=2)  # from 0
     above = position.detach().floor().clamp(max=chosen.cutoff)
-    share = position - above
+    fraction = position - above
     whole = above.long()
-    earned = (1 - share) * _earned(chosen, whole, ranks, ideal).to(scores.dtype)
-    return (earned + share * _earned(chosen, whole + 1, ranks, ideal).to(scores.dtype)).sum(dim=1)
+    earned = (1 - fraction) * _earned(chosen, whole, ranks, ideal).to(scores.dtype)
+    return (earned + fraction * _earned(chosen, whole + 1, ranks, ideal).to(scores.dtype)).sum(dim=1)
 
 
 def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
-    """Weigh pairs of items in the order in which a model ranks them: [query, item, other].
+    """Weight pairs of items, in the order in which a model ranks them, by what a swap gains.
 
-    Labels read as grades: every distinct positive one is a tier. Where the item is the better one, its weight is what
-    RDQ gains if the higher of their two positions is its own and not the other's, and 0 where that loses.
+    Where the item is the better one, its weight is what RDQ gains if the higher of their two positions is its own and
+    not the other's, and 0 where that loses.
+
+    Parameters
+    ----------
+    labels : Tensor
+        ``[query, item]``, in the order of the model. Labels read as grades: every distinct positive one is a tier.
+    measure : str or Measure, default "RDQ@10"
+        RDQ with a cutoff.
+
+    Returns
+    -------
+    Tensor
+        Weights, ``[query, item, other]``.
+
+    Examples
+    --------
+    >>> swap_gains(torch.tensor([[0, 1]]), "RDQ@2").shape
+    torch.Size([1, 2, 2])
     """
     chosen = trainable(measure)
     if not isinstance(labels, Tensor) or labels.dim() != 2:
@@ -105,8 +167,26 @@ def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
 
 
 def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Lay out the items of some queries for :func:`rdq`: their ranks, the mask, and the ranks of the whole references.
+    """Lay out the items of some queries as tensors for :func:`rdq`.
 
+    Parameters
+    ----------
+    references : References, path, table or dict
+        Ideal order of each query: lists, tiers or grades.
+    items : dict of str to list of str
+        Items of each query, in the order of the scores.
+
+    Returns
+    -------
+    ranks : Tensor
+        ``[query, item]``: rank of each item, 0 outside the reference.
+    mask : Tensor
+        ``[query, item]``: False where there is no item.
+    reference : Tensor
+        ``[query, m]``: ranks of all items of each reference.
+
+    Examples
+    --------
     >>> ranks, mask, reference = padded({"q": ["a", "b"]}, {"q": ["x", "b"]})
     >>> ranks.tolist(), mask.tolist(), reference.tolist()
     ([[0, 2]], [[True, True]], [[1, 2]])
@@ -146,12 +226,12 @@ class _Ideal:
         self._sorted = torch.where(ranks > 0, ranks, last).sort(dim=1).values
 
     def at(self, places: Tensor) -> Tensor:
-        """Ideal ranks at positions from 0; past the reference they go on by one per position."""
+        """Return ideal ranks at positions from 0; past the reference they increase by one per position."""
         inside = self._sorted.gather(1, places.clamp(max=self._sorted.shape[1] - 1))
         return torch.where(places < self.sizes, inside, self.tiers + places + 1 - self.sizes)
 
     def has_gaps(self) -> Tensor:
-        """Tell the queries whose ranks do not begin at 1 or leave one out."""
+        """Find the queries whose ranks do not begin at 1 or skip one."""
         inside = torch.arange(self._sorted.shape[1], device=self._sorted.device) < self.sizes
         steps = self._sorted.diff(dim=1, prepend=torch.zeros_like(self.sizes))
         return (inside & (steps > 1)).any(dim=1)
@@ -166,25 +246,25 @@ def _tiers(labels: Tensor) -> Tensor:
 
 
 def _earned(measure: RDQ, places: Tensor, ranks: Tensor, ideal: _Ideal) -> Tensor:
-    """What items of some ranks add to RDQ at some positions from 0; past the cutoff nothing."""
+    """Return what items of some ranks add to RDQ at some positions from 0; past the cutoff nothing."""
     cutoff = measure.cutoff
     assert cutoff is not None
     weights = torch.as_tensor(measure.position_weights.relative(cutoff), device=ranks.device)
     best = weights.cumsum(0)[ideal.sizes.clamp(1, cutoff) - 1]
     counted = (ranks > 0) & (places < cutoff)
-    rank, should = ranks.clamp(min=1).double(), ideal.at(places).double()
+    rank, ideal_rank = ranks.clamp(min=1).double(), ideal.at(places).double()
     if measure.penalty == "m1":
-        credit = (should / rank).clamp(max=1.0)
+        credit = (ideal_rank / rank).clamp(max=1.0)
     else:
         tolerance = ideal.sizes.clamp(min=1).double().sqrt() * measure.alpha * (1 + measure.lam * (rank - 1))
-        credit = torch.exp(-(should - rank).abs() / tolerance)
+        credit = torch.exp(-(ideal_rank - rank).abs() / tolerance)
     return torch.where(counted, weights[places.clamp(max=cutoff - 1)] * credit / best, 0.0)
 
 
 def _checked(
     measure: str | Measure, scores: Any, ranks: Any, mask: Any, reference: Any
 ) -> tuple[RDQ, Tensor, Tensor, _Ideal]:
-    """Give the measure, whole ranks with 0 where there is no item, where there is one, and what is ideal."""
+    """Return the measure, ranks with 0 where there is no item, the mask, and the ideal ranks."""
     chosen = trainable(measure)
     given = {"scores": scores, "ranks": ranks, "mask": mask, "reference": reference}
     tensors = {name: value for name, value in given.items() if value is not None}
@@ -222,7 +302,7 @@ def _whole(name: str, values: Tensor) -> Tensor:
 
 
 def _strangers(ranks: Tensor, reference: Tensor) -> Tensor:
-    """Tell the queries with more items of some rank than their reference has; its ranks have no gaps."""
+    """Find the queries with more items of some rank than their reference has; its ranks have no gaps."""
     last = reference.shape[1] + 1  # no reference has so high a rank
     none = torch.zeros(len(ranks), last + 1, dtype=torch.long, device=ranks.device)
     found, there = (
