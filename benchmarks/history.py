@@ -28,7 +28,7 @@ def report(name: str, rows: Sequence[Row], *, keep: bool) -> None:
 
 
 def circumstances() -> dict[str, Any]:
-    """Say when and on what a benchmark ran: ratios within a table hold elsewhere, seconds do not."""
+    """Record when and on what a benchmark ran: ratios within a table hold elsewhere, seconds do not."""
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "cores": os.cpu_count(),
@@ -56,7 +56,7 @@ def _cell(value: str | float | None) -> str:
 
 
 def newest() -> dict[str, dict[str, Any]]:
-    """Give the last line of each table."""
+    """Return the last line of each table."""
     lines = HISTORY.read_text(encoding="utf-8").splitlines() if HISTORY.exists() else []
     return {entry["table"]: entry for entry in map(json.loads, lines)}
 

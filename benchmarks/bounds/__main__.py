@@ -1,7 +1,7 @@
-"""How many verdicts stay safe when judgments are missing? python -m benchmarks.bounds [DL21 FOLDER]
+"""How many conclusions are certain when judgments are missing? python -m benchmarks.bounds [DL21 FOLDER]
 
-Eight of the 63 runs of TREC Deep Learning 2021 (passages), whose first five items were all judged. A share of all
-judgments is taken away at random, and the bounds say which verdicts no completion could overturn.
+Eight of the 63 runs of TREC Deep Learning 2021 (passages), whose first five items were all judged. A fraction
+of all judgments is removed at random, and the bounds show which conclusions no completion could overturn.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import polars as pl
 
 import rankdev as rd
 
-SHARES, SEEDS = (0.02, 0.05, 0.1), range(3)
+FRACTIONS, SEEDS = (0.02, 0.05, 0.1), range(3)
 MEASURES = ["RDQ@5", "nDCG@5", "RBP(p=0.8)@5", "AP@5", "Compat(p=0.95)@5"]
 DEFAULT = Path(__file__).parents[2].parent / "shared/data/trec-dl/passage/dl21"
 
 
 def main(folder: Path) -> None:
-    """Print the mean width of scores' bounds, the share of safe verdicts, and of these the share that was right."""
+    """Print the mean width of bounds, the fraction of certain conclusions, and how many of these are correct."""
     whole = rd.read_references(folder / "qrels.dl21-passage.txt")
     runs = {path.name: rd.read_run(path) for path in sorted(folder.glob("runs/input.*.gz"))[::8]}
     truth = rd.evaluate(whole, runs, MEASURES)
     judged = whole.to_polars(nonrelevant=True).select("query", "item", "grade")
-    for share in SHARES:
+    for fraction in FRACTIONS:
         tables = []
         for seed in SEEDS:
-            kept = judged.filter(np.random.default_rng(seed).random(judged.height) >= share)
+            kept = judged.filter(np.random.default_rng(seed).random(judged.height) >= fraction)
             found = rd.bounds(rd.References.from_grades(kept), runs, MEASURES)
             means = dict(zip(truth.systems, truth.means, strict=True))
             pairs = found.pairs()
@@ -37,17 +37,17 @@ def main(folder: Path) -> None:
                 means[row["a"]][MEASURES.index(row["measure"])] - means[row["b"]][MEASURES.index(row["measure"])]
                 for row in pairs.iter_rows(named=True)
             ]
-            right = pl.Series(np.sign(real) == np.sign(pairs["difference"].to_numpy()))
+            correct = pl.Series(np.sign(real) == np.sign(pairs["difference"].to_numpy()))
             width = found.to_polars().group_by("measure").agg(width=(pl.col("high") - pl.col("low")).mean())
-            tables.append(pairs.with_columns(right=right).join(width, on="measure"))
+            tables.append(pairs.with_columns(correct=correct).join(width, on="measure"))
         rows = pl.concat(tables).group_by("measure", maintain_order=True)
-        print(f"{share:.0%} of judgments away, {len(SEEDS)} times, {len(runs)} systems")
+        print(f"{fraction:.0%} of judgments removed, {len(SEEDS)} times, {len(runs)} systems")
         print(
             rows.agg(
                 pl.col("width").mean().round(3),
                 pl.col("safe").mean().round(3),
-                right_where_safe=pl.col("right").filter("safe").mean(),
-                right_where_open=pl.col("right").filter(~pl.col("safe")).mean().round(3),
+                correct_where_safe=pl.col("correct").filter("safe").mean(),
+                correct_where_uncertain=pl.col("correct").filter(~pl.col("safe")).mean().round(3),
                 exact=pl.col("exact").mean(),
             )
         )

@@ -1,8 +1,8 @@
-"""Train for RDQ with LightGBM, beside lambdarank: python -m benchmarks.ltr [--seeds N] [--data FOLDER].
+"""Train for RDQ with LightGBM, and with lambdarank: python -m benchmarks.ltr [--seeds N] [--data FOLDER].
 
-Equal settings and a fixed number of rounds for all; every model is scored by RDQ@10 on fresh queries. "plain" is not
-normalised. The difference to lambdarank is taken with the gain that turned out best (and worst) on the test queries,
-which no user can know beforehand.
+Equal settings and a fixed number of rounds for all; every model is scored by RDQ@10 on fresh queries. The
+difference to lambdarank is taken with the gain that turned out best (and worst) on the test queries, which no user can
+know beforehand.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def compared(train: Rows, test: Rows, measure: str, rounds: int, seed: int) -> d
     objectives: dict[str, object] = {f"lambdarank, {gain}": gain for gain in GAINS}
     objectives["RDQ"] = Objective(measure, seed=seed)
     objectives["RDQ, noise"] = Objective(measure, noise=0.3, seed=seed)
-    for noise, word in ((0.0, "plain"), (1.0, "plain, noise")):
+    for noise, word in ((0.0, "unnormalised"), (1.0, "unnormalised, noise")):
         objectives[f"RDQ, {word}"] = Objective(measure, normalise=False, noise=noise, seed=seed)
         objectives |= {f"nDCG {gain}, {word}": NDCG(gain, noise, seed) for gain in ("inverse", "linear")}
     return {name: fitted(train, test, measure, each, rounds, seed) for name, each in objectives.items()}
@@ -92,13 +92,13 @@ def shown(design: str, results: list[dict[str, float]]) -> None:
         print(f"  {name:24} {scores.mean():.4f}")
     for choose in (max, min):
         other = choose((f"lambdarank, {gain}" for gain in GAINS), key=lambda name: table[name].mean())
-        said("RDQ", other, table)
-        said("RDQ, noise", other, table)
-    for name in ("RDQ", "RDQ, plain", "nDCG inverse, plain", "nDCG linear, plain"):
-        said(f"{name}, noise", name, table)
+        compare("RDQ", other, table)
+        compare("RDQ, noise", other, table)
+    for name in ("RDQ", "RDQ, unnormalised", "nDCG inverse, unnormalised", "nDCG linear, unnormalised"):
+        compare(f"{name}, noise", name, table)
 
 
-def said(a: str, b: str, table: dict[str, Floats]) -> None:
+def compare(a: str, b: str, table: dict[str, Floats]) -> None:
     """Print one difference."""
     difference = table[a] - table[b]
     error = 2 * difference.std(ddof=1) / np.sqrt(len(difference))

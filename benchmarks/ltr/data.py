@@ -45,6 +45,6 @@ def example(folder: Path) -> Rows:
 
 def taken(rows: Rows, queries: Ints) -> Rows:
     """Keep some queries."""
-    ends = np.cumsum(rows.sizes)
-    places = np.concatenate([np.arange(ends[query] - rows.sizes[query], ends[query]) for query in queries])
+    stops = np.cumsum(rows.sizes)
+    places = np.concatenate([np.arange(stops[query] - rows.sizes[query], stops[query]) for query in queries])
     return Rows(rows.features[places], rows.labels[places], rows.sizes[queries])

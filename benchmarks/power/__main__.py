@@ -33,7 +33,7 @@ def main() -> None:
         sys.exit(f"{chosen.engine} is not installed")
     scores = synthetic()
     print(f"{SYSTEMS} systems, {PAIRS} pairs, {MEASURES} measures, {QUERIES} queries, {len(PAPER_SIZES)} sizes,")
-    print(f"{SUBSAMPLES} subsamples, {PERMUTATIONS} permutations: {tests():,} tests; extrapolations say so")
+    print(f"{SUBSAMPLES} subsamples, {PERMUTATIONS} permutations: {tests():,} tests; extrapolations are marked")
     rows = []
     for name in names:
         unit = products()
@@ -53,7 +53,7 @@ def tests() -> int:
 
 
 def synthetic() -> Scores:
-    """Scores with the habits of real ones: systems share hard queries, and some measures have few values."""
+    """Scores with the habits of real ones: queries are hard for all systems, and some measures have few values."""
     rng = np.random.default_rng(0)
     ability = np.linspace(-0.3, 0.3, SYSTEMS)[:, None, None]
     hard, own = rng.normal(0, 1, (1, QUERIES, 1)), rng.normal(0, 1, (SYSTEMS, QUERIES, MEASURES))

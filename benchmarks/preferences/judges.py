@@ -23,13 +23,13 @@ def image_judgments(folder: Path) -> Preferences:
     with gzip.open(folder / "image_pairs.tsv.gz", "rt", encoding="utf-8") as lines:
         next(lines)
         rows = [line.rstrip("\n").split("\t") for line in lines]
-    said = [(query, *pair.split(","), float(degree)) for query, pair, *degrees in rows for degree in degrees]
-    table = pl.DataFrame(said, schema=["query", "left", "right", "label"], orient="row")
+    judged = [(query, *pair.split(","), float(degree)) for query, pair, *degrees in rows for degree in degrees]
+    table = pl.DataFrame(judged, schema=["query", "left", "right", "label"], orient="row")
     return Preferences.from_table(table, values="graded")
 
 
 def image_pages(judged: Preferences, folder: Path) -> tuple[int, int]:
-    """Queries whose better page by RDQ@10 is the one that people prefer, of those not tied."""
+    """Queries whose better page by RDQ@10 is the one that users prefer, of those not tied."""
     references = references_from_preferences(judged)
     pages: dict[str, dict[str, list[str]]] = {"sogou": {}, "baidu": {}}
     for query, reference in references.items():
@@ -38,8 +38,8 @@ def image_pages(judged: Preferences, folder: Path) -> tuple[int, int]:
             page[query] = sorted(mine, key=lambda item: int(item.rsplit("_", 1)[1][:-4])) or ["nothing"]
     scores = rd.evaluate(references, pages, "RDQ@10").values[:, :, 0]
     lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    people = {query: 1 - int(winner) for query, winner in (line.split("\t") for line in lines)}
-    signs = [(np.sign(a - b), people[query]) for query, a, b in zip(references, *scores, strict=True)]
+    users = {query: 1 - int(winner) for query, winner in (line.split("\t") for line in lines)}
+    signs = [(np.sign(a - b), users[query]) for query, a, b in zip(references, *scores, strict=True)]
     return sum(a == b for a, b in signs if b), sum(b != 0 for _, b in signs)
 
 
@@ -59,7 +59,7 @@ def main(data: Path) -> None:
     arguments = rd.read_preferences(data / "arguments/pairs_by_worker.tsv.gz")
     for name, judged in (("arguments", arguments), ("dl21-crowd", crowd), ("image-serp", images)):
         print(name, preferences.judge_agreement(judged).to_polars(), sep="\n")
-    print("RDQ@10 agrees with people on whole pages in", image_pages(images, data / "image-serp"))
+    print("RDQ@10 agrees with users on whole pages in", image_pages(images, data / "image-serp"))
     rng = np.random.default_rng(1)
     for items, judgments in ((8, 60), (8, 300), (20, 100), (20, 400)):
         for effect in (0.0, 0.75):

@@ -2,7 +2,7 @@
 
 30 queries of 12 items with normal strengths (standard deviation 1.5); answers by Bradley and Terry's model. First, two
 systems of a known difference: judgments until one is better with probability .95. Then eight systems: how well their
-order is known after so many judgments, beside grades of all items. ± and the bands are 95% intervals over worlds.
+order is known after so many judgments, compared with grades of all items. ± and bands are 95% intervals over worlds.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) 
         for learner in {id(ask): ask, id(verdicts): verdicts}.values():
             learner.tell(*answer)
         count += 1
-    right = verdicts.verdict().best == int(np.argmax(truth))
-    return count, right, abs(float(truth[0] - truth[1]))
+    correct = verdicts.verdict().best == int(np.argmax(truth))
+    return count, correct, abs(float(truth[0] - truth[1]))
 
 
 def decisions(worlds: int, pool: ProcessPoolExecutor) -> None:
@@ -87,7 +87,7 @@ def decisions(worlds: int, pool: ProcessPoolExecutor) -> None:
             found = list(pool.map(partial(until_decided, strategy, noises, lapses=lapses), range(worlds)))
             counts = [count for count, _, _ in found]
             open_ = sum(count == MOST for count in counts)
-            wrong = sum(not right for count, right, _ in found if count < MOST)
+            wrong = sum(not correct for count, correct, _ in found if count < MOST)
             difference = np.mean([d for _, _, d in found])
             low, high = np.quantile(resampled(np.array(counts, float), np.median), [0.025, 0.975])
             line.append(
@@ -107,7 +107,7 @@ def half_width(values: np.ndarray) -> np.ndarray:
 
 
 def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
-    """After each step: τ of the systems, whether the best is found, τ of the items, share of the best five found."""
+    """After each step: τ of the systems, whether the best is found, τ of the items, fraction of the best five found."""
     noises = np.linspace(0.6, 2.4, 8).tolist()
     strength, scores, truth, rng = world(noises, seed)
     ask, learn = chooser(strategy, scores, seed), OrderStrategy(POOL, Rule(), repeats=REPEATS, seed=seed)
@@ -171,7 +171,7 @@ def main() -> None:
             axis.grid(alpha=0.3)
             axis.spines[["top", "right"]].set_visible(False)
         axes[0].set_ylabel("Kendall τ with the truth")
-        axes[1].set_ylabel("share of worlds")
+        axes[1].set_ylabel("fraction of worlds")
         axes[0].legend(frameon=False, loc="lower right")
         figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "judgments-needed.png", dpi=130)
         decisions(worlds, pool)

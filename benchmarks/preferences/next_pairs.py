@@ -28,7 +28,7 @@ def simulate(strategy: str, seed: int) -> list[tuple[float, float]]:
     rng = np.random.default_rng(seed)
     strength = rng.normal(size=ITEMS) * SPREAD
     names = [f"d{k}" for k in range(ITEMS)]
-    # grades as a first assessor gives them: right up to noise, four levels
+    # grades of a first assessor: four levels, with noise
     noisy = strength + rng.normal(size=ITEMS) * 0.75
     grades = {"q": dict(zip(names, np.digitize(noisy, [-1.5, 0.0, 1.5]).tolist(), strict=True))}
     best = np.argsort(-strength)[:5]
@@ -57,7 +57,7 @@ def main() -> None:
             panel["curves"][strategy] = column.round(4).tolist()
             reached = [int(judgments[np.argmax(column >= t)]) if column.max() >= t else None for t in wanted]
             print(f"{strategy}, {panel['title']}: judgments until τ ≥ {wanted}: {reached}; at the end {column[-1]:.3f}")
-    title = "Asking what teaches most orders the items with fewer judgments"
+    title = "Asking the most informative pairs orders the items with fewer judgments"
     found = {"title": title, "judgments": judgments.tolist(), "panels": panels}
     Path(sys.argv[1]).write_text(json.dumps(found, ensure_ascii=False) + "\n", encoding="utf-8")
 

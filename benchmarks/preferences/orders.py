@@ -29,8 +29,8 @@ RESAMPLES = 500
 def preference_references(data: Path) -> dict[str, rd.References]:
     """Make references from the assessors' and the model's preferences."""
     rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
-    people = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
-    judged = {"people": people, "model": Preferences.from_table(pl.concat(rounds))}
+    assessors = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
+    judged = {"people": assessors, "model": Preferences.from_table(pl.concat(rounds))}
     return {name: rd.References.from_preferences(part, disconnected="largest") for name, part in judged.items()}
 
 

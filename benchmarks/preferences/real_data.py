@@ -1,7 +1,7 @@
-"""What real judgments give: `python -m benchmarks.preferences.real_data ../shared/data`.
+"""Results on real judgments: `python -m benchmarks.preferences.real_data ../shared/data`.
 
 arguments: how well each method's strengths agree with the order supplied with the data. dl21-llm and dl21-crowd:
-judgments → references → all runs scored, and the order of systems beside Compatibility on the authors' order.
+judgments → references → all runs scored, and the order of systems next to that by Compatibility on the authors' order.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ def main() -> None:
     print(len(runs), "runs")
     rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
     model = Preferences.from_table(pl.concat(rounds))
-    people = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
+    crowd = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
     systems("dl21-llm", model, authors, runs)
-    scores = systems("dl21-crowd", people, authors, runs)
+    scores = systems("dl21-crowd", crowd, authors, runs)
     best = np.argsort(-scores.means[:, 0])[:6]
-    uncertainty(people, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
+    uncertainty(crowd, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
 
 
 if __name__ == "__main__":

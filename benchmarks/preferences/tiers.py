@@ -1,4 +1,4 @@
-"""How many pair relations each tier rule gets right: `python -m benchmarks.preferences.tiers [SEED] [TRIALS]`."""
+"""How many pair relations each tier rule finds: `python -m benchmarks.preferences.tiers [SEED] [TRIALS]`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def judged(truth: np.ndarray, number: int, rng: np.random.Generator) -> Preferen
     return Preferences.from_rows([("q", f"d{x}", f"d{y}") for x, y in pairs])
 
 
-def right(cut: list[list[str]], truth: np.ndarray) -> float:
+def accuracy(cut: list[list[str]], truth: np.ndarray) -> float:
     value = np.empty(len(truth))
     for rank, tier in enumerate(cut):
         value[[int(item[1:]) for item in tier]] = -rank
@@ -61,12 +61,12 @@ def main() -> None:
         for _ in range(trials if n < 50 else max(3, trials // 2)):
             truth = drawn(kind, levels, scale, n, rng)
             fit = strengths(judged(truth, round(times * n * np.log(n)), rng))
-            found.append([right(tiers(fit, rule=rule).tiers["q"], truth) for rule in RULES])
-        share = np.mean(found, axis=0)
-        print(f"{n} items, {times} n log n judgments, {kind} {levels} {scale}:", named(share), flush=True)
+            found.append([accuracy(tiers(fit, rule=rule).tiers["q"], truth) for rule in RULES])
+        found_mean = np.mean(found, axis=0)
+        print(f"{n} items, {times} n log n judgments, {kind} {levels} {scale}:", named(found_mean), flush=True)
         weak = kind == "strict" and scale < 1
         for group in (kind + (", weak" if weak else ""), f"times {times}", f"{kind}, times {times}", "all"):
-            behind.setdefault(group, []).append(share[1:3].max() - share)
+            behind.setdefault(group, []).append(found_mean[1:3].max() - found_mean)
     for name, gaps in sorted(behind.items()):
         rows = np.array(gaps)
         print(f"{name}, {len(rows)} designs, behind the better of strict and partition:", named(rows.mean(axis=0)))

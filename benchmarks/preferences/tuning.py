@@ -1,4 +1,4 @@
-"""Can 56 verdicts on image search choose RDQ's weights or parameters? `python -m benchmarks.preferences.tuning DATA`"""
+"""Can 56 preferences on image search tune RDQ's parameters? `python -m benchmarks.preferences.tuning DATA`"""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def main(folder: Path) -> None:
         }
         runs[engine] = rd.Run.from_lists(placed)
     lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    said = [line.split("\t") for line in lines]
-    verdicts = [{"query": query, "a": "sogou", "b": "baidu", "winner": WINNERS[winner]} for query, winner in said]
+    rows = [line.split("\t") for line in lines]
+    verdicts = [{"query": query, "a": "sogou", "b": "baidu", "winner": WINNERS[winner]} for query, winner in rows]
     print(rd.agreement_with_people(rd.evaluate(references, runs, list(weighted())), verdicts))
     print(rd.tune("RDQ@10", references, runs, verdicts))
 
 
 def weighted() -> Iterator[str]:
-    """Give RDQ with weights for rows of five images, and with equal and usual ones."""
+    """Return RDQ with weights for rows of five images, and with equal and usual ones."""
     yield from ("RDQ@10", "RDQ(weights=uniform)@10", "RDQ(weights=carousel)@10", "RDQ@15")
     for rows in ((1, 0.5), (1, 0.8, 0.6), (1, 0.5, 0.25)):
         weights = ",".join(f"{weight:g}" for weight in rows for _ in range(5))

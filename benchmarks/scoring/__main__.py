@@ -1,4 +1,4 @@
-"""Time scoring from cold start to numbers, side by side with other libraries, on made-up TREC files.
+"""Time scoring from cold start to numbers, side by side with other libraries, on synthetic TREC files.
 
 python -m benchmarks.scoring [--size s|l|both] [--many] [--xl] [--repeats N] [--quick] [--long-ids] [--keep]
 """
@@ -49,7 +49,7 @@ class Cost:
 
 
 def rankdev(files: Files, measures: list[str]) -> list[str]:
-    """Give the command that scores with rankdev: values of each query and means, to a file."""
+    """Return the command that scores with rankdev: values of each query and means, to a file."""
     output = str(files.qrels.with_suffix(".csv"))
     asked = [word for text in measures for word in ("-m", text)]
     call = [sys.executable, "-c", "from rankdev.cli import main; main()"]
@@ -57,7 +57,7 @@ def rankdev(files: Files, measures: list[str]) -> list[str]:
 
 
 def peer(name: str, files: Files) -> list[str]:
-    """Give the command that scores with another library."""
+    """Return the command that scores with another library."""
     script = HERE / f"with_{name.partition(',')[0]}.py"
     measures = [COMPUTES[name].replace(", ", " ")] if name.startswith("ir_measures") else []
     return [sys.executable, "-W", "ignore", str(script), *measures, str(files.qrels), *_runs(files)]
@@ -99,7 +99,7 @@ def medians(commands: dict[str, list[str]], repeats: int) -> dict[str, Cost]:
 
 
 def compare(files: Files, repeats: int, *, keep: bool) -> None:
-    """Put rankdev beside its peers."""
+    """Compare rankdev with its peers."""
     mine = rankdev(files, MEASURES)
     commands = {"rankdev": mine, UNCOMPILED: ["env", "RANKDEV_NATIVE=0", *mine]}
     commands |= {name: peer(name, files) for name in GOALS}
@@ -122,7 +122,7 @@ def compare(files: Files, repeats: int, *, keep: bool) -> None:
 
 
 def compare_configurations(files: Files, repeats: int, *, keep: bool) -> None:
-    """Put the paper's 13 configurations beside one."""
+    """Compare the paper's 13 configurations with one."""
     costs = medians({name: rankdev(files, [name]) for name in ("RDQ@10", "paper@10")}, repeats)
     one = costs["RDQ@10"]
     rows = [
@@ -139,7 +139,7 @@ def compare_configurations(files: Files, repeats: int, *, keep: bool) -> None:
 
 
 def compare_packing(files: Files, repeats: int, *, keep: bool) -> None:
-    """Put a packed run beside the plain one, and beside Python that does nothing but unpack it."""
+    """Compare a compressed run with an uncompressed one, and with Python that only decompresses it."""
     commands = {"plain": rankdev(replace(files, runs=files.runs[:1]), MEASURES)}
     for path in packed(files.runs[0]):
         commands[path.suffix] = rankdev(replace(files, runs=[path]), MEASURES)
@@ -150,7 +150,7 @@ def compare_packing(files: Files, repeats: int, *, keep: bool) -> None:
 
 
 def compare_formats(files: Files, others: list[Path], repeats: int, *, keep: bool) -> None:
-    """Put the first run beside the same in other formats."""
+    """Compare the first run with the same in other formats."""
     paths = [files.runs[0], *others]
     commands = {path.suffix: rankdev(replace(files, runs=[path]), MEASURES) for path in paths}
     costs = medians(commands, repeats)
@@ -170,7 +170,7 @@ def compare_formats(files: Files, others: list[Path], repeats: int, *, keep: boo
 
 
 def compare_sizes(collections: list[Files], repeats: int, *, keep: bool) -> None:
-    """Say what a million lines cost in runs of different size."""
+    """Time a million lines in runs of different size."""
     costs = medians({files.name: rankdev(files, MEASURES) for files in collections}, repeats)
     rows = []
     for files in collections:
@@ -190,7 +190,7 @@ def compare_sizes(collections: list[Files], repeats: int, *, keep: bool) -> None
 
 
 def measure_many(files: Files, repeats: int, *, keep: bool) -> None:
-    """Score many small runs: what each of them costs beside its lines."""
+    """Score many small runs: what each of them costs in addition to its lines."""
     cost = medians({"rankdev": rankdev(files, MEASURES)}, repeats)["rankdev"]
     row = {"runs": len(files.runs), "lines": files.lines, "seconds": cost.seconds, "goal": 5.0, "CPU seconds": cost.cpu}
     report("Many small runs", [row | {"peak MB": cost.megabytes}], keep=keep)
@@ -208,12 +208,12 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="add the tables to the history")
     options = parser.parse_args()
     prefix = "msmarco_passage_" if options.long_ids else ""
-    share = 100 if options.quick else 1
+    divisor = 100 if options.quick else 1
     # made by another process: a child's peak memory is never counted lower than what its parent holds as it starts
     with tempfile.TemporaryDirectory(prefix="rankdev-scoring-") as folder, get_context("spawn").Pool(1) as maker:
 
         def make(name: str, runs: int, queries: int) -> Files:
-            files = maker.apply(generate, (Path(folder), name, runs, max(10, queries // share), prefix))
+            files = maker.apply(generate, (Path(folder), name, runs, max(10, queries // divisor), prefix))
             os.sync()  # else the disk is busy with them while the clock runs
             return files
 

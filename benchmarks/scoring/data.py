@@ -42,7 +42,7 @@ def generate(folder: Path, name: str, runs: int, queries: int, prefix: str = "")
 
 
 def tables(path: Path) -> list[Path]:
-    """Write a run again as tables, beside it."""
+    """Write a run again as tables, next to it."""
     columns = dict.fromkeys(("query", "Q0", "item", "rank"), pl.String) | {"score": pl.Float64, "tag": pl.String}
     rows = pl.read_csv(path, has_header=False, separator=" ", schema=columns).select("query", "item", "score")
     rows.write_csv(path.with_suffix(".csv"))
@@ -52,12 +52,12 @@ def tables(path: Path) -> list[Path]:
 
 
 def packed(path: Path) -> list[Path]:
-    """Write a file again as .gz and .zst, beside it."""
+    """Write a file again as .gz and .zst, next to it."""
     files = [path.with_name(f"{path.name}.{ending}") for ending in ("gz", "zst")]
-    with path.open("rb") as plain, gzip.open(files[0], "wb", compresslevel=6) as target:
-        shutil.copyfileobj(plain, target, 1 << 20)
-    with path.open("rb") as plain, files[1].open("wb") as target:
-        zstandard.ZstdCompressor().copy_stream(plain, target)
+    with path.open("rb") as source, gzip.open(files[0], "wb", compresslevel=6) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    with path.open("rb") as source, files[1].open("wb") as target:
+        zstandard.ZstdCompressor().copy_stream(source, target)
     return files
 
 

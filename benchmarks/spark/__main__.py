@@ -1,4 +1,4 @@
-"""Time Spark beside one process: python -m benchmarks.spark [--rows MILLIONS …] [--engines NAME …] [--keep].
+"""Time Spark and one process: python -m benchmarks.spark [--rows MILLIONS …] [--engines NAME …] [--keep].
 
 Engines that are not installed are left out: Sail needs pysail, Spark needs pyspark with its jars, and Java. Each works
 in processes of its own, which are watched: the most memory that they held at any time, and the CPU time that all of
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def compared(rows: int, engines: list[str]) -> Iterator[Row]:
-    """Score as many rows on each engine; all must give the same values, bit for bit."""
+    """Score as many rows on each engine; all must return the same values, bit for bit."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, rows)
@@ -108,7 +108,7 @@ def is_here(engine: str) -> bool:
 
 
 def score(engine: str, folder: Path) -> np.ndarray:
-    """Give the values of every system, query and measure, all in the order of their names."""
+    """Return the values of every system, query and measure, all in the order of their names."""
     if engine == "one process":
         import rankdev as rd
 

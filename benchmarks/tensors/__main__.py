@@ -13,7 +13,7 @@ QUERIES, ITEMS, M = 10_000, 100, 20
 
 
 def seconds(work: Callable[[], object], device: str) -> float:
-    """Give the least of five times, after one that does not count."""
+    """Return the least of five times, after a warm-up."""
     times = []
     for _ in range(6):
         begin = time.perf_counter()

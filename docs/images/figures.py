@@ -26,7 +26,7 @@ MEASURES = ("RDQ@5", "AP@5", "Compat(p=0.95)@5", "nDCG(gains=linear,dcg=exp-log2
 
 
 class Data:
-    """What the figures are drawn from, each made when it is first asked for."""
+    """Data of the figures, each computed on first use."""
 
     @cached_property
     def references(self) -> rd.References:

@@ -18,7 +18,7 @@ rd.report(str(demo.joinpath("places.jsonl")), runs, ["RDQ@5", "AP@5", "Compat(p=
 
 
 def save(name: str, content: bytes) -> None:
-    """Few colours make a small file."""
+    """Save with few colours, for a small file."""
     image = Image.open(io.BytesIO(content)).convert("RGB").quantize(128)
     image.save(Path(__file__).with_name(name), optimize=True)
 

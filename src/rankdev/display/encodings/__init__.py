@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Format:
     """How to ``make`` the bytes of a file of a report, or pieces of them, of which each is written as the next is made.
 
-    A ``binary`` format is not for a terminal; one that ``holds_remarks`` says all that the report says.
+    A ``binary`` format is not for a terminal; one that ``holds_remarks`` includes the notes of the report.
     """
 
     name: str
@@ -56,12 +56,12 @@ def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Ma
 
 @report_format("table", ".txt", holds_remarks=True)
 def as_text(report: Report) -> bytes:
-    """Give what the command line prints, in 80 columns."""
+    """Return what the command line prints, in 80 columns."""
     return report.text().encode()
 
 
 def all_formats() -> dict[str, Format]:
-    """Add the formats of tables that no report has a form of its own for; this loads what reads and writes tables."""
+    """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
     from rankdev.io.table_formats import TABLE_FORMATS
 
     for known in TABLE_FORMATS.values():
@@ -75,8 +75,8 @@ def _rows_as(known: TableFormat) -> Make:
 
 
 def choose_format(form: str | None, output: str | None) -> Format:
-    """Take the format that was asked for, or the one that the output's ending says; a table where nothing does."""
-    from rankdev.io.streams import plain_suffix  # loads polars, and --help only wants the names of formats
+    """Choose the format that was asked for, or that of the output's ending; a table by default."""
+    from rankdev.io.streams import plain_suffix  # loads polars, and --help needs only the names of formats
     from rankdev.io.writing import is_stream
 
     if form is not None:
@@ -88,9 +88,9 @@ def choose_format(form: str | None, output: str | None) -> Format:
     for known in all_formats().values():
         if suffix == known.suffix:
             return known
-    wrong = f"no format ends in {suffix}" if suffix else "the name does not say in which format"
+    wrong = f"no format ends in {suffix}" if suffix else "its name has no ending"
     endings = ", ".join(known.suffix for known in FORMATS.values())
-    raise UsageError(f"{output}: {wrong}; take {endings}, or say which with --format")
+    raise UsageError(f"{output}: {wrong}; use {endings}, or --format")
 
 
 for _module in sorted(module.name for module in iter_modules(__path__)):

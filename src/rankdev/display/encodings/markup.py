@@ -1,4 +1,4 @@
-"""HTML, LaTeX, Markdown."""
+"""Reports as HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @report_format("html", ".html", holds_remarks=True)
 def as_html(report: Report) -> bytes:
-    """Give a page that says no more than the fragment."""
+    """Return a page with nothing but the fragment."""
     return f'<!doctype html>\n<meta charset="utf-8">\n<title>rankdev</title>\n{fragment(report)}'.encode()
 
 
 def fragment(report: Report) -> str:
-    """Give a report as a fragment of a page."""
+    """Return a report as a fragment of a page."""
     parts = [_html_paragraph(text) for text in report.opening]
     for table in report.tables:
         parts += [_html_table(table), *map(_html_paragraph, table.notes)]
@@ -80,7 +80,7 @@ _LATEX = {
 
 @report_format("latex", ".tex")
 def as_latex(report: Report) -> bytes:
-    """Give each table as a tabular; the best values are bold."""
+    """Return each table as a tabular; the best values are bold."""
     tables = report.tables_or_rows
     titled = len(tables) > 1
     parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
@@ -90,14 +90,14 @@ def as_latex(report: Report) -> bytes:
 def _tabular(table: Table) -> str:
     columns = table.columns
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
-    lines += [_apart(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
+    lines += [_protected(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
     for row in zip(*(column.cells for column in columns), strict=True):
         cells = [f"\\textbf{{{_in_latex(c.bare)}}}" if c.style == "best" else _in_latex(c.bare) for c in row]
-        lines.append(_apart(" & ".join(cells)) + " \\\\")
+        lines.append(_protected(" & ".join(cells)) + " \\\\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
 
-def _apart(row: str) -> str:
+def _protected(row: str) -> str:
     """Keep a row that begins with [ or * from being read as an option of the rule or the line end before it."""
     return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
@@ -108,7 +108,7 @@ def _in_latex(text: str) -> str:
 
 @report_format("markdown", ".md", holds_remarks=True)
 def as_markdown(report: Report) -> bytes:
-    """Give everything, the best values in bold."""
+    """Return everything, the best values in bold."""
     parts = [_in_markdown(text) for text in report.opening]
     for table in report.tables:
         parts += [f"**{_in_markdown(table.title)}**"] if table.title else []
