@@ -180,7 +180,7 @@ function referenceOf(query) {
   const ranks = arrays.reference_ranks;
   const rows = Array.from({ length: count }, (_, i) => element("tr", {}, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
   if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
-  return listTable("Reference", "Relevant items by their ideal rank; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], rows);
+  return listTable("Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], rows);
 }
 
 /** @param {number} query @param {number} system */
