@@ -109,7 +109,7 @@ def test_the_same_seed_gives_the_same_numbers():
     [
         ({"teams": {"a1": "A"}}, "does not name the team of 'a2'"),
         ({"teams": {**TEAMS, "a3": "A"}}, "which is not a system; did you mean"),
-        ({"shares": [1.5]}, "a share"),
+        ({"shares": [1.5]}, "each of shares"),
         ({"shares": 0.5}, "must be a list"),
         ({"measures": "Tau@5"}, "has no value for some queries"),
     ],

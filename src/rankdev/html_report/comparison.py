@@ -195,7 +195,7 @@ class Comparison:
             return None
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RankdevWarning)  # the plan's remarks hold the warnings
+                warnings.simplefilter("ignore", RankdevWarning)  # they are notes of the plan
                 return plan(self.scores, self.best, tied[0], self.headline, seed=self.seed)
         except RankdevError as error:
             return str(error)

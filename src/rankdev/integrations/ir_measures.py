@@ -54,7 +54,13 @@ class MeanOfAvailable(ir_measures.measures.MeanAgg):  # type: ignore[misc]
 
 
 class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
-    """One of our measures, with parameters as ir_measures keeps them."""
+    """One of our measures, with parameters as ir_measures keeps them.
+
+    Parameters
+    ----------
+    **params : object
+        Those of the measure.
+    """
 
     def __init__(self, **params: Any) -> None:
         known = list(self.SUPPORTED_PARAMS)
@@ -211,7 +217,12 @@ nERR = MEASURES["nERR"]  # noqa: N816, its name
 
 
 def main() -> None:
-    """Run the command of ir_measures with our measures; an error is one line."""
+    """Run the command of ir_measures with our measures; an error is one line.
+
+    Examples
+    --------
+    >>> main()  # doctest: +SKIP
+    """
     from ir_measures.__main__ import main_cli
 
     try:

@@ -240,9 +240,11 @@ class Collected(Result):
 class JudgeError(DataError):
     """A judge failed or gave an invalid answer.
 
-    Attributes
+    Parameters
     ----------
-    collected : Collected or None
+    message : str
+        What went wrong, and at which question.
+    collected : Collected, optional
         All earlier answers.
 
     See Also

@@ -83,7 +83,7 @@ class ClickVerdicts(Result):
         Returns
         -------
         polars.DataFrame
-            One row per pair of systems: a, b, verdicts, prefer_a, prefer_b, tie.
+            One row per pair of systems: a, b, ``verdicts``, prefer_a, prefer_b, tie.
 
         Examples
         --------
@@ -154,7 +154,7 @@ def verdicts_from_clicks(
     verdicts = pairs.select("query", a="system", b="system_b", winner=winner)
     sessions = outcomes.select(pl.struct("query", "session").n_unique()).item()
     ties = int((verdicts["winner"] == "tie").sum())
-    note = f"{len(verdicts):,} verdicts from {sessions:,} sessions ({design}), {ties:,} without a difference"
+    note = f"{len(verdicts):,} preferences from {sessions:,} sessions ({design}), {ties:,} without a difference"
     return ClickVerdicts(verdicts, sessions, ties, outcome, design, seed, (note,))
 
 

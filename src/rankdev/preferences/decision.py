@@ -37,7 +37,7 @@ class Verdict:
 
     See Also
     --------
-    Decision.verdict : Compute it.
+    ``Decision.verdict`` : Compute it.
     """
 
     best: int
@@ -140,7 +140,7 @@ class Decision:
 
         Returns
         -------
-        Verdict
+        ``Verdict``
             The two leading systems and the probability.
 
         Examples

@@ -299,7 +299,7 @@ def references_from_preferences(preferences: Any, method: str = "bradley-terry",
         Judgments, as :func:`tiers_from_preferences` takes them.
     method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
         Model of the strengths.
-    **options
+    **options : object
         Other options of :func:`tiers_from_preferences`.
 
     Returns

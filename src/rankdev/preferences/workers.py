@@ -87,7 +87,7 @@ class WorkerQuality(Result):
         Returns
         -------
         polars.DataFrame
-            One row per worker: worker, judgments, quality, low, high, verdict.
+            One row per worker: worker, judgments, quality, low, high, ``verdict``.
 
         Examples
         --------

@@ -64,7 +64,7 @@ class Equivalence(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, a, b, difference, low and high (the interval that decides), verdict.
+            Columns measure, a, b, difference, low and high (the interval that decides), ``verdict``.
 
         Examples
         --------

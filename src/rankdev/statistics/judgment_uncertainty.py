@@ -286,7 +286,7 @@ def evaluate_with_uncertainty(
         Seed of the draws.
     evaluate : callable, optional
         ``evaluate(tiers, runs, measures)``, which returns Scores. Default: :func:`rankdev.evaluate`.
-    **options
+    **options : object
         Options of the references as judged: rule, max_depth, ridge, ties, disconnected.
 
     Returns

@@ -84,7 +84,7 @@ class AgreementWithPeople(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, agreement, low, high, verdicts (number of preferences, without ties).
+            Columns measure, agreement, low, high, ``verdicts`` (number of preferences, without ties).
 
         Examples
         --------
@@ -139,7 +139,7 @@ class AgreementWithPeople(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, size (small, medium, large), from, to, agreement, verdicts (number of preferences).
+            Columns measure, size (small, medium, large), from, to, agreement, ``verdicts`` (number of preferences).
 
         Examples
         --------
@@ -274,7 +274,7 @@ class Verdicts:
         frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
         query, a, b = (text_column(frame, name, "verdicts") for name in ("query", "a", "b"))
         if "winner" not in frame.columns:
-            raise DataError(f"verdicts: column 'winner' is missing; found {', '.join(frame.columns)}")
+            raise DataError(f"preferences: column 'winner' is missing; found {', '.join(frame.columns)}")
         winner = frame["winner"].cast(pl.String).fill_null("")
         place = {name: i for i, name in enumerate(scores.queries)}
         systems = {name: i for i, name in enumerate(scores.systems)}
@@ -284,7 +284,7 @@ class Verdicts:
             for name in (a[row], b[row]):
                 if name not in systems:
                     hint = suggestion(name, systems)
-                    raise DataError(f"verdicts: row {row} names system {shown(name)}, which was not scored{hint}", row)
+                    raise DataError(f"preferences: row {row} names system {shown(name)}, which has no scores{hint}", row)
             pairs.append((place[query[row]], systems[a[row]], systems[b[row]], _sign(winner[row], a[row], b[row], row)))
         columns = np.array(pairs, np.int64).reshape(-1, 4).T
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
@@ -325,4 +325,4 @@ def _sign(winner: str, a: str, b: str, row: int) -> int:
         return 0
     if word in ("a", "b"):
         return 1 if word == "a" else -1
-    raise DataError(f"verdicts: row {row} has winner {shown(winner)}; expected {shown(a)}, {shown(b)} or tie", row)
+    raise DataError(f"preferences: row {row} has winner {shown(winner)}; expected {shown(a)}, {shown(b)} or tie", row)

@@ -33,7 +33,7 @@ def power_map_report(found: PowerMap) -> Report:
         "worst: its largest regret in any cell; wins: cells where it is best",
     )
     title = f"Power at {found.n} queries: how far each measure falls short of the best"
-    cells = "The best measure by the kind of difference; rivals: measures that tie for best"
+    cells = "The best measure by the kind of difference; `rivals`: measures that tie for best"
     as_given = {"retrieval": "{:g}".format, "order": "{:g}".format}
     return Report(
         found.to_polars(),

@@ -107,7 +107,7 @@ class PowerMap(Result):
         Returns
         -------
         polars.DataFrame
-            Columns retrieval, order, winner, power, rivals: the number of measures that tie for best, whose
+            Columns retrieval, order, winner, power, ``rivals``: the number of measures that tie for best, whose
             distance to the winner has an interval over seeds that includes 0.
 
         Examples
@@ -296,7 +296,7 @@ def power_map(
         Seed of the simulation.
     progress : callable, optional
         ``progress(done, total, text)``.
-    **shape
+    **shape : object
         Other properties of the data, as for :func:`simulate`: ``ties=0.5``, or ``buckets=[(3, 3, 1)]`` for
         references of three items.
 

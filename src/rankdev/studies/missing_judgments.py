@@ -212,7 +212,7 @@ def leave_out(
     resamples, seed = check_whole("resamples", resamples, 20), check_seed(seed)
     if not is_list(shares):
         raise UsageError(f"shares must be a list such as [0.1, 0.5]; got {shown(shares)}")
-    wanted = [check_number("a share", value, 0, 1) for value in shares]
+    wanted = [check_number("each of shares", value, 0, 1) for value in shares]
     known, loaded = load_inputs(references, runs)
     if len(loaded) < 2:
         raise DataError("an order of systems needs at least two runs")

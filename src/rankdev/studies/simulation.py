@@ -160,7 +160,7 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
         Number of queries.
     seed : int, default 0
         Seed of the data.
-    **shape
+    **shape : object
         Properties of the data and the rankers, the fields of :class:`rankdev.studies.simulation.Shape`: buckets,
         models, settings, distractors, recall, ties, margin, noise, difficulty, shared, retrieval, order.
 
