@@ -104,6 +104,14 @@ def test_queries_are_selected_by_name_too(scores):
             scores.select(queries=wrong)
 
 
+def test_reference_sizes_are_selected_with_their_queries():
+    references = {"q1": ["d1"], "q2": ["d1", "d2"], "q3": ["d1", "d2", "d3"]}
+    scores = rd.evaluate(references, {"a": {query: ["d1"] for query in references}}, "P@1")
+    for queries, sizes in [(["q3", "q1"], [3, 1]), ([2, 1, 0], [3, 2, 1]), (np.array([False, True, True]), [2, 3])]:
+        assert scores.select(queries=queries).reference_sizes.tolist() == sizes
+    assert rd.Scores.from_table(scores.to_polars()).select(queries=["q2"]).reference_sizes is None
+
+
 def test_what_is_selected_twice_is_kept_once(scores):
     part = scores.select(systems=["b", "a", "b"], measures=["P@1", "P@1"])
     assert (part.systems, part.measures, part.values.shape) == (("b", "a"), ("P@1",), (2, 2, 1))
