@@ -1,14 +1,21 @@
-"""Run the examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output."""
+"""Run the examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output.
+
+`make test` leaves out tests that are marked slow. One that is slow and not marked is listed at the end, by its CPU
+time, which a busy machine hardly changes; far above the limit it fails.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import pytest
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
@@ -76,3 +83,42 @@ PAGES = Sybil(
     teardown=back_home,
 )
 pytest_collect_file = PAGES.pytest()
+
+
+CPU_SECONDS, MOST_CPU_SECONDS = 2.5, 15.0  # from which a test is listed, and fails: compiled code may be built first
+FAST = os.environ.get("RANKDEV_PROFILE", "fast") == "fast"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Measure the CPU time of a test and its children."""
+    before = sum(os.times()[:4])
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", round(sum(os.times()[:4]) - before, 2)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """Fail a test that no noise explains."""
+    report = yield
+    if (seconds := _unmarked(report)) > MOST_CPU_SECONDS and report.passed:
+        report.outcome, report.longrepr = "failed", f"took {seconds} s of CPU; make it smaller or mark it slow"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List what takes longer than a test of `make test` should."""
+    reports = [report for key in ("passed", "failed") for report in terminalreporter.getreports(key)]
+    long = sorted(((_unmarked(one), one.nodeid) for one in reports if _unmarked(one) > CPU_SECONDS), reverse=True)
+    if long:
+        terminalreporter.section("make these smaller or mark them slow: seconds of CPU")
+    for seconds, name in long:
+        terminalreporter.write_line(f"{seconds:7.2f} {name}")
+
+
+def _unmarked(report: pytest.TestReport) -> float:
+    if not FAST or report.when != "call" or "slow" in report.keywords:
+        return 0.0
+    return float(dict(report.user_properties).get("cpu", 0.0))

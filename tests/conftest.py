@@ -1,4 +1,7 @@
 from hypothesis import settings
 
-settings.register_profile("rankdev", deadline=None)  # a busy machine is not a failure
-settings.load_profile("rankdev")
+from tests.common.examples import PROFILE, scaled
+
+# a busy machine is no failure, and `make test` tries the same examples every time
+settings.register_profile(PROFILE, max_examples=scaled(100), derandomize=PROFILE == "fast", deadline=None)
+settings.load_profile(PROFILE)

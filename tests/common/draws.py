@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from rankdev import RankdevWarning, Reference
+from tests.common.examples import examples
 from tests.common.plain import Query
 
-quick = settings(max_examples=80, deadline=None)
+quick = examples(80)
 GRADES = [4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5]
 STRANGERS = [f"x{i}" for i in range(6)]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
@@ -13,6 +13,7 @@ from rankdev.evaluation import evaluate as scoring
 from rankdev.evaluation import matching
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
+from tests.common.examples import examples
 
 
 def check(references, runs, texts):
@@ -60,7 +61,7 @@ def test_a_measure_alone_equals_its_twin(world, text):
 def test_blocks_change_nothing(monkeypatch, cells):
     monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
 
-    @settings(draws.quick, max_examples=40)
+    @examples(40)
     @given(worlds())
     def equal(world):
         check(*world, EVERY)
@@ -73,7 +74,7 @@ def test_runs_scored_together_have_the_values_of_each_alone(monkeypatch, most):
     monkeypatch.setattr(scoring, "THREADS", 1)
     monkeypatch.setattr(scoring, "QUERIES_TOGETHER", most)
 
-    @settings(draws.quick, max_examples=20)
+    @examples(20)
     @given(worlds())
     def equal(world):
         references, runs = world
@@ -94,7 +95,7 @@ def test_colliding_hashes_change_nothing(monkeypatch, hashes):
     exact = matching._hash_keys
     monkeypatch.setattr(matching, "_hash_keys", lambda query, item: exact(query, item) % hashes)
 
-    @settings(draws.quick, max_examples=40)
+    @examples(40)
     @given(worlds())
     def equal(world):
         check(*world, EVERY)
@@ -108,7 +109,7 @@ def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatc
     assert got.values.item() == 0.5
 
 
-@settings(draws.quick, max_examples=40)
+@examples(40)
 @given(worlds())
 def test_references_without_grades_score_the_same(world):
     """But for those that tell a nonrelevant item from one that was pooled only: a list of nonrelevant ones cannot."""

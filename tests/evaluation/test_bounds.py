@@ -4,11 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.evaluation import _extremes
+from tests.common.examples import examples
 
 GRADED = [
     "RDQ@3",
@@ -63,7 +64,7 @@ LISTS = st.lists(st.sampled_from(["a", "b", "c", "u", "v", "w"]), min_size=1, ma
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(0, 3), min_size=1), LISTS, LISTS, st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_with_grades_every_completion_was_looked_at(grades, first, second, data):
     references = rd.References.from_grades({"q": grades, "other": {"z": 1, "y": 3}})  # the grades are 1, 3 and q's
 
@@ -92,7 +93,7 @@ def weak_orders(known, unjudged):
 
 
 @given(st.sampled_from([[["a"]], [["a"], ["b"]], [["a", "b"], ["c"]], [["a"], ["b", "c"]]]), LISTS, LISTS, st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_without_grades_items_can_stand_at_or_between_all_ranks(tiers, first, second, data):
     known = [item for tier in tiers for item in tier]
 

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
@@ -19,6 +19,7 @@ from rankdev.evaluation.evaluate import score_run
 from rankdev.evaluation.explain import match_one
 from rankdev.evaluation.matching import Matcher
 from tests.common import draws
+from tests.common.examples import examples
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
 
@@ -107,7 +108,7 @@ def test_everything_that_is_a_run(tmp_path):
     np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape))
 
 
-@settings(draws.quick, max_examples=30)
+@examples(30)
 @given(
     runs=st.dictionaries(
         st.sampled_from(["q1", "q2", "q3"]),

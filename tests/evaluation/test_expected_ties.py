@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
@@ -18,6 +18,7 @@ from rankdev.measures import REGISTRY
 from rankdev.measures import ties as tied
 from tests.common import draws, plain
 from tests.common.claims import EVERY
+from tests.common.examples import examples
 
 AVERAGED = [text for text in EVERY if rd.parse(text).averages_ties]
 
@@ -57,7 +58,7 @@ def worlds(draw):
     return references, run
 
 
-few = settings(draws.quick, max_examples=50)
+few = examples(50)
 
 
 @few
@@ -76,7 +77,7 @@ def test_a_measure_alone_looks_no_deeper_than_its_cutoff(world, text):
 def test_blocks_change_nothing(monkeypatch, cells):
     monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
     monkeypatch.setattr(tied, "CELLS", cells)
-    settings(few, max_examples=15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
+    examples(15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
 
 
 @few

@@ -4,12 +4,13 @@ import re
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, UsageError
 from tests.common import draws
+from tests.common.examples import examples
 from tests.common.one_ranking import rdq
 
 RDQS = ["RDQ@5", "RDQ", "RDQ(penalty=m1)@4", "RDQ(weights=carousel)@3", "RDQ(alpha=4,weights=uniform)@12"]
@@ -38,7 +39,7 @@ def test_another_order_is_never_worse(query, text):
         assert best == pytest.approx(explanation.best_score, abs=1e-12)
 
 
-@settings(draws.quick, max_examples=40)
+@examples(40)
 @given(draws.references(), st.data(), st.sampled_from(RDQS))
 def test_the_best_order_is_the_best_of_all_orders(reference, data, text):
     run = data.draw(st.lists(st.sampled_from([*reference, "x1", "x2"]), unique=True, max_size=5))
@@ -47,7 +48,7 @@ def test_the_best_order_is_the_best_of_all_orders(reference, data, text):
     assert rd.explain(reference, run, measure=text).best_score == pytest.approx(best, abs=1e-12)
 
 
-@settings(draws.quick, max_examples=40)
+@examples(40)
 @given(draws.references(), st.data())
 def test_repeats_could_as_well_be_strangers(reference, data):
     run = data.draw(st.lists(st.sampled_from([*reference][:3]), max_size=5))
@@ -128,7 +129,7 @@ def test_other_measures_are_taken_apart_too(query, text):
     assert explanation.ideal_score == pytest.approx(rd.score(reference, list(reference), text), abs=1e-12)
 
 
-@settings(draws.quick, max_examples=30)
+@examples(30)
 @given(draws.references(), st.data(), st.sampled_from(SUMS))
 def test_sorting_by_rank_is_the_best_order_of_other_measures(ranks, data, text):
     items = data.draw(st.lists(st.sampled_from([*ranks, "x1", "x2"]), min_size=1, max_size=5, unique=True))

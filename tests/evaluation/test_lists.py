@@ -3,12 +3,13 @@
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.html_report.comparison import WHY, first_positions
 from rankdev.measures import parse
+from tests.common.examples import examples
 
 ITEMS = [f"d{i}" for i in range(7)]
 
@@ -33,7 +34,7 @@ def cases(draw):
     return tiers, lists, text
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(cases())
 def test_every_list_is_explained(case):
     tiers, lists, text = case

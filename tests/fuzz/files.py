@@ -7,9 +7,11 @@ from random import Random
 import pytest
 
 from rankdev.io import streams
+from tests.common.examples import scaled
 
-FILES = int(os.environ.get("RANKDEV_FUZZ", "300"))  # files that each fuzzer makes; `make fuzz` asks for 30,000
-SLOW = max(40, FILES // 20)  # for fuzzers that do more with each file
+# files that each fuzzer makes; `make fuzz` asks for 30,000
+FILES = int(os.environ.get("RANKDEV_FUZZ") or scaled(300))
+SLOW = max(scaled(40), FILES // 20)  # for fuzzers that do more with each file
 
 IDS = [
     "d1",

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 
 torch = pytest.importorskip("torch")
 from rankdev.integrations.torch import padded, rdq, soft_rdq, swap_gains  # noqa: E402
+from tests.common.examples import examples  # noqa: E402
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
 
@@ -35,7 +36,7 @@ def laid_out(scores, mask):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=30)
+@examples(30)
 @given(batches())
 def test_batches_score_as_evaluate_does(measure, drawn):
     references, items, scores = drawn
@@ -50,7 +51,7 @@ def test_batches_score_as_evaluate_does(measure, drawn):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=15)
+@examples(15)
 @given(batches(), st.integers(0, 1000))
 def test_the_soft_measure_nears_rdq_as_it_gets_cold(measure, drawn, seed):
     references, items, _ = drawn

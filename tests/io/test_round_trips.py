@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rankdev import DataError, RankdevWarning, References, Run
 from rankdev.io import read_grades, read_references, read_run, write_references, write_run
 from rankdev.io.streams import plain_suffix
+from tests.common.examples import examples
 
 RUN_NAMES = ["a.run", "a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a", "a.trec.gz", "a.csv.zst", "a.jsonl.gz"]
 REFERENCE_NAMES = ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a.jsonl.gz", "a.csv.zst"]
@@ -26,7 +27,7 @@ anything = st.one_of(plain, st.sampled_from(SPACED), st.text(st.characters(exclu
 steady = plain.map(lambda name: f"q{name}")
 
 scores = st.floats(allow_nan=False, allow_infinity=False)
-examples = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def nested(queries: st.SearchStrategy[str], values: st.SearchStrategy[float]) -> st.SearchStrategy[dict]:
@@ -35,7 +36,7 @@ def nested(queries: st.SearchStrategy[str], values: st.SearchStrategy[float]) ->
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)
-@examples
+@some
 @given(value=nested(steady, scores))
 def test_runs_with_scores(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
     run = Run.from_scores(value)
@@ -48,7 +49,7 @@ def test_runs_with_scores(tmp_path: Path, name: str, value: dict[str, dict[str, 
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)
-@examples
+@some
 @given(value=st.dictionaries(steady, st.lists(plain, min_size=1, max_size=5, unique=True), min_size=1, max_size=4))
 def test_runs_of_lists(tmp_path: Path, name: str, value: dict[str, list[str]]) -> None:
     run = Run.from_lists(value)
@@ -63,7 +64,7 @@ def as_references(value: dict[str, dict[str, float]]) -> References:
 
 
 @pytest.mark.parametrize("name", REFERENCE_NAMES)
-@examples
+@some
 @given(value=nested(steady, st.sampled_from([1, 2, 3])))
 def test_references(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
     references = as_references(value)
@@ -72,7 +73,7 @@ def test_references(tmp_path: Path, name: str, value: dict[str, dict[str, float]
 
 
 @pytest.mark.parametrize("name", [name for name in REFERENCE_NAMES if plain_suffix(name) != ".json"])
-@examples
+@some
 @given(value=nested(steady, st.sampled_from([0, 1, 2])))
 def test_nonrelevant_items(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
     ranks = {query: {item: 1 for item, v in items.items() if v} for query, items in value.items()}
@@ -89,7 +90,7 @@ def test_a_json_file_does_not_hold_nonrelevant_items(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GRADE_NAMES)
-@examples
+@some
 @given(value=nested(steady, st.one_of(st.integers(-2, 5), st.floats(-1e300, 1e300))))
 def test_grades(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
     references = References.from_grades(value)
@@ -98,7 +99,7 @@ def test_grades(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)
-@examples
+@some
 @given(value=st.dictionaries(anything, st.lists(anything, min_size=1, max_size=3, unique=True), min_size=1, max_size=3))
 def test_whatever_the_names_a_run_comes_back_or_is_refused(
     tmp_path: Path, name: str, value: dict[str, list[str]]
@@ -115,7 +116,7 @@ def test_whatever_the_names_a_run_comes_back_or_is_refused(
 
 
 @pytest.mark.parametrize("name", REFERENCE_NAMES)
-@examples
+@some
 @given(value=st.dictionaries(anything, st.lists(anything, min_size=1, max_size=3, unique=True), min_size=1, max_size=3))
 def test_whatever_the_names_references_come_back_or_are_refused(
     tmp_path: Path, name: str, value: dict[str, list[str]]

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from rankdev.io.writing import writing
+from tests.common.examples import scaled
 
-ROUNDS = int(os.environ.get("RANKDEV_SIGNALS", "12"))
+ROUNDS = int(os.environ.get("RANKDEV_SIGNALS") or scaled(16, 4))
 SIZE = 300_000
 WRITER = """
 import sys

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.learning import training as lambdas
 from rankdev.learning.training import Lambdas, MeanScore, PositionGains, trainable, training_labels
+from tests.common.examples import examples
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]
 
@@ -58,7 +59,7 @@ def slow_gradients(measure, sizes, labels, predictions, normalise):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=30)
+@examples(30)
 @given(training_sets(), st.booleans())
 def test_gradients_are_the_gains_of_swaps(measure, drawn, normalise):
     sizes, labels, predictions = drawn
@@ -77,7 +78,7 @@ def test_blocks_change_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=30)
+@examples(30)
 @given(training_sets(), st.booleans())
 def test_the_mean_score_is_that_of_evaluate(measure, drawn, tied):
     sizes, labels, predictions = drawn

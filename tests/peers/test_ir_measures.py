@@ -1,12 +1,13 @@
 """ir_measures: the same text is the same number where it is right, and where it is not."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.measures import parse_all
 from tests.common import draws
+from tests.common.examples import examples
 
 ir_measures = pytest.importorskip("ir_measures")
 
@@ -65,7 +66,7 @@ def test_compat_there_takes_unretrieved_items_for_retrieved_ones_when_scores_are
     assert scores.values[0, 0, 0] == pytest.approx(theirs(qrels, positive, "Compat(p=0.9)")["1"])
 
 
-@settings(draws.quick, max_examples=5)
+@examples(5)
 @given(st.lists(cases(), min_size=5, max_size=20))
 def test_gdeval(several):
     """gdeval is a Perl script that prints five decimals and knows grades to 4."""

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
 from rankdev.preferences.active_selection import STRATEGIES, Candidates, information
+from tests.common.examples import examples
 
 from .simulate import every_pair, names
 
@@ -24,7 +25,7 @@ GRADES = {"q1": {f"d{k}": k // 2 for k in range(6)}, "q2": {f"e{k}": 0 for k in 
 
 
 @given(mean=st.floats(-5, 5), variance=st.floats(0.0, 9.0))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_information_is_the_mutual_information(mean, variance):
     d = mean + np.sqrt(variance) * np.linspace(-8, 8, 4001)
     density = np.exp(-(np.linspace(-8, 8, 4001) ** 2) / 2)

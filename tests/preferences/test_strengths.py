@@ -5,7 +5,7 @@ import evalica
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
@@ -16,6 +16,7 @@ from rankdev.preferences import Preferences, strengths
 from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _pairs as pairs
 from rankdev.preferences.models.rank_centrality import rank_centrality
+from tests.common.examples import examples
 
 from .simulate import crowd, preferences_of, random_pairs
 
@@ -33,7 +34,7 @@ seeds = st.integers(0, 2**31)
 
 
 @given(seed=seeds, items=st.integers(2, 12), judgments=st.integers(5, 200), ridge=st.floats(0.01, 2.0))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_bradley_terry_is_the_maximum_that_choix_finds(seed, items, judgments, ridge):
     winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed))
     judged = Preferences.from_rows(
@@ -90,7 +91,7 @@ def test_ties_are_half_wins_or_davidsons():
 
 
 @given(seed=seeds, items=st.integers(2, 15), judgments=st.integers(1, 400), tie_rate=st.sampled_from([0.0, 0.7]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_compiled_sums_are_those_of_numpy(seed, items, judgments, tie_rate):
     compiled = pytest.importorskip("rankdev.preferences._numba")
     rng = np.random.default_rng(seed)
@@ -134,7 +135,7 @@ def test_queries_fitted_together_are_as_fitted_alone():
 
 
 @given(seed=seeds, items=st.integers(2, 10), judgments=st.integers(20, 200), ridge=st.sampled_from([0.1, 1.0]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_rank_centrality_is_the_eigenvector(seed, items, judgments, ridge):
     winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed))
     judged = preferences_of(winner, loser)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import norm
@@ -11,6 +11,7 @@ from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _separation as separation
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
 from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
+from tests.common.examples import examples
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
 
@@ -60,7 +61,7 @@ def refitted(problem, i, j):
 
 
 @given(seed=seeds, items=st.integers(3, 6), judgments=st.integers(8, 60), scale=st.sampled_from([0.5, 3.0]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_likelihood_ratios_are_those_of_direct_refits(seed, items, judgments, scale):
     winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed), scale)
     fit = strengths(preferences_of(winner, loser), disconnected="largest")
@@ -75,7 +76,7 @@ def test_likelihood_ratios_are_those_of_direct_refits(seed, items, judgments, sc
 
 
 @given(seed=seeds, items=st.integers(3, 25), per_item=st.integers(2, 40), scale=st.sampled_from([0.3, 1.0, 4.0]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_not_refitted_would_have_been_decided_the_same(seed, items, per_item, scale):
     winner, loser, _ = random_pairs(items, items * per_item, np.random.default_rng(seed), scale)
     fit = strengths(preferences_of(winner, loser), disconnected="largest")
@@ -108,7 +109,7 @@ def wrongs(together, starts, n):
 
 
 @given(seed=seeds, n=st.integers(1, 8), share=st.floats(0.1, 0.9))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_partition_has_the_fewest_wrongs_of_all(seed, n, share):
     rng = np.random.default_rng(seed)
     i, j = np.triu_indices(n, 1)

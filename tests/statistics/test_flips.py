@@ -4,12 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine
 from rankdev.statistics.flips.exact import BITS, draw, flip_words, hashed, largest_of, scale_for, stream_keys
+from tests.common.examples import examples
 from tests.statistics.plain import all_extremes, exact_p
 
 ENGINES = [
@@ -62,7 +63,7 @@ def test_subsamples_have_no_repeats_and_take_every_query_alike():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_counts_agree_with_exact_fractions(engine, data):
     systems, pool = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 14))

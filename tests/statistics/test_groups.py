@@ -1,12 +1,13 @@
 """Intervals of means, and groups without significant differences."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import rankdev as rd
 from rankdev.statistics.leaderboard import groups, mean_intervals
+from tests.common.examples import examples
 
 
 def scores_of(values):
@@ -31,7 +32,7 @@ def test_one_query_has_no_interval():
     assert np.isnan([low, high]).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6))
 def test_groups_are_the_longest_runs_without_a_told_pair(seed):
     rng = np.random.default_rng(seed)

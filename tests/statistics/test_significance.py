@@ -4,7 +4,7 @@ from importlib.util import find_spec
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,6 +14,7 @@ from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
 from rankdev.statistics.randomization import enumerated, tilted_p
 from rankdev.statistics.significance import significance
+from tests.common.examples import examples
 from tests.statistics.plain import exact_p
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
@@ -28,7 +29,7 @@ def row(result, **where):
     return result.to_polars().row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in where.items()), named=True)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.fractions(-1, 1, max_denominator=7).filter(bool), min_size=1, max_size=9))
 def test_enumeration_agrees_with_counting_every_flip(apart):
     scaled = np.rint(np.array(apart, dtype=float) * 2**40)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.common.examples import examples
 
 import rankdev as rd
 from rankdev.studies.simulation import BUCKETS, simulate
@@ -36,7 +37,7 @@ def test_more_rankers_do_not_change_the_data_nor_the_rankers_before_them():
 
 
 @given(st.integers(1, 40), st.integers(0, 3), st.floats(0, 1), st.floats(0, 1), st.floats(0, 3))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_made_passes_the_checks_for_data_from_outside(queries, seed, recall, ties, noise):
     made = simulate(queries, seed=seed, recall=recall, ties=ties, noise=noise, distractors=3, models={"a": 1, "b": 2})
     assert rd.References.from_ranks(made.references.to_polars()) == made.references

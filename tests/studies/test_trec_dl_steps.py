@@ -1,8 +1,9 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.common.examples import examples
 
 import rankdev as rd
 from rankdev.studies.trec_dl.pipeline import Pipeline
@@ -73,7 +74,7 @@ def test_the_default_folder_follows_the_environment(monkeypatch, tmp_path):
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=20), min_size=1))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_texts_come_back_as_they_were_written(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("texts") / "texts.jsonl"
     path.write_bytes(write_texts(texts))

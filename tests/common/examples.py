@@ -1,0 +1,22 @@
+"""How much a random test tries: a quarter in `make test`, twice as much in `make test-all`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import settings
+
+PROFILES = {"fast": 0.25, "thorough": 2.0}
+PROFILE = os.environ.get("RANKDEV_PROFILE", "fast")
+FACTOR = PROFILES[PROFILE]
+
+
+def scaled(number: int, fewest: int = 5) -> int:
+    """How many of ``number`` examples, files or rounds this profile tries."""
+    return max(min(number, fewest), round(number * FACTOR))
+
+
+def examples(number: int, **options: Any) -> settings:
+    """Settings of Hypothesis for a test that tries ``number`` examples, scaled by the profile."""
+    return settings(max_examples=scaled(number), **options)
