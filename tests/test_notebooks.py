@@ -25,7 +25,10 @@ def test_there_is_one_for_each_field():
     assert [path.stem for path in NOTEBOOKS] == ["preferences", "recommendation", "search"]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path.stem == "search" else pytest.mark.slow, id=path.stem) for path in NOTEBOOKS],
+)
 def test_a_notebook_shows_what_it_is_saved_with(path):
     saved, now = nbformat.read(path, as_version=4), executed(path)
     for before, after in zip(shown(saved), shown(now), strict=True):

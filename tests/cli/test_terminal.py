@@ -90,19 +90,25 @@ def test_file_names_and_names_need_not_be_text(shell):
     assert (done.status, done.err) == (2, "rankdev: no-caf\\xe9.run: there is no such file\n")
     done = shell("rankdev eval places.jsonl blended.run -o $'caf\\xe9.csv'; cat $'caf\\xe9.csv'")
     assert "blended,,RDQ@10" in done.out
-    for options in (
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
         "eval places.jsonl blended.run --name $'caf\\xe9'",
         "eval places.jsonl blended.run -m $'caf\\xe9'",
-        "explain places.jsonl blended.run --query $'caf\\xe9'",
-        "compare places.jsonl blended.run nearest.run --baseline $'caf\\xe9'",
-        "plan places.jsonl blended.run nearest.run -a $'caf\\xe9'",
-        "sensitivity places.jsonl blended.run nearest.run --grid $'caf\\xe9=1'",
-    ):
-        done = shell(f"rankdev {options}")
-        assert done.status in (1, 2), options
-        assert done.err.startswith("rankdev: ")
-        assert done.err.count("\n") == 1
-        assert "should not happen" not in done.err
+        pytest.param("explain places.jsonl blended.run --query $'caf\\xe9'", marks=pytest.mark.slow),
+        pytest.param("compare places.jsonl blended.run nearest.run --baseline $'caf\\xe9'", marks=pytest.mark.slow),
+        pytest.param("plan places.jsonl blended.run nearest.run -a $'caf\\xe9'", marks=pytest.mark.slow),
+        pytest.param("sensitivity places.jsonl blended.run nearest.run --grid $'caf\\xe9=1'", marks=pytest.mark.slow),
+    ],
+)
+def test_options_need_not_be_text(shell, options):
+    done = shell(f"rankdev {options}")
+    assert done.status in (1, 2), options
+    assert done.err.startswith("rankdev: ")
+    assert done.err.count("\n") == 1
+    assert "should not happen" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -131,11 +137,17 @@ def test_a_closed_standard_input_is_a_line(shell):
     assert (done.status, done.err) == (2, "rankdev: standard input is closed; give a file, or pipe something in\n")
 
 
-def test_streams_by_name(shell):
+@pytest.mark.parametrize(
+    "place",
+    ["/dev/stdout", ">(cat)", *(pytest.param(x, marks=pytest.mark.slow) for x in ("/dev/fd/1", "/proc/self/fd/1"))],
+)
+def test_streams_by_name(shell, place):
     expected = shell("rankdev eval places.jsonl blended.run").out
-    for place in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", ">(cat)"):
-        done = shell(f"rankdev eval places.jsonl blended.run --format table -o {place}; wait $!")
-        assert (done.status, done.out, done.err) == (0, expected, "")
+    done = shell(f"rankdev eval places.jsonl blended.run --format table -o {place}; wait $!")
+    assert (done.status, done.out, done.err) == (0, expected, "")
+
+
+def test_streams_are_appended_to_and_piped(shell):
     done = shell("echo first > log; rankdev eval places.jsonl blended.run --format csv -o /dev/stdout >> log; cat log")
     assert done.out.startswith("first\nsystem,query")
     done = shell("rankdev eval places.jsonl blended.run --format csv -o - | cat")

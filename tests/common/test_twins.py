@@ -123,10 +123,11 @@ def test_references_without_grades_score_the_same(world):
     np.testing.assert_array_equal(got, expected)
 
 
-def test_long_references_and_runs_equal_the_twins():
+@pytest.mark.parametrize("queries", [3, pytest.param(25, marks=pytest.mark.slow)])
+def test_long_references_and_runs_equal_the_twins(queries):
     rng = np.random.default_rng(5)
     references, runs = {}, {"a": {}, "b": {}}
-    for i in range(25):
+    for i in range(queries):
         size = int(rng.integers(1, 80))
         tier = np.sort(rng.integers(0, 8, size))
         references[f"q{i}"] = rd.Reference.from_grades({f"d{j}": draws.GRADES[tier[j]] for j in range(size)})

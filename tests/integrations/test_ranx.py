@@ -1,15 +1,39 @@
 """ranx: ours come out and go in again as they were."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
 import rankdev as rd
 from rankdev.integrations.ranx import read_report, to_ranx, to_report
+from tests.common.examples import PROFILE
 
-ranx = pytest.importorskip("ranx")
+pytestmark = pytest.mark.skipif(find_spec("ranx") is None, reason="ranx is not installed")
 
 
+@pytest.fixture(scope="module")
+def ranx():
+    """Their library, which `make test` runs as plain Python: compiling it takes more than a minute."""
+    import numba
+
+    import rankdev.preferences._numba
+    import rankdev.statistics.flips.compiled  # noqa: F401, ours is compiled as ever
+
+    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, PROFILE == "fast"
+    yield pytest.importorskip("ranx")
+    numba.config.DISABLE_JIT = before
+
+
+@pytest.fixture
+def compiled_ranx(ranx):
+    if PROFILE == "fast":
+        pytest.skip("fails in ranx as plain Python; say RANKDEV_PROFILE=thorough")
+    return ranx
+
+
+@pytest.mark.usefixtures("ranx")
 def test_references_and_runs_go_out_and_come_back():
     references = rd.References.from_tiers({"q1": [["a", "b"], ["c"]], "q2": [["z"]]})
     run = rd.Run.from_scores({"q1": {"c": 2.0, "a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"z": 0.5}})
@@ -20,7 +44,7 @@ def test_references_and_runs_go_out_and_come_back():
     assert {query: back[query].tiers for query in back} == {query: references[query].tiers for query in references}
 
 
-def test_scores_go_out_so_that_runs_can_be_fused():
+def test_scores_go_out_so_that_runs_can_be_fused(ranx):
     rng = np.random.default_rng(0)
     first, second = ({f"q{q}": {f"d{i}": rng.normal() for i in range(20)} for q in range(5)} for _ in range(2))
     ours = [to_ranx(rd.Run.from_scores(scores)) for scores in (first, second)]
@@ -29,6 +53,7 @@ def test_scores_go_out_so_that_runs_can_be_fused():
     assert ranx.fuse(ours, method="sum").to_dict() == ranx.fuse(theirs, method="sum").to_dict()
 
 
+@pytest.mark.usefixtures("ranx")
 @pytest.mark.parametrize("ties", ["ascending", "descending", "trec_eval"])
 def test_the_order_of_equal_scores_is_kept(ties):
     """Also of those that are equal in single precision only."""
@@ -39,6 +64,7 @@ def test_the_order_of_equal_scores_is_kept(ties):
     assert sorted(out.to_dict()["q"], key=out.to_dict()["q"].get, reverse=True) == run["q"]
 
 
+@pytest.mark.usefixtures("ranx")
 def test_what_ranx_cannot_hold_is_refused():
     with pytest.raises(rd.DataError, match=r"item 'a' has the grade 1\.5; ranx takes whole numbers only"):
         to_ranx(rd.References.from_grades({"q": {"a": 1.5}}))
@@ -52,24 +78,33 @@ def test_what_ranx_cannot_hold_is_refused():
         to_ranx({"q": ["a"]})
 
 
+NONRELEVANT = {"q1": {"a": 2, "b": 0, "c": -1}, "q2": {"a": 0}, "q3": {"a": -1}}
+
+
+@pytest.mark.usefixtures("ranx")
 def test_what_was_judged_nonrelevant_goes_out_too():
-    """Without it, ranx left out queries that nothing good is known for, and its means were higher than ours."""
-    grades = {"q1": {"a": 2, "b": 0, "c": -1}, "q2": {"a": 0}, "q3": {"a": -1}}
-    references = rd.References.from_grades(grades)
+    references = rd.References.from_grades(NONRELEVANT)
     assert to_ranx(references).to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 0}, "q3": {"a": 0}}
-    run = rd.Run.from_lists({"q1": ["b", "a"], "q2": ["a"], "q3": ["a"]})
-    ours = rd.evaluate(references, {"run": run}, ["AP", "nDCG@5", "Bpref"]).means[0]
-    theirs = ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
-    assert list(theirs.values()) == pytest.approx(ours.tolist())
     listed = rd.References.from_lists({"q": ["a", "b"]}, nonrelevant={"q": ["c"]})
     assert to_ranx(listed).to_dict() == {"q": {"a": 2, "b": 1, "c": 0}}
 
 
-def test_its_files_are_runs(tmp_path):
+@pytest.mark.slow
+def test_means_of_theirs_count_queries_without_a_relevant_item(compiled_ranx):
+    """Without items judged nonrelevant, ranx left such queries out, and its means were higher than ours."""
+    references = rd.References.from_grades(NONRELEVANT)
+    run = rd.Run.from_lists({"q1": ["b", "a"], "q2": ["a"], "q3": ["a"]})
+    ours = rd.evaluate(references, {"run": run}, ["AP", "nDCG@5", "Bpref"]).means[0]
+    theirs = compiled_ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
+    assert list(theirs.values()) == pytest.approx(ours.tolist())
+
+
+@pytest.mark.parametrize("name", ["run.trec", "run.parquet", pytest.param("run.json", marks=pytest.mark.slow)])
+def test_its_files_are_runs(tmp_path, request, name):
+    ranx = request.getfixturevalue("compiled_ranx" if name == "run.json" else "ranx")
     scores = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}}
-    for name in ("run.json", "run.trec", "run.parquet"):
-        ranx.Run(scores).save(str(tmp_path / name))
-        assert rd.read_run(tmp_path / name) == rd.Run.from_scores(scores)
+    ranx.Run(scores).save(str(tmp_path / name))
+    assert rd.read_run(tmp_path / name) == rd.Run.from_scores(scores)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +121,7 @@ def compared():
     return grades, runs
 
 
-def test_a_report_of_theirs_comes_apart(compared):
+def test_a_report_of_theirs_comes_apart(ranx, compared):
     grades, runs = compared
     theirs = ranx.compare(
         ranx.Qrels(grades),
@@ -104,6 +139,7 @@ def test_a_report_of_theirs_comes_apart(compared):
     assert read_report(theirs.to_dict()).pairs.equals(pairs)
 
 
+@pytest.mark.usefixtures("ranx")
 def test_ours_becomes_a_report(compared):
     grades, runs = compared
     scores = rd.evaluate(rd.References.from_grades(grades), runs, ["RDQ@5", "RDQ(alpha=4)@5"])
@@ -119,6 +155,7 @@ def test_ours_becomes_a_report(compared):
     assert "corrected by holm" in report.to_latex()
 
 
+@pytest.mark.usefixtures("ranx")
 def test_a_report_needs_all_pairs(compared):
     grades, runs = compared
     scores = rd.evaluate(rd.References.from_grades(grades), runs, "RDQ@5")

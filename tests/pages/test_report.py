@@ -394,7 +394,11 @@ def test_queries_without_a_relevant_item_and_scores_that_are_not_there(show):
 
 @pytest.mark.parametrize(
     ("systems", "queries", "measures", "most"),
-    [(63, 53, ["paper@5"], 1_500_000), (12, 5000, ["RDQ@10", "AP@10"], 3_000_000)],
+    [
+        (12, 200, ["RDQ@10", "AP@10"], 300_000),
+        pytest.param(63, 53, ["paper@5"], 1_500_000, marks=pytest.mark.slow),
+        pytest.param(12, 5000, ["RDQ@10", "AP@10"], 3_000_000, marks=pytest.mark.slow),
+    ],
 )
 def test_a_page_is_small_enough_to_send(systems, queries, measures, most):
     rng = np.random.default_rng(0)
