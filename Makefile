@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-without-native calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
+.PHONY: setup demo test test-all test-slow test-lowest test-newest mutate test-without-native calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
 
 setup: .venv/.done
 
@@ -16,8 +16,20 @@ setup: .venv/.done
 demo: setup
 	$(BIN)/rankdev demo
 
+# without tests marked slow, and with few random examples; a page of docs must stay in one process
+PAGES = -n auto --dist loadfile docs README.md
+CODE = -n auto --dist worksteal tests src/rankdev
 test: setup
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) && exit $$status
+
+# everything, with many random examples
+test-all: export RANKDEV_PROFILE = thorough
+test-all: setup
+	@status=0; $(BIN)/python -m pytest -m "" $(PAGES) || status=1; $(BIN)/python -m pytest -m "" $(CODE) && exit $$status
+
+# what make test leaves out
+test-slow: setup
+	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow -n auto --dist worksteal tests
 
 # what reads runs from files, without the compiled reader
 test-without-native: setup
@@ -39,7 +51,7 @@ test-spark: setup
 
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
-	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest tests/fuzz tests/io/test_signals.py
+	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/io/test_signals.py
 
 # the compiled reader fuzzed under GCC's sanitizers of addresses and of what C leaves undefined
 sanitize: setup
