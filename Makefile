@@ -31,6 +31,31 @@ test-all: setup
 test-slow: setup
 	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow -n auto --dist worksteal tests
 
+# what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
+PARTS = tests/measures tests/core tests/io tests/statistics tests/preferences tests/evaluation tests/cli tests/display \
+  tests/peers tests/integrations/test_tables.py tests/integrations/test_ir_measures.py tests/integrations/test_ranx.py \
+  tests/integrations/test_sklearn.py tests/integrations/test_lightgbm.py
+EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers,--extra $(extra))
+TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
+test-lowest: setup
+	mkdir -p build && $(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 $(EXTRAS) pyproject.toml -o build/lowest.txt
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -r build/lowest.txt
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -c build/lowest.txt $(TOOLS)
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --no-deps -e .
+	build/lowest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
+
+# the same with the newest versions on the newest Python here; pyenv's, or say PYTHON_NEWEST=python3.14
+PYTHON_NEWEST ?= $(lastword python3 $(sort $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)))
+test-newest: setup
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON_NEWEST) build/newest
+	$(BIN)/uv pip install --quiet --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers]" $(TOOLS)
+	build/newest/bin/python --version && build/newest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
+
+# faults put into the arithmetic, and those that no test notices, in build/mutants.md; N=200 SEED=1 for others
+mutate: setup
+	$(BIN)/python -m tests.mutants -n $(or $(N),100) --seed $(or $(SEED),0) $(PACKAGES)
+
 # what reads runs from files, without the compiled reader
 test-without-native: setup
 	RANKDEV_NATIVE=0 $(BIN)/python -m pytest -n auto --dist loadfile tests/evaluation tests/cli tests/peers tests/real tests/io

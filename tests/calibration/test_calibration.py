@@ -30,8 +30,13 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("claim", list(CLAIMS))
+SLOW = {"doubt"}  # tests/statistics/test_judgment_uncertainty.py is faster
+
+
+@pytest.mark.parametrize(
+    "claim", [pytest.param(claim, marks=pytest.mark.slow if claim in SLOW else ()) for claim in CLAIMS]
+)
 def test_a_claim_holds_about_as_often_as_it_says(claim):
     simulate, _ = CLAIMS[claim]
-    short = [finding for finding in simulate(scaled(SHORT[claim], 1)) if not finding.fine]
+    short = [finding for finding in simulate(scaled(SHORT[claim], 2)) if not finding.fine]
     assert not short, short

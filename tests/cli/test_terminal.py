@@ -68,9 +68,9 @@ def test_names_from_outside_are_text(rankdev, call):
     [
         (ASCII_STREAMS, "eval places.jsonl blended.run nearest.run -q --name naïve --name other"),
         (ASCII_STREAMS, "explain places.jsonl blended.run --query bookshops"),
-        (ASCII_STREAMS, "compare places.jsonl blended.run nearest.run"),
-        (ASCII_STREAMS, "eval places.jsonl blended.run -m naïve"),
-        (C_LOCALE, "explain places.jsonl blended.run --query bookshops"),
+        pytest.param(ASCII_STREAMS, "compare places.jsonl blended.run nearest.run", marks=pytest.mark.slow),
+        pytest.param(ASCII_STREAMS, "eval places.jsonl blended.run -m naïve", marks=pytest.mark.slow),
+        pytest.param(C_LOCALE, "explain places.jsonl blended.run --query bookshops", marks=pytest.mark.slow),
         (C_LOCALE, "eval places.jsonl blended.run -m naïve"),
     ],
 )
@@ -113,7 +113,14 @@ def test_options_need_not_be_text(shell, options):
 
 @pytest.mark.parametrize(
     "call",
-    ["eval places.jsonl blended.run", "measures --format json", "refs lists blended.run", "demo", "completion bash"],
+    [
+        "eval places.jsonl blended.run",
+        "completion bash",
+        *(
+            pytest.param(x, marks=pytest.mark.slow)
+            for x in ("measures --format json", "refs lists blended.run", "demo")
+        ),
+    ],
 )
 def test_a_closed_or_full_standard_output_is_a_line(shell, call):
     for place, reason in ((">&-", "Bad file descriptor"), ("> /dev/full", "No space left on device")):

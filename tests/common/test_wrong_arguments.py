@@ -93,8 +93,17 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_wrong_argument_is_one_clear_line(name, tmp_path, monkeypatch):
+SLOW = ("place_runs", "power_map", "power_maps", "report", "sensitivity", "tune")
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *((name, 7 if name in SLOW else 1) for name in CALLS),
+        *(pytest.param(name, 1, marks=pytest.mark.slow) for name in SLOW),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_line(name, step, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for file, content in FILES.items():
         (tmp_path / file).write_text(content)
@@ -103,7 +112,7 @@ def test_a_wrong_argument_is_one_clear_line(name, tmp_path, monkeypatch):
     for place, parameter in enumerate(inspect.signature(function).parameters.values()):
         if parameter.name in OURS or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
-        for wrong in WRONG:
+        for wrong in WRONG[::step]:
             given = [*arguments[:place], wrong, *arguments[place + 1 :]] if place < len(arguments) else arguments
             named = options if place < len(arguments) else {**options, parameter.name: wrong}
             with warnings.catch_warnings():

@@ -56,7 +56,7 @@ class CrowdBT(Model):
             at.curvature,
             at.penalty[1],
             at.residual(preferences),
-            at.coupling / np.sqrt(at.bend),
+            (at.coupling / np.sqrt(at.bend)).tocsr(),  # older releases of SciPy give another kind
             workers=at.judged(preferences),
         )
 
