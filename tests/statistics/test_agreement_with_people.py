@@ -83,7 +83,7 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
     ("change", "message"),
     [
         ({"winner": "z"}, "row 0 has winner 'z'; expected 'x', 'y' or tie"),
-        ({"a": "xx"}, "row 0 names system 'xx', which was not scored; did you mean x"),
+        ({"a": "xx"}, "row 0 names 'xx', a system without scores; did you mean x"),
         ({"winner": "tie"}, "no preference is between"),
         ({"query": ""}, "row 0 has no query"),
     ],
