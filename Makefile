@@ -10,7 +10,7 @@ setup: .venv/.done
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rankdev needs Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 demo: setup
@@ -62,7 +62,7 @@ test-without-native: setup
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-extras.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
 	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
@@ -115,14 +115,18 @@ docs: setup
 
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup
-	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir build/wheel .
 	! command -v cc >/dev/null || $(BIN)/python -m zipfile -l build/wheel/*.whl | grep _reader.so
 	$(PYTHON) -m venv --clear build/wheel/empty
 	build/wheel/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && empty/bin/rankdev demo > demo.txt && empty/bin/rankdev --version
 
 lock: setup
+	mkdir -p build
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --generate-hashes --quiet --upgrade -o requirements.lock
+	@sed -n '/^#/p' requirements-extras.txt > build/head
+	$(BIN)/uv pip compile requirements-extras.in --find-links "$(or $(PIP_FIND_LINKS),https://download.pytorch.org/whl/cpu/torch/)" --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links --generate-hashes --quiet --upgrade -o requirements-extras.txt
+	@cat build/head requirements-extras.txt > build/extras && mv build/extras requirements-extras.txt
 
 clean:
 	rm -rf .venv
