@@ -85,6 +85,25 @@ PAGES = Sybil(
 pytest_collect_file = PAGES.pytest()
 
 
+@pytest.hookimpl(wrapper=True, specname="pytest_collect_file")
+def pytest_collect_optional(file_path: Path, parent: pytest.Collector) -> Iterator[Any]:
+    """Skip a module that is named on the command line, and whose library is not here."""
+    found = yield
+    if file_path in [ROOT / module for module in collect_ignore]:
+        return [_Skipped.from_parent(parent, path=file_path)]
+    return found
+
+
+class _Skipped(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        yield _Skip.from_parent(self, name="needs a library")
+
+
+class _Skip(pytest.Item):
+    def runtest(self) -> None:
+        pytest.skip(f"{OPTIONAL[self.path.relative_to(ROOT).as_posix()]} is not installed")
+
+
 CPU_SECONDS, MOST_CPU_SECONDS = 2.5, 15.0  # from which a test is listed, and fails: compiled code may be built first
 FAST = os.environ.get("RANKDEV_PROFILE", "fast") == "fast"
 
