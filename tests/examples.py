@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from sybil.example import SybilFailure
 
-from conftest import PAGES, ROOT, back_home, in_demo_folder, printed, run_console
+from tests.pages_of_docs import PAGES, ROOT, back_home, in_demo_folder, printed, run_console
 
 
 def rerun_console(example):

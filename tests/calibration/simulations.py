@@ -263,7 +263,7 @@ def pools(trials: int) -> Iterator[Finding]:
             held = np.zeros(2)
             for seed in range(trials):
                 found = drawn(seed, subsamples=100, resamples=100)
-                low, high = found.tau_ends[:, 0]
+                low, high = found.tau_limits[:, 0]
                 held[0] += ((low <= truth) & (truth <= high)).mean()
                 row = found.summary().row(0, named=True)
                 held[1] += row["n_at_0.8_low"] <= first <= row["n_at_0.8_high"]

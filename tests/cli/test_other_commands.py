@@ -9,7 +9,7 @@ def test_explain_draws_a_bar_a_position_and_splits_the_loss(rankdev):
     out = rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "-m", "RDQ@5").out
     explanation = rd.explain(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], k=5)
     assert f"RDQ@5 = {explanation.score:.4f}" in out
-    assert f"{explanation.retrieval_loss:.4f} by what was returned" in out
+    assert f"{explanation.retrieval_loss:.4f} because relevant items are" in out
     assert sum("▇" in line or "░" in line for line in out.splitlines()) == 5 + 1  # and the heading
     assert "not returned: art-hall (rank 2)" in out
 
