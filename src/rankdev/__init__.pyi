@@ -33,14 +33,14 @@ from rankdev.statistics.agreement import agreement as agreement
 from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty as evaluate_with_uncertainty
 from rankdev.statistics.meta_analysis import meta_analysis as meta_analysis
-from rankdev.statistics.parameters import sensitivity as sensitivity
-from rankdev.statistics.parameters import tune as tune
 from rankdev.statistics.planning import plan as plan
 from rankdev.statistics.power import power as power
 from rankdev.statistics.prediction_powered import prediction_powered as prediction_powered
+from rankdev.statistics.sensitivity import sensitivity as sensitivity
 from rankdev.statistics.side_by_side import agreement_with_people as agreement_with_people
 from rankdev.statistics.significance import significance as significance
 from rankdev.statistics.stability import stability as stability
+from rankdev.statistics.tuning import tune as tune
 from rankdev.statistics.variance import variance as variance
 
 __version__: str

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.models import MODELS
-from rankdev.preferences.tiers import _cycles, needed_at, open_places
+from rankdev.preferences.undecided import _cycles, needed_at, open_places
 from tests.calibration.simulations import ALPHA, Finding
 
 

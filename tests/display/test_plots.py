@@ -16,9 +16,9 @@ from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import agreement
 from rankdev.statistics.equivalence import equivalence
-from rankdev.statistics.parameters import Sensitivity
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
+from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.statistics.significance import significance
 from rankdev.statistics.stability import stability
 

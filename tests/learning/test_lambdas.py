@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.learning import training as lambdas
-from rankdev.learning.training import Lambdas, MeanScore, PositionGains, trainable, training_labels
+from rankdev.learning.position_gains import PositionGains, trainable, training_labels
+from rankdev.learning.training import Lambdas, MeanScore
 from tests.common.examples import examples
 
 MEASURES = ["RDQ@3", "RDQ(penalty=m1)@4", "RDQ(alpha=2,lam=0,weights=carousel)@5", "RDQ(weights=[2,1],tail=0.5)@10"]

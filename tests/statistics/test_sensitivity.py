@@ -5,9 +5,9 @@ import pytest
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics import parameters
-from rankdev.statistics.parameters import grid_measures, sensitivity
+from rankdev.statistics import sensitivity as module
 from rankdev.statistics.power import power
+from rankdev.statistics.sensitivity import grid_measures, sensitivity
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ def calls(monkeypatch):
         values = np.random.default_rng(0).random((3, 30, len(measures))) + np.arange(3)[:, None, None] / 5
         return Scores(("a", "b", "c"), tuple(map(str, range(30))), tuple(measures), values)
 
-    monkeypatch.setattr("rankdev.statistics.parameters.evaluate", evaluate)
-    monkeypatch.setattr("rankdev.statistics.parameters.parse", lambda text: Stand())
+    monkeypatch.setattr("rankdev.statistics.sensitivity.evaluate", evaluate)
+    monkeypatch.setattr("rankdev.statistics.sensitivity.parse", lambda text: Stand())
     return seen
 
 
@@ -49,7 +49,7 @@ def test_one_evaluation_serves_all_cells(calls):
         (4, 0.0, 10),
         (4, 0.2, 10),
     ]
-    expected = power(parameters.evaluate(None, None, texts), sizes=[10], **options)
+    expected = power(module.evaluate(None, None, texts), sizes=[10], **options)
     assert frame["power"].to_list() == np.median(expected.power[:, :, 0], axis=1).tolist()
     assert len(found.to_pandas()) == 4
 

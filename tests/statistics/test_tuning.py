@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 
 import rankdev as rd
 from rankdev import studies
-from rankdev.statistics.parameters import RIDGE, fitted_scales
+from rankdev.statistics.tuning import RIDGE, fitted_scales
 
 MADE = studies.simulate(300, seed=1, models={"a": 1.0, "b": 1.3}, settings={"s": 1.0})
 

@@ -16,8 +16,9 @@ from rankdev.display.report import Report, Table, intervals, made_with, result_r
 from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortened, styled, titled
 from rankdev.errors import UsageError, counted, printable
 from rankdev.statistics.agreement import Agreement
-from rankdev.statistics.parameters import Sensitivity, Tuning
+from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople
+from rankdev.statistics.tuning import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from rankdev.display.style import (
 )
 from rankdev.errors import counted
 from rankdev.preferences import JudgeAgreement, NextPairs, PositionBias, Strengths, Tiers, WorkerQuality
-from rankdev.preferences.tiers import LIKELY, Undecided
+from rankdev.preferences.undecided import LIKELY, Undecided
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Any
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.learning.training import Lambdas, MeanScore, training_labels
+from rankdev.learning.position_gains import training_labels
+from rankdev.learning.training import Lambdas, MeanScore
 
 __all__ = ["Metric", "Objective", "training_labels"]
 

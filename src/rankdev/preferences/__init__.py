@@ -8,13 +8,8 @@ from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.position_bias import PositionBias, position_bias
 from rankdev.preferences.rank_aggregation import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths
-from rankdev.preferences.tiers import (
-    Tiers,
-    Undecided,
-    references_from_preferences,
-    tiers,
-    tiers_from_preferences,
-)
+from rankdev.preferences.tiers import Tiers, references_from_preferences, tiers, tiers_from_preferences
+from rankdev.preferences.undecided import Undecided
 from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [

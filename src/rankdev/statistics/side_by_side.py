@@ -284,9 +284,7 @@ class Verdicts:
             for name in (a[row], b[row]):
                 if name not in systems:
                     hint = suggestion(name, systems)
-                    raise DataError(
-                        f"preferences: row {row} names {shown(name)}, a system without scores{hint}", row
-                    )
+                    raise DataError(f"preferences: row {row} names {shown(name)}, a system without scores{hint}", row)
             pairs.append((place[query[row]], systems[a[row]], systems[b[row]], _sign(winner[row], a[row], b[row], row)))
         columns = np.array(pairs, np.int64).reshape(-1, 4).T
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)

@@ -20,10 +20,10 @@ from rankdev.errors import shown
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_inputs
 from rankdev.statistics.agreement import Agreement, agreement
-from rankdev.statistics.parameters import PAPER_GRID, grid_measures
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.sensitivity import PAPER_GRID, grid_measures
 from rankdev.statistics.stability import Stability, stability
 from rankdev.studies._published import warnings_into
 from rankdev.studies.trec_dl.study import TierStatistics, tier_statistics

@@ -15,7 +15,7 @@ from rankdev.display.power import plot_power, plot_stability
 from rankdev.display.report import Report, Table
 from rankdev.display.style import PAGE, figure, looks, save, styled, titled
 from rankdev.errors import counted
-from rankdev.statistics.parameters import Sensitivity
+from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.studies.track import KINDS, Track
 
 if TYPE_CHECKING:

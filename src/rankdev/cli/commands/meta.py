@@ -148,7 +148,7 @@ def sensitivity_command(
     """Estimate the median power at n queries for every combination of a measure's parameters."""
     from rankdev.display.agreement import plot_sensitivity
     from rankdev.display.dispatch import report_of
-    from rankdev.statistics.parameters import PAPER_GRID, sensitivity
+    from rankdev.statistics.sensitivity import PAPER_GRID, sensitivity
 
     with working_progress() as progress:
         found = sensitivity(
@@ -241,7 +241,7 @@ def tune_command(
     """Find the parameters that best predict user preferences or clicks on held-out queries."""
     from rankdev.display.dispatch import report_of
     from rankdev.learning.interleaving import verdicts_from_clicks
-    from rankdev.statistics.parameters import tune
+    from rankdev.statistics.tuning import tune
 
     if (people is None) == (clicks is None):
         raise UsageError("give user preferences with --people, or clicks with --clicks, and not both")

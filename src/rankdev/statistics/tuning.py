@@ -1,10 +1,9 @@
-"""Sensitivity to a measure's parameters, and their tuning, over grids."""
+"""Choose a measure's parameters from preferences of users."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from itertools import product
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,217 +12,14 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
-from rankdev.errors import DataError, UsageError, counted, shown, suggestion
-from rankdev.evaluation.evaluate import Empty, evaluate
-from rankdev.evaluation.scores import Scores
+from rankdev.errors import DataError, UsageError, counted
+from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import parse
-from rankdev.statistics.power import power
-from rankdev.statistics.randomization import PValue
+from rankdev.statistics.sensitivity import grid_measures
 from rankdev.statistics.side_by_side import Verdicts, concordance
-
-PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Sensitivity(Result):
-    """Median power over pairs for every cell of a grid of parameters.
-
-    Attributes
-    ----------
-    measure : str
-        The measure whose parameters vary.
-    axes : tuple of str
-        Names of the parameters.
-    cells : tuple of tuple
-        Values of the parameters, one tuple per cell.
-    measures : tuple of str
-        Text of the measure in each cell.
-    power : ndarray
-        Median power of each cell.
-    n : int
-        Queries per subsample.
-    subsamples, permutations : int
-        Subsamples, and sign flips per test.
-    alpha : float
-        Level of the tests.
-    p_value : {"plus-one", "paper"}
-        How p follows from the number of extreme flips.
-    seed : int
-        Seed of subsamples and flips.
-    remarks : tuple of str
-        Notes on the simulation and the scores.
-
-    See Also
-    --------
-    sensitivity : Returns it.
-    """
-
-    display: ClassVar = "rankdev.display.agreement"
-
-    measure: str
-    axes: tuple[str, ...]
-    cells: tuple[tuple[Any, ...], ...] = field(repr=False)
-    measures: tuple[str, ...] = field(repr=False)
-    power: Floats = field(repr=False)
-    n: int
-    subsamples: int
-    permutations: int
-    alpha: float
-    p_value: PValue
-    seed: int
-    remarks: tuple[str, ...] = ()
-
-    made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "seed")
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row per cell.
-
-        Returns
-        -------
-        polars.DataFrame
-            One column per parameter, n, power (median over pairs).
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> rng = np.random.default_rng(0)
-        >>> references = {str(q): list("abcdef") for q in range(30)}
-        >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
-        >>> found = rd.sensitivity(references, runs, grid={"alpha": [1, 4]}, n=20, subsamples=10)
-        >>> found.to_polars().columns
-        ['alpha', 'n', 'power']
-        """
-        columns = {name: [cell[i] for cell in self.cells] for i, name in enumerate(self.axes)}
-        frame = pl.DataFrame(columns, strict=False)
-        return frame.with_columns(pl.lit(self.n, pl.Int64).alias("n"), pl.Series("power", self.power))
-
-
-def sensitivity(
-    references: ReferencesLike,
-    runs: Mapping[str, RunLike],
-    *,
-    grid: Mapping[str, Sequence[Any]] = PAPER_GRID,
-    measure: str = "RDQ@5",
-    n: int = 100,
-    subsamples: int = 300,
-    permutations: int = 1000,
-    alpha: float = 0.05,
-    p_value: PValue = "plus-one",
-    seed: int = 0,
-    engine: str = "auto",
-    threads: int | None = None,
-    order: Order | None = None,
-    ties: Ties | None = None,
-    empty: Empty = "zero",
-    progress: Progress | None = None,
-) -> Sensitivity:
-    """Estimate the median power at ``n`` queries for every combination of a measure's parameters.
-
-    The runs are matched with the references once, and all cells are tested on the same subsamples with the same flips.
-
-    Parameters
-    ----------
-    references : References, path, table or dict
-        Ideal order of each query.
-    runs : dict of str to Run, path, table or dict
-        Ranking of each system.
-    grid : dict of str to sequence, optional
-        Values of each parameter. Default: the RDQ paper's 25 combinations of alpha and lam.
-    measure : str, default "RDQ@5"
-        The measure whose parameters vary.
-    n : int, default 100
-        Queries per subsample.
-    subsamples : int, default 300
-        Subsamples of n queries.
-    permutations : int, default 1000
-        Sign flips per test.
-    alpha : float, default 0.05
-        Level of the tests.
-    p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
-    seed : int, default 0
-        Seed of subsamples and flips.
-    engine : {"auto", "numpy", "numba", "torch"}
-        What counts the flips; all give the same numbers.
-    threads : int, optional
-        Default: all cores.
-    order : {"score", "rank"}, optional
-        What orders a run, as in :func:`rankdev.evaluate`.
-    ties : str, optional
-        How equal scores are ordered, as in :func:`rankdev.evaluate`.
-    empty : {"zero", "skip"}
-        Score of queries without relevant items, as in :func:`rankdev.evaluate`.
-    progress : callable, optional
-        ``progress(done, total, note)``, in additions.
-
-    Returns
-    -------
-    Sensitivity
-        Median power of each cell.
-
-    Examples
-    --------
-    >>> import rankdev as rd
-    >>> rng = np.random.default_rng(0)
-    >>> references = {str(q): list("abcdef") for q in range(30)}
-    >>> runs = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
-    >>> found = rd.sensitivity(references, runs, grid={"alpha": [1, 4], "lam": [0, 0.2]}, n=20, subsamples=10)
-    >>> found.cells
-    ((1, 0), (1, 0.2), (4, 0), (4, 0.2))
-    """
-    names, cells, texts = grid_measures(measure, grid)
-    scores: Scores = evaluate(references, runs, texts, order=order, ties=ties, empty=empty)
-    found = power(
-        scores,
-        sizes=[n],
-        subsamples=subsamples,
-        permutations=permutations,
-        alpha=alpha,
-        p_value=p_value,
-        seed=seed,
-        engine=engine,
-        threads=threads,
-        progress=progress,
-    )
-    median = np.median(found.power[:, :, 0], axis=1)
-    places = [scores.measures.index(text) for text in texts]
-    return Sensitivity(
-        measure=measure,
-        axes=names,
-        cells=cells,
-        measures=tuple(texts),
-        power=median[places],
-        n=found.sizes[0],
-        subsamples=found.subsamples,
-        permutations=found.permutations,
-        alpha=found.alpha,
-        p_value=found.p_value,
-        seed=found.seed,
-        remarks=found.remarks,
-    )
-
-
-def grid_measures(
-    measure: str, grid: Mapping[str, Sequence[Any]]
-) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...], list[str]]:
-    """Return the parameters' names, the cells of their grid and the text of the measure in each cell."""
-    if not isinstance(grid, Mapping):
-        raise UsageError(f"grid must map parameters to values, such as {{'alpha': [1, 2]}}; got {shown(grid)}")
-    base = parse(measure)
-    known = [entry.name for entry in fields(base)]
-    for name in grid:
-        if name not in known:
-            raise UsageError(f"{measure} has no parameter {name!r}{suggestion(name, known)}; it has {', '.join(known)}")
-    if not grid or not all(len(values) for values in grid.values()):
-        raise UsageError("grid must name at least one parameter, each with at least one value")
-    cells = tuple(product(*grid.values()))
-    texts = [str(replace(base, **dict(zip(grid, cell, strict=True)))) for cell in cells]
-    return tuple(grid), cells, texts
-
 
 GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "RDQ": {"alpha": (0.25, 0.5, 1, 2, 4, 8), "lam": (0, 0.1, 0.2, 0.4, 1)},
