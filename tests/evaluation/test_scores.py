@@ -86,7 +86,8 @@ def test_select(scores):
     assert (part.systems, part.queries, part.measures) == (("b",), ("q2",), ("R@2", "P@1"))
     assert part.values.tolist() == [[[1.0, 1.0]]]
     assert part.reference_sizes.tolist() == [2]
-    assert [entry.system for entry in part.coverage] == ["b"]
+    assert part.coverage == ()  # it counts all queries
+    assert [entry.system for entry in scores.select(systems=["b"]).coverage] == ["b"]
     assert scores.select(systems=[]).values.shape == (0, 2, 3)
     np.testing.assert_array_equal(scores.select().values, scores.values)
     np.testing.assert_array_equal(scores.select(queries=[1, 0]).values, scores.values[:, ::-1])

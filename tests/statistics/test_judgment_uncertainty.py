@@ -27,7 +27,7 @@ def runs(queries):
 def test_the_table_and_the_odds():
     doubt = evaluate_with_uncertainty(judged(8, 6, np.random.default_rng(0)), runs(8), ["RDQ@3", "AP@3"], resamples=40)
     table = doubt.to_polars()
-    assert table.columns == ["measure", "system", "mean", "low", "high", "judgments_low", "judgments_high"]
+    assert table.columns == ["system", "measure", "value", "low", "high", "judgments_low", "judgments_high"]
     assert (table["low"] <= table["high"]).all()
     odds = {(row["a"], row["b"]): row["a_beats_b"] for row in doubt.beats().filter(measure="RDQ@3").to_dicts()}
     assert odds["good", "bad"] > 0.95

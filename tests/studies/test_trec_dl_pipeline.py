@@ -149,10 +149,10 @@ def test_a_step_that_cannot_be_done_names_the_file_that_replaces_it(tmp_path):
     nothing = Pipeline(dataset="nowhere/{year}", cache=tmp_path)
     with pytest.raises(MissingStepError, match=r"2019: no judgments \(.*\); --qrels 2019=FILE replaces this step"):
         nothing.judgments("2019")
-    with pytest.raises(MissingStepError, match=r"2020: no queries \(.*\); --queries 2020=FILE replaces this step"):
+    with pytest.raises(MissingStepError, match=r"2020: no queries \(.*\); --query-texts 2020=FILE replaces this step"):
         nothing.topics("2020")
     with pytest.raises(
-        MissingStepError, match=re.escape("--texts 2021=FILE (BM25 over your texts) or --runs 2021=DIR")
+        MissingStepError, match=re.escape("--item-texts 2021=FILE (BM25 over your texts) or --runs 2021=DIR")
     ):
         nothing.candidates("2021", {"1": "pier"})
     absent = Pipeline(models=[str(tmp_path / "absent")], cache=tmp_path)

@@ -80,6 +80,7 @@ def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[st
     if paths:
         from rankdev.measures import load_file
 
+        ctx.meta["rankdev.import"] = paths  # the report shows how it was called
         for path in paths:
             load_file(path)
 

@@ -99,7 +99,7 @@ simulation belong to each command:
   --permutations N     sign flips per randomization test
   --resamples N        resamples for intervals; 0 computes none
 
-Example: rankdev power places.jsonl popular.run blended.run --sizes 5 --seed 7"""
+Example: rankdev power places.jsonl popular.run blended.run --sizes 8 --seed 7"""
 
 TIES = """\
 Items of a run with equal scores need an order. --ties chooses it:

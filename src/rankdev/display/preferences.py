@@ -63,7 +63,7 @@ def uncertainty_report(found: UncertainScores) -> Report:
     means = rows.select(
         "measure",
         "system",
-        "mean",
+        pl.col("value").alias("mean"),
         intervals().alias(f"{level}, queries and judgments"),
         intervals("judgments_low", "judgments_high").alias(f"{level}, judgments"),
     )
@@ -137,7 +137,7 @@ def plot_uncertainty(found: UncertainScores) -> Figure:
     """Draw each system's mean with its interval for queries and judgments."""
     rows = found.to_polars()
     names = list(rows.select("measure", "system").iter_rows())
-    drawn = draw_intervals(rows, "mean", names, f"mean, {percent(1 - found.alpha)} interval")
+    drawn = draw_intervals(rows, "value", names, f"mean, {percent(1 - found.alpha)} interval")
     return titled(drawn, "Means, with uncertainty from both queries and judgments")
 
 

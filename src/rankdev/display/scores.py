@@ -1,4 +1,4 @@
-"""Scores, losses, explanations, bounds."""
+"""Reports and figures of scores, losses, explanations and bounds."""
 
 from __future__ import annotations
 

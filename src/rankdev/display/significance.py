@@ -26,6 +26,7 @@ from rankdev.display.style import (
 from rankdev.errors import counted, printable
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.evaluation.scores import Scores
+from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.leaderboard import PairByQuery, differences_to_best, grouped, has_all_pairs, pair_by_query
 from rankdev.statistics.significance import Significance
 
@@ -73,10 +74,7 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
         if pairs.height == 1:
             yield one_pair(found, pairs.row(0, named=True))
             continue
-        better = [
-            f"{row['a']} > {row['b']}" if row["difference"] > 0 else f"{row['b']} > {row['a']}"
-            for row in pairs.filter("significant").iter_rows(named=True)
-        ]
+        better = [" > ".join(_better_first(found, row)) for row in pairs.filter("significant").iter_rows(named=True)]
         named = ", ".join(better[:NAMED]) + (", …" if len(better) > NAMED else "")
         counts = counted(len(better), "pair", "differs", of=pairs.height)
         yield f"{measure}: {counts} significantly{': ' if better else ''}{named}."
@@ -86,11 +84,16 @@ def one_pair(found: Significance, row: dict[str, Any]) -> str:
     """State whether two systems differ significantly, and which is better."""
     a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
     if p is not None and p <= found.alpha:
-        better, worse = (a, b) if row["difference"] > 0 else (b, a)
+        better, worse = _better_first(found, row)
         by = number(abs(row["difference"]))
         return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
     queries = counted(row["wins"] + row["ties"] + row["losses"], "query")
     return f"{a} and {b} do not differ significantly in {measure} on {queries} (p {_equals(p)})."
+
+
+def _better_first(found: Significance, row: dict[str, Any]) -> tuple[str, str]:
+    a_is_better = (row["difference"] > 0) != (row["measure"] in found.lower_is_better)
+    return (row["a"], row["b"]) if a_is_better else (row["b"], row["a"])
 
 
 def _equals(p: float | None) -> str:
@@ -117,7 +120,10 @@ LABELLED = 40  # queries up to which each bar carries its query's name
 @draws(QueryDifferences)
 def plot_query_differences(found: QueryDifferences, measure: str | None = None) -> Figure:
     """Draw the differences under one measure, the first unless named."""
-    scores = Scores((found.a, found.b), found.queries, found.measures, found.values)
+    kinds = [
+        MeasureInfo(name, higher_is_better=False if name in found.lower_is_better else None) for name in found.measures
+    ]
+    scores = Scores((found.a, found.b), found.queries, found.measures, found.values, kinds=tuple(kinds))
     return plot_differences(scores, found.a, found.b, measure or found.measures[0])
 
 

@@ -26,6 +26,8 @@ class QueryDifferences(Result):
         Scores of a, then of b.
     remarks : tuple of str
         Notes on the scores.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better.
 
     See Also
     --------
@@ -41,6 +43,7 @@ class QueryDifferences(Result):
     measures: tuple[str, ...]
     values: Floats = field(repr=False)
     remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the differences as a table.
@@ -54,7 +57,7 @@ class QueryDifferences(Result):
         tables = []
         for m, measure in enumerate(self.measures):
             a, b = self.values[:, :, m]
-            order = np.argsort(a - b, kind="stable")  # NaN is sorted last
+            order = np.argsort(b - a if measure in self.lower_is_better else a - b, kind="stable")  # NaN is sorted last
             columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
             names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
             tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))

@@ -1,4 +1,4 @@
-"""Evaluate, threads and blocks."""
+"""Evaluation of runs: each is read, matched with the references and scored, in threads and in blocks."""
 
 from __future__ import annotations
 

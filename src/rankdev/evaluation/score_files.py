@@ -64,7 +64,10 @@ def read_scores(path: PathLike) -> Scores:
         provenance = next((text for text in frame[PROVENANCE] if text), None)
         frame = frame.drop(PROVENANCE)
     if "query" in frame.columns:
-        frame = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
+        of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
+        if len(frame) and not len(of_queries):
+            raise FileFormatError(table.name, "there are means only; write the values of queries with rankdev eval -q")
+        frame = of_queries
     if "value" in frame.columns and frame["value"].dtype == pl.String:  # CSV writes what is missing as nothing
         frame = frame.with_columns(pl.col("value").replace("", None))
     try:
@@ -140,6 +143,8 @@ def _text(source: Source, kind: str) -> Table:
         return read_table(source, kind)
     try:
         records = json.loads(source.read())
+        if isinstance(records, dict) and "command" in records:
+            raise ValueError(f"it is the output of rankdev {records['command']}")
         frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)
     except (ValueError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
         raise FileFormatError(source.name, f"this is not a list of JSON records ({error})") from None

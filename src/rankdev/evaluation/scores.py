@@ -1,4 +1,4 @@
-"""Scores, MeasureInfo, read_scores."""
+"""Scores: values by system, query and measure, with what is known about how they were made."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from rankdev._common.tables import TableLike
 
+
+NAMED = 8  # names that a message lists
 
 ScoresLike: TypeAlias = "Scores | TableLike"
 """Scores, or a table with the columns system, query, measure, value."""
@@ -80,16 +82,22 @@ class Scores(Result):
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        for what in ("systems", "queries", "measures"):
+            check_names(what, getattr(self, what))
         kinds = self.kinds or tuple(info_of(measure) for measure in self.measures)
         made = {
             "systems": tuple(self.systems),
             "queries": tuple(self.queries),
             "measures": tuple(kind.label for kind in kinds),
-            "values": np.asarray(self.values, np.float64),
+            "values": _as_floats(self.values),
             "kinds": kinds,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
+        for what, names in (("system", self.systems), ("query", self.queries), ("measure", self.measures)):
+            if len(set(names)) < len(names):
+                twice = next(name for i, name in enumerate(names) if name in names[:i])
+                raise DataError(f"scores: {what} {shown(twice)} appears twice; name each once")
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
             raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
@@ -176,7 +184,7 @@ class Scores(Result):
         first = check_kind("scores", next(iter(parts.values())), cls, "make them with evaluate or from_table")
         for name, part in parts.items():
             check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")
-            if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
+            if set(part.systems) != set(first.systems) or set(part.kinds) != set(first.kinds):
                 raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
         aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
         sizes = ", ".join(f"{name} {len(part.queries)}" for name, part in parts.items())
@@ -185,7 +193,10 @@ class Scores(Result):
             tuple(f"{name}/{query}" for name, part in parts.items() for query in part.queries),
             first.measures,
             np.concatenate([part.values for part in aligned], axis=1),
-            notes=(f"queries are pooled, so that large collections dominate: {sizes}",),
+            notes=(
+                f"queries are pooled, so that large collections dominate: {sizes}",
+                *(f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks),
+            ),
             kinds=first.kinds,
         )
 
@@ -210,6 +221,17 @@ class Scores(Result):
     def sums(self) -> tuple[str, ...]:
         """The measures that are added up over the queries, as in trec_eval: counts, such as NumRet."""
         return tuple(kind.label for kind in self.kinds if kind.aggregate == "sum")
+
+    @cached_property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """The measures of which a lower value is better."""
+        return tuple(kind.label for kind in self.kinds if kind.higher_is_better is False)
+
+    @cached_property
+    def oriented(self) -> Scores:
+        """The same scores with the sign of measures changed of which a lower value is better."""
+        signs = np.array([-1.0 if label in self.lower_is_better else 1.0 for label in self.measures])
+        return replace(self, values=self.values * signs) if self.lower_is_better else self
 
     def mean(self) -> pl.DataFrame:
         """Tabulate the means (sums of counts).
@@ -325,8 +347,13 @@ class Scores(Result):
             kinds=tuple(self.kinds[j] for j in columns),
             values=self.values[rows][:, picked][:, :, columns],
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
-            coverage=tuple(entry for entry in self.coverage if entry.system in {self.systems[i] for i in rows}),
+            coverage=() if len(picked) < len(self.queries) else self._coverage_of(rows),
         )
+
+    def _coverage_of(self, rows: list[int]) -> tuple[Coverage, ...]:
+        """Return the coverage of some systems; it counts all queries, and is lost where some are left out."""
+        kept = {self.systems[i] for i in rows}
+        return tuple(entry for entry in self.coverage if entry.system in kept)
 
     def _picked(self, queries: Any) -> Ints:
         """Return the places of queries given by name, or as NumPy takes places."""
@@ -372,7 +399,9 @@ class Scores(Result):
         pair = self.select(systems=names, measures=measures)
         if len(pair.systems) != 2:
             raise UsageError(f"a and b are both {names[0]!r}; name two systems")
-        return QueryDifferences(*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks)
+        return QueryDifferences(
+            *pair.systems, pair.queries, pair.measures, pair.values, pair.remarks, pair.lower_is_better
+        )
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by a measure, best first.
@@ -422,8 +451,16 @@ class Scores(Result):
     @staticmethod
     def _index(name: str, known: tuple[str, ...], what: str) -> int:
         if not isinstance(name, str) or name not in known:
-            raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}")
+            listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
+            raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
         return known.index(name)
+
+
+def _as_floats(values: Any) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"scores are numbers, [system, query, measure]; got {shown(values)}") from None
 
 
 def info_of(measure: object) -> MeasureInfo:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 REGISTRY: dict[str, type[Measure]] = {}
+UNIT_RANGE = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Measure(ABC):
     higher_is_better : bool or None
         Whether a higher value is better; None where neither end is, as for the number of queries.
     range : tuple of float
-        Lowest and highest value that a query can have.
+        Lowest and highest value that a query can have, as far as known.
     cumulative : bool
         Whether the score is a sum over positions, so that ``explain`` can report what each position adds.
     averages_ties : bool
@@ -127,7 +128,7 @@ class Measure(ABC):
     at: ClassVar[str | None] = "cutoff"
     aggregate: ClassVar[Literal["mean", "sum"]] = "mean"
     higher_is_better: ClassVar[bool | None] = True
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     cumulative: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = False
 

@@ -20,7 +20,7 @@ from rankdev.measures._relevance import (
     exponential_gains,
     ratio,
 )
-from rankdev.measures.base import POSITIVE, SHARE, Measure, parameter
+from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, Measure, parameter
 from rankdev.measures.match import Match, scaled, total
 
 
@@ -29,6 +29,7 @@ class NDCG(Measure):
     """nDCG@k = Σ gain(i) / log2(i + 1) ÷ the same of the best k reference items."""
 
     name: ClassVar[str] = "nDCG"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "normalised discounted cumulative gain"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     averages_ties: ClassVar[bool] = True
@@ -94,6 +95,7 @@ class ERR(Measure):
     """ERR@k = Σ 1/i · P(stop at i), with P(satisfied by grade g) = (2^g − 1) ÷ 2^max_grade."""
 
     name: ClassVar[str] = "ERR"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "expected reciprocal rank"
     source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
 
@@ -110,6 +112,7 @@ class NERR(Measure):
     """nERR@k = ERR@k ÷ the ERR@k of the best k reference items, best first."""
 
     name: ClassVar[str] = "nERR"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "expected reciprocal rank ÷ that of the ideal list"
     source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
 
@@ -153,6 +156,7 @@ class RBP(JudgedRelevance):
     """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or grade ÷ max_grade."""
 
     name: ClassVar[str] = "RBP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "rank-biased precision"
     source: ClassVar[str] = "Moffat and Zobel 2008"
     averages_ties: ClassVar[bool] = True

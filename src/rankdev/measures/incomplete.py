@@ -9,7 +9,7 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.measures._relevance import Relevance, ratio
-from rankdev.measures.base import Measure
+from rankdev.measures.base import UNIT_RANGE, Measure
 from rankdev.measures.match import Match, total
 
 EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
@@ -20,6 +20,7 @@ class Judged(Measure):
     """Judged@k = judged items in the first k ÷ items in the first k."""
 
     name: ClassVar[str] = "Judged"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     higher_is_better: ClassVar[bool | None] = None
     summary: ClassVar[str] = "fraction of the first k that was judged"
     averages_ties: ClassVar[bool] = True
@@ -38,6 +39,7 @@ class Bpref(Relevance):
     """
 
     name: ClassVar[str] = "Bpref"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "relevant items above those judged nonrelevant"
     source: ClassVar[str] = "Buckley and Voorhees 2004"
     at: ClassVar[str | None] = None
@@ -60,6 +62,7 @@ class InfAP(Relevance):
     """
 
     name: ClassVar[str] = "infAP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision inferred from a sample of judgments"
     source: ClassVar[str] = "Yilmaz and Aslam 2006"
     at: ClassVar[str | None] = None

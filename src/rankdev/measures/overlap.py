@@ -9,7 +9,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import MeasureError
-from rankdev.measures.base import COUNT, SHARE, Measure, parameter
+from rankdev.measures.base import COUNT, SHARE, UNIT_RANGE, Measure, parameter
 from rankdev.measures.match import Match, total
 
 
@@ -22,6 +22,7 @@ class RBO(Measure):
     """
 
     name: ClassVar[str] = "RBO"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "rank-biased overlap, aware of ties in the reference"
     source: ClassVar[str] = "Webber, Moffat and Zobel 2010; Corsi and Urbano 2024"
     cumulative: ClassVar[bool] = False
@@ -78,6 +79,7 @@ class RBA(Measure):
     """
 
     name: ClassVar[str] = "RBA"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "rank-biased alignment with the reference"
     source: ClassVar[str] = "Moffat, Mackenzie, Mallia and Petri 2024"
 
@@ -104,6 +106,7 @@ class Compat(Measure):
     """
 
     name: ClassVar[str] = "Compat"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "compatibility with the best ideal order"
     source: ClassVar[str] = "Clarke, Vtyurina and Smucker 2020"
 

@@ -10,7 +10,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import MeasureError
 from rankdev.measures._relevance import JudgedRelevance
-from rankdev.measures.base import UNIT, parameter
+from rankdev.measures.base import UNIT, UNIT_RANGE, parameter
 from rankdev.measures.match import Match, total
 from rankdev.measures.ties import TiedMatch
 
@@ -20,6 +20,7 @@ class P(JudgedRelevance):
     """P@k = relevant items in the first k ÷ k."""
 
     name: ClassVar[str] = "P"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
     averages_ties: ClassVar[bool] = True
 
@@ -37,6 +38,7 @@ class R(JudgedRelevance):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "R"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
     averages_ties: ClassVar[bool] = True
 
@@ -50,6 +52,7 @@ class Rprec(JudgedRelevance):
     """Rprec = relevant items in the first R ÷ R, R the number of relevant items."""
 
     name: ClassVar[str] = "Rprec"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision at the number of relevant items"
     source: ClassVar[str] = "Buckley and Voorhees 2005"
     at: ClassVar[str | None] = None
@@ -67,6 +70,7 @@ class IPrec(JudgedRelevance):
     """IPrec@r = the highest precision at any position from which on the recall is at least r."""
 
     name: ClassVar[str] = "IPrec"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "interpolated precision at recall r: IPrec@0.1"
     source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
     at: ClassVar[str | None] = "recall"
@@ -94,6 +98,7 @@ class Success(JudgedRelevance):
     """Success@k = 1 where a relevant item is in the first k, else 0."""
 
     name: ClassVar[str] = "Success"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "whether a relevant item is in the first k"
     averages_ties: ClassVar[bool] = True
 
@@ -113,6 +118,7 @@ class RR(JudgedRelevance):
     """RR@k = 1 ÷ the position of the first relevant item in the first k."""
 
     name: ClassVar[str] = "RR"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
     averages_ties: ClassVar[bool] = True
@@ -131,6 +137,7 @@ class AP(JudgedRelevance):
     """AP@k = Σ precision at each relevant item in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "AP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision"
     source: ClassVar[str] = "Buckley and Voorhees 2000"
     averages_ties: ClassVar[bool] = True

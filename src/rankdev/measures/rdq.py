@@ -13,7 +13,7 @@ import numpy as np
 from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import MeasureError, shown, suggestion
 from rankdev.measures._relevance import JUDGED_ONLY, considered
-from rankdev.measures.base import POSITIVE, Measure, Number, parameter
+from rankdev.measures.base import POSITIVE, UNIT_RANGE, Measure, Number, parameter
 from rankdev.measures.match import Match, scaled, total
 from rankdev.measures.ties import TiedMatch
 
@@ -94,6 +94,7 @@ class RDQ(Measure):
     """RDQ@k = Σ μ(i) · credit(i) ÷ Σ_{i ≤ min(k, m)} μ(i), over first occurrences of reference items."""
 
     name: ClassVar[str] = "RDQ"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "Rank-Deviation Quality against an ordered reference"
     source: ClassVar[str] = "Zhou, Moschitti and Class, Rank-Deviation Quality"
     averages_ties: ClassVar[bool] = True

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.measures._relevance import JudgedRelevance, Relevance, ratio
-from rankdev.measures.base import NON_NEGATIVE, Measure, parameter
+from rankdev.measures.base import NON_NEGATIVE, UNIT_RANGE, Measure, parameter
 from rankdev.measures.match import Match
 
 
@@ -19,6 +19,7 @@ class SetP(JudgedRelevance):
     """SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant)."""
 
     name: ClassVar[str] = "SetP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision of all that was returned"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
@@ -37,6 +38,7 @@ class SetR(Relevance):
     """SetR = relevant items returned ÷ relevant items."""
 
     name: ClassVar[str] = "SetR"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "recall of all that was returned"
     at: ClassVar[str | None] = None
     averages_ties: ClassVar[bool] = True
@@ -51,6 +53,7 @@ class SetF(JudgedRelevance):
     """SetF = (β + 1) · SetP · SetR ÷ (SetR + β · SetP); trec_eval's β, which is not squared."""
 
     name: ClassVar[str] = "SetF"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "harmonic mean of SetP and SetR"
     source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
     at: ClassVar[str | None] = None
@@ -72,6 +75,7 @@ class SetAP(JudgedRelevance):
     """SetAP = SetP · SetR."""
 
     name: ClassVar[str] = "SetAP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision of all that was returned, unordered"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False

@@ -168,6 +168,8 @@ def _text(value: Any) -> Any:
 def _kind(name: str) -> type[Measure]:
     if name not in REGISTRY:
         load_installed()
+    if name == "paper":
+        raise MeasureError("paper@k denotes the paper's 13 measures; give it where a list can be given: to evaluate")
     if name not in REGISTRY:
         known = f"; known are {', '.join(REGISTRY)}"
         raise MeasureError(f"unknown measure {name!r}{suggestion(name, [*REGISTRY, *ALIASES]) or known}")

@@ -136,7 +136,7 @@ class Tiers(Result):
 
 
 def tiers(
-    fit: Strengths,
+    strengths: Strengths,
     *,
     alpha: float = 0.05,
     rule: str = "auto",
@@ -152,7 +152,7 @@ def tiers(
 
     Parameters
     ----------
-    fit : Strengths
+    strengths : Strengths
         Fitted strengths.
     alpha : float, default 0.05
         Level of the tests of the rules ``partition`` and ``leader``; the other rules need none.
@@ -183,15 +183,15 @@ def tiers(
     >>> tiers(strengths(Preferences.from_rows(rows))).tiers
     {'q': [['x'], ['y', 'z']]}
     """
-    check_kind("fit", fit, Strengths, "fit them with strengths(preferences)")
+    check_kind("strengths", strengths, Strengths, "fit them with strengths(preferences)")
     check_choice("rule", rule, RULES)
     check_choice("refit", refit, ("auto", "always", "never"))
     alpha = check_number("alpha", alpha, 0, 1)
     max_depth = None if max_depth is None else check_whole("max_depth", max_depth, 1)
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
-    chosen = _rule(fit, rule)
+    chosen = _rule(strengths, rule)
     result = Tiers(
-        strengths=fit,
+        strengths=strengths,
         tiers={},
         alpha=alpha,
         rule=chosen,
@@ -200,9 +200,9 @@ def tiers(
         seed=seed,
         refit=refit,
     )
-    tests = result.close if RULES[chosen].tested else [None] * len(fit.preferences.queries)
-    for number, (query, items) in enumerate(fit.ordered_items().items()):
-        starts = RULES[chosen].cut(Question(fit, number, alpha, tests[number]))
+    tests = result.close if RULES[chosen].tested else [None] * len(strengths.preferences.queries)
+    for number, (query, items) in enumerate(strengths.ordered_items().items()):
+        starts = RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
         edges = [*starts[:max_depth].tolist(), len(items)]
         result.tiers[query] = [items[start:stop] for start, stop in pairwise(edges)]
     return result

@@ -156,7 +156,7 @@ def agreement(
     named = scores if isinstance(scores, Mapping) else {"all": scores}
     if not named:
         raise UsageError("agreement needs the scores of at least one data set")
-    parts = {str(name): as_scores(part, measures) for name, part in named.items()}
+    parts = {str(name): as_scores(part, measures).oriented for name, part in named.items()}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):

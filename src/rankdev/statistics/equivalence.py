@@ -41,6 +41,8 @@ class Equivalence(Result):
         Correction for the number of pairs.
     remarks : tuple of str
         Notes on the tests and the scores.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better.
 
     See Also
     --------
@@ -55,6 +57,7 @@ class Equivalence(Result):
     alpha: float
     correction: Literal["bonferroni", "none"]
     remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
 
     made_with = ("margin", "alpha", "correction")
 
@@ -115,7 +118,9 @@ class Equivalence(Result):
         (True, True)
         """
         low, high = self.one_sided
-        columns = {"low": low, "high": high, "a_no_worse": low > -self.margin, "b_no_worse": high < self.margin}
+        lower = np.isin(self.columns["measure"], self.lower_is_better)
+        a, b = np.where(lower, [high < self.margin, low > -self.margin], [low > -self.margin, high < self.margin])
+        columns = {"low": low, "high": high, "a_no_worse": a, "b_no_worse": b}
         return (
             self.to_polars().select("measure", "a", "b").with_columns(**{k: pl.Series(v) for k, v in columns.items()})
         )
@@ -179,6 +184,8 @@ def equivalence(
     remarks = _remarks(families, level)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
+    lower = np.repeat([name in scores.lower_is_better for name in scores.measures], len(first))
+    better, worse = np.where(lower, [high < 0, low > 0], [low > 0, high < 0])
     table = {
         "measure": [name for name in scores.measures for _ in first],
         "a": [scores.systems[i] for i in first] * len(families),
@@ -186,9 +193,17 @@ def equivalence(
         "difference": np.concatenate([family.mean for family in families]),
         "low": low,
         "high": high,
-        "verdict": np.select([same, low > 0, high < 0], VERDICTS[:3], VERDICTS[3]).tolist(),
+        "verdict": np.select([same, better, worse], VERDICTS[:3], VERDICTS[3]).tolist(),
     }
-    return Equivalence(table, (narrow[0], narrow[1]), margin, alpha, correction, (*remarks, *carried(scores)))
+    return Equivalence(
+        table,
+        (narrow[0], narrow[1]),
+        margin,
+        alpha,
+        correction,
+        (*remarks, *carried(scores)),
+        scores.lower_is_better,
+    )
 
 
 def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:

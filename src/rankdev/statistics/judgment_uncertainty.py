@@ -174,7 +174,7 @@ class UncertainScores(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, system, mean, low, high (uncertainty of judgments and queries), judgments_low,
+            Columns system, measure, value, low, high (uncertainty of judgments and queries), judgments_low,
             judgments_high (of the judgments only).
 
         Examples
@@ -187,9 +187,9 @@ class UncertainScores(Result):
         ['good', 'bad']
         """
         systems, measures = self.scores.systems, self.scores.measures
-        names = {"measure": np.repeat(measures, len(systems)).tolist(), "system": list(systems) * len(measures)}
+        names = {"system": list(systems) * len(measures), "measure": np.repeat(measures, len(systems)).tolist()}
         limits = self._limits(self.both, self.judgments)
-        return pl.DataFrame({**names, "mean": self.means.T.ravel(), **limits}).fill_nan(None)
+        return pl.DataFrame({**names, "value": self.means.T.ravel(), **limits}).fill_nan(None)
 
     def differences(self) -> pl.DataFrame:
         """Return the difference of every pair of systems.

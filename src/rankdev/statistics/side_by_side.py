@@ -208,7 +208,7 @@ def agreement_with_people(
     >>> rd.agreement_with_people(scores, said).agreement.tolist()
     [0.5]
     """
-    known = as_scores(scores, measures)
+    known = as_scores(scores, measures).oriented
     resamples = check_whole("resamples", resamples, 20)
     alpha = check_number("alpha", alpha, 0, 1)
     seed = check_seed(seed)

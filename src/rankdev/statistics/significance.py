@@ -50,6 +50,8 @@ class Significance(Result):
         Seed of the flips or resamples.
     remarks : tuple of str
         Notes on the tests and the scores.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better: there, a query is won by the lower one.
 
     See Also
     --------
@@ -67,6 +69,7 @@ class Significance(Result):
     alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
 
     made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed")
 
@@ -255,6 +258,7 @@ def significance(
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     return Significance(
         columns=_table(scores, first, second, columns),
+        lower_is_better=scores.lower_is_better,
         test=test,
         correction=correction,
         family=family,
@@ -272,6 +276,9 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
         "a": [scores.systems[i] for i in first] * len(scores.measures),
         "b": [scores.systems[i] for i in second] * len(scores.measures),
     }
+    for m, measure in enumerate(scores.measures):
+        if measure in scores.lower_is_better:
+            columns[m] |= {"wins": columns[m]["losses"], "losses": columns[m]["wins"]}
     for name in ("difference", "low", "high", "effect", "wins", "ties", "losses", "p", "p_adjusted"):
         joined = np.concatenate([column[name] for column in columns])
         table[name] = joined.astype(np.int64) if name in ("wins", "ties", "losses") else joined

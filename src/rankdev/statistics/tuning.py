@@ -250,7 +250,7 @@ def tune(
     if grid is None and base.name not in GRIDS:
         raise UsageError(f"there is no default grid for {base}; give one, such as grid={{'p': [0.5, 0.8]}}")
     axes, cells, texts = grid_measures(str(base), GRIDS[base.name] if grid is None else grid)
-    scores = evaluate(references, runs, list(dict.fromkeys([str(base), *texts])), order=order, ties=ties)
+    scores = evaluate(references, runs, list(dict.fromkeys([str(base), *texts])), order=order, ties=ties).oriented
     judged = Verdicts.from_table(verdicts, scores)
     apart = scores.values[judged.a, judged.query] - scores.values[judged.b, judged.query]
     kept = np.isfinite(apart).all(axis=1) & (judged.preferred != 0)

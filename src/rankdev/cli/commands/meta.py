@@ -120,7 +120,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 @click.command(
     "sensitivity",
     cls=Command,
-    epilog="Example: rankdev sensitivity places.jsonl popular.run blended.run --grid alpha=1,4 -n 5 --subsamples 50",
+    epilog="Example: rankdev sensitivity places.jsonl popular.run blended.run --grid alpha=1,4 -n 8 --subsamples 50",
 )
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())

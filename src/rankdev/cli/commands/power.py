@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     "power",
     cls=Command,
-    epilog="Example: rankdev power places.jsonl popular.run blended.run -m paper@5 --sizes 5,10 --subsamples 50",
+    epilog="Example: rankdev power places.jsonl popular.run blended.run -m paper@5 --sizes 8,10 --subsamples 50",
 )
 @score_options
 @figure_option

@@ -97,7 +97,7 @@ def _written(ctx: click.Context, public: bool) -> str:
     for parameter in ctx.command.params:
         if ctx.get_parameter_source(parameter.name or "") != ParameterSource.COMMANDLINE:
             continue
-        value = ctx.params[parameter.name or ""]
+        value = ctx.params.get(parameter.name or "", ctx.meta.get(f"rankdev.{parameter.name}"))
         values = value if isinstance(value, tuple) else (value,)
         if public and (isinstance(parameter.type, click.Path) or parameter.name == "output"):
             values = tuple(Path(entry).name for entry in values)

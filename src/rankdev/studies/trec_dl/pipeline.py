@@ -53,7 +53,7 @@ def load_queries(year: str, dataset: str = DATASET) -> dict[str, str]:
     try:
         return {row.query_id: row.default_text() for row in _dataset(year, dataset).queries_iter()}
     except Exception as error:
-        raise MissingStepError(year, "queries", error, f"--queries {year}=FILE") from error
+        raise MissingStepError(year, "queries", error, f"--query-texts {year}=FILE") from error
 
 
 def _dataset(year: str, dataset: str) -> Any:
@@ -157,7 +157,7 @@ class Pipeline:
         except (DataError, UsageError):
             raise
         except Exception as error:
-            remedy = f"--texts {year}=FILE (BM25 over your texts) or --runs {year}=DIR"
+            remedy = f"--item-texts {year}=FILE (BM25 over your texts) or --runs {year}=DIR"
             raise MissingStepError(year, "BM25 candidates", error, remedy) from error
         content: dict[str, Any] = {"scores": found.scores, "texts": found.texts}
         return json.dumps(content).encode()

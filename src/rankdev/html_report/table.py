@@ -1,1 +1,0 @@
-"""Table() for papers: best bold, significance markers."""

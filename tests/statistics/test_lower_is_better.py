@@ -1,0 +1,83 @@
+"""Where a lower value of a measure is better, every statement about who is better goes by that."""
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.measures.base import MeasureInfo
+
+KINDS = (MeasureInfo("misses", "sum", False, (0.0, np.inf)), MeasureInfo("RDQ@5", "mean", True, (0.0, 1.0)))
+
+
+@pytest.fixture
+def scores():
+    """The first system misses least and scores best, on every query."""
+    rng = np.random.default_rng(0)
+    good = rng.random((3, 40)) / 10 + np.array([0.8, 0.5, 0.2])[:, None]
+    values = np.stack([10 * (1 - good), good], axis=2)
+    return rd.Scores(
+        ("few", "some", "many"), tuple(f"q{i}" for i in range(40)), ("misses", "RDQ@5"), values, kinds=KINDS
+    )
+
+
+def test_significance(scores):
+    found = rd.significance(scores)
+    rows = found.to_polars().filter(a="few", b="many")
+    assert rows["difference"].sign().to_list() == [-1, 1]
+    assert rows.select("wins", "ties", "losses").rows() == [(40, 0, 0)] * 2
+    assert "misses: 3 of 3 pairs differ significantly: few > some, few > many, some > many." in " ".join(
+        str(found).split()
+    )
+    pair = rd.significance(scores.select(systems=["few", "many"], measures=["misses"]))
+    assert str(pair).startswith("few is better than many in misses by ")
+
+
+def test_equivalence(scores):
+    found = rd.equivalence(scores, margin=0.01)
+    rows = found.to_polars().filter(a="few", b="many")
+    assert rows["verdict"].to_list() == ["better", "better"]
+    assert (
+        found.noninferiority().filter(a="few", b="many").select("a_no_worse", "b_no_worse").rows()
+        == [(True, False)] * 2
+    )
+
+
+def test_agreement_between_measures_and_with_people(scores):
+    assert rd.agreement(scores).to_polars().row(0)[3:] == pytest.approx((1.0, 1.0))
+    preferred = [{"query": f"q{i}", "a": "few", "b": "many", "winner": "few"} for i in range(40)]
+    found = rd.agreement_with_people(scores, preferred, resamples=20)
+    assert found.agreement.tolist() == [1.0, 1.0]
+
+
+def test_differences_begin_with_the_worst(scores):
+    one, other = (scores.differences("few", "some").to_polars().filter(measure=name) for name in scores.measures)
+    assert one["query"].to_list() == other["query"].to_list()
+    assert one["difference"].is_sorted(descending=True)
+    assert scores.differences("few", "some").plot(measure="misses") is not None
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        ((("a", "a"), ("q",), ("P@1",)), "system 'a' appears twice"),
+        ((("a",), ("q", "q"), ("P@1",)), "query 'q' appears twice"),
+        ((("a",), ("q",), ("P@1", "P@1")), "measure 'P@1' appears twice"),
+        (("ab", ("q",), ("P@1",)), "systems must be a list of names"),
+        ((("a",), ("q",), "P@1"), "measures must be a list of names"),
+    ],
+)
+def test_names_of_scores_are_different(axes, said):
+    with pytest.raises(rd.RankdevError, match=said):
+        rd.Scores(*axes, np.zeros([len(axis) for axis in axes]))
+
+
+def test_scores_are_numbers():
+    with pytest.raises(rd.DataError, match="scores are numbers"):
+        rd.Scores(["a"], ["q"], ["P@1"], [[["x"]]])
+
+
+def test_a_selection_of_queries_does_not_count_the_others():
+    scores = rd.evaluate({"q1": ["x"], "q2": ["x"]}, {"a": {"q1": ["x"]}}, "P@1")
+    assert scores.remarks == ("a: 1 of 2 queries is not in the run; it scores 0",)
+    assert scores.select(queries=["q1"]).remarks == ()
+    assert "x: a: 1 of 2 queries is not in the run; it scores 0" in rd.Scores.pooled({"x": scores, "y": scores}).remarks
