@@ -35,7 +35,7 @@ test-slow: setup
 PARTS = tests/measures tests/core tests/io tests/statistics tests/preferences tests/evaluation tests/cli tests/display \
   tests/peers tests/integrations/test_tables.py tests/integrations/test_ir_measures.py tests/integrations/test_ranx.py \
   tests/integrations/test_sklearn.py tests/integrations/test_lightgbm.py
-EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers,--extra $(extra))
+EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
 TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
 test-lowest: setup
 	mkdir -p build && $(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 $(EXTRAS) pyproject.toml -o build/lowest.txt
@@ -49,7 +49,7 @@ test-lowest: setup
 PYTHON_NEWEST ?= $(lastword python3 $(sort $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)))
 test-newest: setup
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON_NEWEST) build/newest
-	$(BIN)/uv pip install --quiet --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers]" $(TOOLS)
+	$(BIN)/uv pip install --quiet --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers,spark]" $(TOOLS)
 	build/newest/bin/python --version && build/newest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
 
 # faults put into the arithmetic, and those that no test notices, in build/mutants.md; N=200 SEED=1 for others

@@ -89,3 +89,11 @@ def test_a_t_test_takes_two_queries_and_no_fewer(make_scores):
     assert (found["low"], found["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     with pytest.raises(DataError, match="at least two queries"):
         significance(make_scores(values[:, :1]), test="t")
+
+
+@pytest.mark.parametrize(("alpha", "finite"), [(1e-4, True), (9e-5, False)])
+def test_max_t_intervals_are_finite_as_long_as_one_flip_may_be_as_extreme(make_scores, alpha, finite):
+    """9,999 flips and the observed one: at 1e-4 the largest flip is the limit, below it nothing is."""
+    values = np.random.default_rng(6).normal(0, 1, (3, 30))
+    found = significance(make_scores(values), correction="max-t", alpha=alpha).to_polars()
+    assert np.isfinite(found.select("low", "high").to_numpy()).all() == finite
