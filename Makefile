@@ -33,7 +33,7 @@ test-slow: setup
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
 PARTS = tests/measures tests/core tests/io tests/statistics tests/preferences tests/evaluation tests/cli tests/display \
-  tests/peers tests/integrations/test_tables.py tests/integrations/test_ir_measures.py tests/integrations/test_ranx.py \
+  tests/peers tests/integrations/test_tables.py tests/integrations/test_ir_measures.py tests/integrations/test_ranx_interpreted.py \
   tests/integrations/test_sklearn.py tests/integrations/test_lightgbm.py
 EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
 TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
@@ -49,7 +49,7 @@ test-lowest: setup
 PYTHON_NEWEST ?= $(lastword python3 $(sort $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)))
 test-newest: setup
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON_NEWEST) build/newest
-	$(BIN)/uv pip install --quiet --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers,spark]" $(TOOLS)
+	$(BIN)/uv pip install --quiet --compile-bytecode --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers,spark]" $(TOOLS)
 	build/newest/bin/python --version && build/newest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
 
 # faults put into the arithmetic, and those that no test notices, in build/mutants.md; N=200 SEED=1 for others
@@ -63,7 +63,7 @@ test-without-native: setup
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
-	$(BIN)/python -m pytest tests/studies/test_trec_dl_pipeline.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
+	$(BIN)/python -m pytest -m "" tests/studies/test_trec_dl_pipeline.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
 SPARK ?= 3.5 4

@@ -1,5 +1,6 @@
 """ranx: ours come out and go in again as they were."""
 
+import os
 from importlib.util import find_spec
 
 import numpy as np
@@ -8,29 +9,18 @@ from polars.testing import assert_frame_equal
 
 import rankdev as rd
 from rankdev.integrations.ranx import read_report, to_ranx, to_report
-from tests.common.examples import PROFILE
 
-pytestmark = pytest.mark.skipif(find_spec("ranx") is None, reason="ranx is not installed")
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+pytestmark = [
+    pytest.mark.skipif(find_spec("ranx") is None, reason="ranx is not installed"),
+    *([] if INTERPRETED else [pytest.mark.slow]),  # compiling it takes more than a minute
+]
+fails_interpreted = pytest.mark.skipif(INTERPRETED, reason="fails in ranx where it is not compiled")
 
 
 @pytest.fixture(scope="module")
 def ranx():
-    """Their library, which `make test` runs as plain Python: compiling it takes more than a minute."""
-    import numba
-
-    import rankdev.preferences._numba
-    import rankdev.statistics.flips.compiled  # noqa: F401, ours is compiled as ever
-
-    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, PROFILE == "fast"
-    yield pytest.importorskip("ranx")
-    numba.config.DISABLE_JIT = before
-
-
-@pytest.fixture
-def compiled_ranx(ranx):
-    if PROFILE == "fast":
-        pytest.skip("fails in ranx as plain Python; say RANKDEV_PROFILE=thorough")
-    return ranx
+    return pytest.importorskip("ranx")
 
 
 @pytest.mark.usefixtures("ranx")
@@ -89,19 +79,18 @@ def test_what_was_judged_nonrelevant_goes_out_too():
     assert to_ranx(listed).to_dict() == {"q": {"a": 2, "b": 1, "c": 0}}
 
 
-@pytest.mark.slow
-def test_means_of_theirs_count_queries_without_a_relevant_item(compiled_ranx):
+@fails_interpreted
+def test_means_of_theirs_count_queries_without_a_relevant_item(ranx):
     """Without items judged nonrelevant, ranx left such queries out, and its means were higher than ours."""
     references = rd.References.from_grades(NONRELEVANT)
     run = rd.Run.from_lists({"q1": ["b", "a"], "q2": ["a"], "q3": ["a"]})
     ours = rd.evaluate(references, {"run": run}, ["AP", "nDCG@5", "Bpref"]).means[0]
-    theirs = compiled_ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
+    theirs = ranx.evaluate(to_ranx(references), to_ranx(run), ["map", "ndcg@5", "bpref"])
     assert list(theirs.values()) == pytest.approx(ours.tolist())
 
 
-@pytest.mark.parametrize("name", ["run.trec", "run.parquet", pytest.param("run.json", marks=pytest.mark.slow)])
-def test_its_files_are_runs(tmp_path, request, name):
-    ranx = request.getfixturevalue("compiled_ranx" if name == "run.json" else "ranx")
+@pytest.mark.parametrize("name", ["run.trec", "run.parquet", pytest.param("run.json", marks=fails_interpreted)])
+def test_its_files_are_runs(tmp_path, ranx, name):
     scores = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}}
     ranx.Run(scores).save(str(tmp_path / name))
     assert rd.read_run(tmp_path / name) == rd.Run.from_scores(scores)

@@ -149,6 +149,7 @@ def test_only_what_measures_look_at_is_kept_and_equal_scores_all(measures, kept)
     assert evaluator.run(WithEqualScores())["q0"] == list(kept)
 
 
+@pytest.mark.slow  # make test-extras runs it; the evaluator itself is tested above
 def test_a_trainer_chooses_by_the_evaluator(cross, tmp_path):
     from datasets import Dataset
     from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
