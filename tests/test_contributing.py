@@ -83,6 +83,7 @@ def test_the_examples_pass_the_linter(copy):
     run(copy, "-m", "ruff", "format", "--no-cache", "--check", *files)
 
 
+@pytest.mark.slow  # mypy reads everything the first time
 def test_the_examples_pass_the_type_checker(copy):
     pytest.importorskip("mypy", reason="mypy is not installed")
     run(copy, "-m", "mypy", "--cache-dir", str(ROOT / ".mypy_cache" / "contributing"))
