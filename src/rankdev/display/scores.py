@@ -28,7 +28,6 @@ from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.score_files import is_noteworthy, provenance_of
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.leaderboard import mean_intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +84,8 @@ def plot_scores(scores: Scores) -> Figure:
     drawn, axis = _rows(means.systems, len(scores.measures) if several else 0)
     at = np.arange(len(means.systems))
     if not several and len(scores.queries) > 1 and not scores.sums:
+        from rankdev.statistics.leaderboard import mean_intervals  # eval need not load what tests
+
         low, high = mean_intervals(means)
         axis.hlines(at, low[:, 0], high[:, 0], color=COLOURS[0], linewidth=1.2)
         label = "mean, 95% interval over queries"
