@@ -42,7 +42,7 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
 
     Examples
     --------
-    >>> dict(to_ranx(References.from_lists({"q": ["d1", "d2"]})).to_dict())
+    >>> dict(to_ranx(References.from_lists({"q": ["d1", "d2"]})).to_dict())  # doctest: +SKIP
     {'q': {'d1': 2, 'd2': 1}}
     """
     ranx = _library("to_ranx")
