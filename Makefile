@@ -125,7 +125,7 @@ lock: setup
 	mkdir -p build
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --generate-hashes --quiet --upgrade -o requirements.lock
 	@sed -n '/^#/p' requirements-extras.txt > build/head
-	$(BIN)/uv pip compile requirements-extras.in --find-links "$(or $(PIP_FIND_LINKS),https://download.pytorch.org/whl/cpu/torch/)" --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links --generate-hashes --quiet --upgrade -o requirements-extras.txt
+	$(BIN)/uv pip compile requirements-extras.in $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)") --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links --generate-hashes --quiet --upgrade -o requirements-extras.txt
 	@cat build/head requirements-extras.txt > build/extras && mv build/extras requirements-extras.txt
 
 clean:
