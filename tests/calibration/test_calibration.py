@@ -30,7 +30,7 @@ SHORT = {
 }
 
 
-SLOW = {"doubt"}  # tests/statistics/test_judgment_uncertainty.py is faster
+SLOW = {"uncertain judgments"}  # tests/statistics/test_judgment_uncertainty.py is faster
 
 
 @pytest.mark.parametrize(
