@@ -4,13 +4,11 @@ Public names are loaded on first use, so that importing the package costs next t
 :mod:`rankdev.results`, the paper's experiments in :mod:`rankdev.studies`.
 """
 
-from typing import Any
-
 from rankdev._common.lazy import names_on_use
 
 __version__ = "0.1.0"
 
-_load, _names = names_on_use(
+__getattr__, __dir__, __all__ = names_on_use(
     __name__,
     {
         "rankdev._common.result": "Result",
@@ -48,14 +46,5 @@ _load, _names = names_on_use(
         "rankdev.statistics.stability": "stability",
         "rankdev.statistics.variance": "variance",
     },
+    "__version__",
 )  # type checkers read the same names in __init__.pyi
-
-__all__ = ["__version__", *_names]  # noqa: PLE0604
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

@@ -1,10 +1,8 @@
 """Every class of results, for type annotations and ``isinstance``; functions return them."""
 
-from typing import Any
-
 from rankdev._common.lazy import names_on_use
 
-_load, _names = names_on_use(
+__getattr__, __dir__, __all__ = names_on_use(
     __name__,
     {
         "rankdev.evaluation.bounds": "Bounds",
@@ -45,13 +43,3 @@ _load, _names = names_on_use(
         "rankdev.studies.real_pairs": "RealPairs",
     },
 )  # type checkers read the same names in results.pyi
-
-__all__ = [*_names]  # noqa: PLE0604
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

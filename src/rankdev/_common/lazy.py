@@ -24,13 +24,16 @@ else:
     pl = _OnUse("polars")  # for what also runs, or is named in a help text, without it
 
 
-def names_on_use(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], list[str]]:
-    """Return ``__getattr__`` and ``__all__`` of a package whose names are loaded from their modules on first use."""
+def names_on_use(
+    package: str, names: Mapping[str, str], *own: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that loads names from modules on first use."""
     home = {name: module for module, listed in names.items() for name in listed.split()}
+    public = [*own, *home]
 
     def load(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(home[name]), name)  # the import system keeps what was loaded
 
-    return load, list(home)
+    return load, lambda: list(public), public

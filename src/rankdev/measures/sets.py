@@ -87,18 +87,23 @@ class SetAP(JudgedRelevance):
         return ratio(found, match.lengths) * self.fraction_of_relevant(found, match)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NumRet(Relevance):
-    """NumRet = number of items returned; with ``rel`` of those that are relevant."""
+class _Count:
+    """What counts have in common."""
 
-    name: ClassVar[str] = "NumRet"
-    summary: ClassVar[str] = "number of items returned, or of relevant ones"
     at: ClassVar[str | None] = None
     aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
     higher_is_better: ClassVar[bool | None] = None
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumRet(_Count, Relevance):
+    """NumRet = number of items returned; with ``rel`` of those that are relevant."""
+
+    name: ClassVar[str] = "NumRet"
+    summary: ClassVar[str] = "number of items returned, or of relevant ones"
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -107,17 +112,11 @@ class NumRet(Relevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumRel(Relevance):
+class NumRel(_Count, Relevance):
     """NumRel = number of relevant items, returned or not."""
 
     name: ClassVar[str] = "NumRel"
     summary: ClassVar[str] = "number of relevant items"
-    at: ClassVar[str | None] = None
-    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
-    higher_is_better: ClassVar[bool | None] = None
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    cumulative: ClassVar[bool] = False
-    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -125,17 +124,11 @@ class NumRel(Relevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumQ(Measure):
+class NumQ(_Count, Measure):
     """NumQ = 1 for every query."""
 
     name: ClassVar[str] = "NumQ"
     summary: ClassVar[str] = "number of queries"
-    at: ClassVar[str | None] = None
-    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
-    higher_is_better: ClassVar[bool | None] = None
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    cumulative: ClassVar[bool] = False
-    averages_ties: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Count every query."""

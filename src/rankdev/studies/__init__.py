@@ -1,10 +1,8 @@
 """The paper's experiments, and synthetic collections."""
 
-from typing import Any
-
 from rankdev._common.lazy import names_on_use
 
-_load, _names = names_on_use(
+__getattr__, __dir__, __all__ = names_on_use(
     __name__,
     {
         "rankdev.studies.missing_judgments": "leave_out",
@@ -13,13 +11,3 @@ _load, _names = names_on_use(
         "rankdev.studies.simulation": "simulate",
     },
 )  # type checkers read the same names in __init__.pyi
-
-__all__ = [*_names]  # noqa: PLE0604
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
