@@ -88,9 +88,10 @@ def _draw(means: Floats, noise: Floats, draws: int, rng: np.random.Generator) ->
     first, second, rho = (axis.ravel() for axis in grid)
     prior = np.array([[first**2, rho * first * second], [rho * first * second, second**2]]).transpose(2, 0, 1)
     total = prior + noise
-    squares = means.T @ means
-    # −2 log-likelihood, up to a constant
-    deviance = (systems - 1) * np.log(np.linalg.det(total)) + np.einsum("gab,ba->g", np.linalg.inv(total), squares)
+    (one, both), (_, other) = means.T @ means
+    area = total[:, 0, 0] * total[:, 1, 1] - total[:, 0, 1] ** 2
+    distance = (total[:, 1, 1] * one - 2 * total[:, 0, 1] * both + total[:, 0, 0] * other) / area
+    deviance = (systems - 1) * np.log(area) + distance  # −2 log-likelihood, up to a constant
     chance = np.cumsum(np.exp((deviance.min() - deviance) / 2))
     picked = np.searchsorted(chance, rng.random(draws) * chance[-1])
     prior, total, rho = prior[picked], total[picked], rho[picked]

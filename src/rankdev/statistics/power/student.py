@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ def _nodes() -> tuple[Floats, Floats]:
     return np.polynomial.legendre.leggauss(200)
 
 
+@lru_cache(maxsize=256)
 def power_of(n: int, alpha: float) -> Callable[[Floats], Floats]:
     """Return a function from effects, of either sign, to power at n queries; from a table, for very many effects."""
     shifts = np.concatenate([np.linspace(0, 12, 601), np.linspace(12.2, 100, 440)])
