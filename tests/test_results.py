@@ -30,6 +30,7 @@ JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z",
 SEEDED = {
     "agreement_with_people",
     "significance",
+    "table",
     "agreement",
     "discriminative_power",
     "power",
@@ -57,6 +58,7 @@ DRAWN = {
     "merge_rankings",
     "position_bias",
     "verdicts_from_clicks",
+    "table",
 }
 
 
@@ -68,6 +70,7 @@ def made():
     return {
         "evaluate": scores,
         "significance": rd.significance(scores, seed=7),
+        "table": rd.table(scores, baselines=ODD, seed=7),
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),

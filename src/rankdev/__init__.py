@@ -38,6 +38,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.meta_analysis": "meta_analysis",
         "rankdev.statistics.sensitivity": "sensitivity",
         "rankdev.statistics.tuning": "tune",
+        "rankdev.statistics.paper_table": "table",
         "rankdev.statistics.planning": "plan",
         "rankdev.statistics.power": "power",
         "rankdev.statistics.prediction_powered": "prediction_powered",

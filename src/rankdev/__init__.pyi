@@ -33,6 +33,7 @@ from rankdev.statistics.agreement import agreement as agreement
 from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty as evaluate_with_uncertainty
 from rankdev.statistics.meta_analysis import meta_analysis as meta_analysis
+from rankdev.statistics.paper_table import table as table
 from rankdev.statistics.planning import plan as plan
 from rankdev.statistics.power import power as power
 from rankdev.statistics.prediction_powered import prediction_powered as prediction_powered

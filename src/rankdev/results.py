@@ -30,6 +30,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.meta_analysis": "MetaAnalysis",
         "rankdev.statistics.sensitivity": "Sensitivity",
         "rankdev.statistics.tuning": "Tuning",
+        "rankdev.statistics.paper_table": "PaperTable",
         "rankdev.statistics.planning": "Plan",
         "rankdev.statistics.power.result": "Power",
         "rankdev.statistics.prediction_powered": "PredictionPowered",

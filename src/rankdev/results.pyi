@@ -23,6 +23,7 @@ from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.equivalence import Equivalence as Equivalence
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
 from rankdev.statistics.meta_analysis import MetaAnalysis as MetaAnalysis
+from rankdev.statistics.paper_table import PaperTable as PaperTable
 from rankdev.statistics.planning import Plan as Plan
 from rankdev.statistics.power.result import Power as Power
 from rankdev.statistics.prediction_powered import PredictionPowered as PredictionPowered

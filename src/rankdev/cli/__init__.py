@@ -27,6 +27,7 @@ GROUPS = {
         "compare": ("compare", "Test which differences between systems are significant."),
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
+        "table": ("compare", "Write the table of a paper, with marks of significance."),
     },
     "References": {
         "refs": ("refs", "Build references from grades, lists or preferences."),

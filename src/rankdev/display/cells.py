@@ -15,17 +15,24 @@ NOT_AVAILABLE = "–"
 class Cell:
     """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░.
 
-    ``fraction`` is the length of a bar behind a number, 0 to 1, where pages and notebooks draw one.
+    ``fraction`` is the length of a bar behind a number, 0 to 1, where pages and notebooks draw one. The text ends in
+    what is ``raised``, for where nothing can be.
     """
 
     text: str
     style: str = ""
     fraction: float | None = None
+    raised: str = ""
+
+    @property
+    def level(self) -> str:
+        """The text without what is raised."""
+        return self.text.rstrip().removesuffix(self.raised).rstrip()
 
     @property
     def bare(self) -> str:
-        """The text without the star of the best, for where it is set in bold."""
-        return self.text.removesuffix("*") if self.style == "best" else self.text.rstrip()
+        """The same without the star of the best, for where it is set in bold."""
+        return self.level.removesuffix("*") if self.style == "best" else self.level
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -28,8 +28,9 @@ class Table:
     of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
     the columns do not fit side by side; ``names`` lists them where they are other columns. Columns of ``prose``
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
-    Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``notes`` follow the
-    table.
+    Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``raised`` has marks
+    that follow cells, as superscripts where there are any. ``notes`` follow the table, and so does its ``caption``,
+    which stays with it in LaTeX too.
     """
 
     frame: pl.DataFrame | Callable[[], pl.DataFrame]
@@ -43,6 +44,8 @@ class Table:
     prose: Collection[str] = ()
     names: Collection[str] = ()
     bars: Collection[str] = ()
+    raised: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    caption: str = ""
 
     @cached_property
     def shown(self) -> pl.DataFrame:
@@ -65,8 +68,19 @@ class Table:
             if name in self.bars:
                 most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
                 cells = [replace(cell, fraction=_bar(value, most)) for cell, value in zip(cells, values, strict=True)]
+            if any(name == marked for _, marked in self.raised):
+                cells = self._with_raised(name, cells)
             found.append(Column(printable(name), cells, right, name in names, name in self.prose))
         return found
+
+    def _with_raised(self, name: str, cells: Sequence[Cell]) -> list[Cell]:
+        """Add the marks of a column, padded so that numbers stay below each other."""
+        marks = [self.raised.get((i, name), "") for i in range(len(cells))]
+        width = max(map(len, marks))
+        return [
+            replace(cell, text=f"{cell.text}{mark:{width}}", raised=mark)
+            for cell, mark in zip(cells, marks, strict=True)
+        ]
 
     def _cell(self, row: int, name: str, value: Any, marked: bool) -> Cell:
         if value is not None and name in self.formats:
@@ -142,9 +156,10 @@ class Report:
                 yield from (paint(line, "title") for line in paragraph(printable(table.title), width))
                 yield ""
             yield from table_lines(table.columns, width, paint)
-            if table.notes:
+            below = [text for text in (table.caption, *table.notes) if text]
+            if below:
                 yield ""
-            for text in table.notes:
+            for text in below:
                 yield from paragraph(printable(text), width)
         if self.tables and (self.closing or self.remarks):
             yield ""

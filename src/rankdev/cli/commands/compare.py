@@ -1,4 +1,4 @@
-"""The commands that test differences: ``compare`` and, with human and model judgments, ``ppi``."""
+"""The commands that test differences: ``compare``, ``table`` and, with human and model judgments, ``ppi``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from rankdev.cli.help import Command, RegisteredChoice
 from rankdev.cli.inputs import (
+    analyse_source,
     collection_option,
     load_collections,
     load_scores,
@@ -155,6 +156,55 @@ def _check(
         refuse_unused("test", "family", "permutations", why="is for tests, and --margin uses its own interval")
         if correction != "none":
             refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
+
+
+@click.command(
+    "table",
+    cls=Command,
+    epilog="Example: rankdev table places.jsonl nearest.run popular.run blended.run -m RDQ@5 --baseline nearest",
+)
+@score_options
+@collection_option
+@click.option("--baseline", "baselines", multiple=True, help="Mark differences from this system; repeat.")
+@click.option(
+    "--test",
+    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
+    default="randomization",
+    help="randomization (default), t, wilcoxon or bootstrap.",
+)
+@click.option(
+    "--correction",
+    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
+    default="holm",
+    help="holm (default), bh, max-t, tukey or none.",
+)
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
+@click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
+def table_command(
+    collections: tuple[str, ...],
+    baselines: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    segments: str | None,
+    test: str,
+    correction: str,
+    alpha: float,
+    digits: int,
+    seed: int,
+    **source: Any,
+) -> None:
+    """Tabulate systems and measures: the best in bold, significant differences marked, with a caption.
+
+    With --baseline, daggers mark differences from it; else letters name the systems that a value exceeds. Use
+    --format latex or -o table.tex for LaTeX.
+    """
+    from rankdev.statistics.paper_table import table
+
+    testing: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "digits": digits, "seed": seed}
+    _, report = analyse_source(
+        lambda scores: table(scores, baselines=baselines or None, **testing), collections, segments, **source
+    )
+    deliver(report, form, output)
 
 
 @click.command(

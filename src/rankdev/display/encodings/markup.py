@@ -24,10 +24,19 @@ def fragment(report: Report) -> str:
     """Return a report as a fragment of a page."""
     parts = [_html_paragraph(text) for text in report.opening]
     for table in report.tables:
-        parts += [_html_table(table), *map(_html_paragraph, table.notes)]
+        parts += [_html_table(table), *map(_html_paragraph, _below(table))]
     parts += [_html_paragraph(text) for text in report.closing]
     parts += [_html_paragraph(text, ' style="color:#a15c00"') for text in report.remarks]
     return f'<div class="rankdev" style="overflow-x:auto">{"".join(parts)}</div>\n'
+
+
+def _below(table: Table) -> list[str]:
+    return [text for text in (table.caption, *table.notes) if text]
+
+
+def _starred(cell: Cell, table: Table) -> str:
+    """Return the text of a cell, without a star where a caption explains what is bold."""
+    return cell.bare if table.caption else cell.level
 
 
 def _html_paragraph(text: str, look: str = "") -> str:
@@ -43,7 +52,7 @@ def _html_table(table: Table) -> str:
     lines = [f"<tr>{''.join(heads)}</tr>"]
     for row in zip(*(column.cells for column in table.columns), strict=True):
         cells = [
-            f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell)}</td>'
+            f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell, table)}</td>'
             for side, cell in zip(sides, row, strict=True)
         ]
         lines.append(f"<tr>{''.join(cells)}</tr>")
@@ -59,8 +68,8 @@ def _bar(cell: Cell) -> str:
     return f";background:linear-gradient(to right,rgba(0,114,178,.3) {end},transparent {end});min-width:6em"
 
 
-def _html_cell(cell: Cell) -> str:
-    text = escape(cell.text.rstrip())
+def _html_cell(cell: Cell, table: Table) -> str:
+    text = escape(_starred(cell, table)) + (f"<sup>{escape(cell.raised)}</sup>" if cell.raised else "")
     if cell.style == "bar":
         full = cell.text.count("▇")
         empty = len(cell.text) - full
@@ -74,13 +83,14 @@ _LATEX = {
     **{"∞": r"$\infty$", "≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "τ": r"$\tau$", "α": r"$\alpha$"},
     **{"ρ": r"$\rho$", "λ": r"$\lambda$", "Φ": r"$\Phi$", "≠": r"$\neq$", "√": r"$\surd$", "₂": "$_2$"},
     **{"▇": r"\rule{.4em}{1.2ex}", "░": r"\rule{.4em}{.2ex}"},
+    **{"†": r"\dag{}", "‡": r"\ddag{}", "§": r"\S{}", "¶": r"\P{}", "↓": r"$\downarrow$"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
 }
 
 
 @report_format("latex", ".tex")
 def as_latex(report: Report) -> bytes:
-    """Return each table as a tabular; the best values are bold."""
+    """Return each table as a tabular, with its caption if it has one; the best values are bold."""
     tables = report.tables_or_rows
     titled = len(tables) > 1
     parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
@@ -92,9 +102,18 @@ def _tabular(table: Table) -> str:
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
     lines += [_protected(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
     for row in zip(*(column.cells for column in columns), strict=True):
-        cells = [f"\\textbf{{{_in_latex(c.bare)}}}" if c.style == "best" else _in_latex(c.bare) for c in row]
-        lines.append(_protected(" & ".join(cells)) + " \\\\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+        lines.append(_protected(" & ".join(map(_latex_cell, row))) + " \\\\")
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    if table.caption:
+        caption = f"\\caption{{{_in_latex(printable(table.caption))}}}"
+        lines = ["\\begin{table}", "\\centering", caption, *lines, "\\end{table}"]
+    return "\n".join([*lines, ""])
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = _in_latex(cell.bare)
+    raised = f"\\textsuperscript{{{_in_latex(cell.raised)}}}" if cell.raised else ""
+    return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + raised
 
 
 def _protected(row: str) -> str:
@@ -112,7 +131,7 @@ def as_markdown(report: Report) -> bytes:
     parts = [_in_markdown(text) for text in report.opening]
     for table in report.tables:
         parts += [f"**{_in_markdown(table.title)}**"] if table.title else []
-        parts += [_pipe_table(table), *map(_in_markdown, table.notes)]
+        parts += [_pipe_table(table), *map(_in_markdown, _below(table))]
     parts += [_in_markdown(text) for text in (*report.closing, *report.remarks)]
     return ("\n\n".join(parts) + "\n").encode()
 
@@ -121,13 +140,14 @@ def _pipe_table(table: Table) -> str:
     rows = [[_in_markdown(column.header) for column in table.columns]]
     rows.append(["---:" if column.right else "---" for column in table.columns])
     for row in zip(*(column.cells for column in table.columns), strict=True):
-        rows.append(
-            [
-                f"**{_in_markdown(c.text.rstrip())}**" if c.style == "best" else _in_markdown(c.text.rstrip())
-                for c in row
-            ]
-        )
+        rows.append([_markdown_cell(cell, table) for cell in row])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _markdown_cell(cell: Cell, table: Table) -> str:
+    text = _in_markdown(_starred(cell, table))
+    raised = f"<sup>{_in_markdown(cell.raised)}</sup>" if cell.raised else ""
+    return (f"**{text}**" if cell.style == "best" else text) + raised
 
 
 def _in_markdown(text: str) -> str:

@@ -1,0 +1,225 @@
+"""The table of a paper: systems × measures, with marks of significance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from string import ascii_lowercase
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.checks import check_whole
+from rankdev._common.result import Result
+from rankdev.errors import UsageError, counted
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.panels import alike, as_scores, is_several
+from rankdev.statistics.significance import Significance, significance
+
+DAGGERS = "†‡§¶"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PaperTable(Result):
+    """Scores of systems as a paper shows them, with what is best and what differs significantly.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The table of :meth:`to_polars`.
+    marks : dict of str to str
+        The mark of each system that others are compared with, by its name.
+    tests : dict of str to Significance
+        The tests behind the marks, by collection; the only collection has the name "".
+    baselines : tuple of str
+        Systems that all others are compared with; empty where all pairs are.
+    digits : int
+        Decimals that are shown; values that agree in all of them are equally good.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better.
+
+    See Also
+    --------
+    table : Returns it.
+    """
+
+    display: ClassVar = "rankdev.display.paper_table"
+
+    frame: pl.DataFrame = field(repr=False)
+    marks: dict[str, str]
+    tests: dict[str, Significance] = field(repr=False)
+    baselines: tuple[str, ...]
+    digits: int
+    remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the tests."""
+        return next(iter(self.tests.values())).parameters if self.tests else {}
+
+    @property
+    def caption(self) -> str:
+        """What a reader of the table must know: what the marks mean, and how they were computed."""
+        if not self.tests:
+            return "Best values are highlighted."
+        made = next(iter(self.tests.values()))
+        if self.baselines:
+            meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in self.marks.items())
+        else:
+            meaning = "A letter marks what is significantly better than the system with that letter"
+        each = [*(["collection"] if len(self.tests) > 1 else []), *(["measure"] if made.family == "measure" else [])]
+        over = f" over {counted(made.summary()['pairs'][0], 'pair')}" + (
+            f" of each {' and '.join(each)}" if each else ""
+        )
+        corrected = "no correction" if made.correction == "none" else f"{made.correction} correction{over}"
+        tested = f"paired {made.test} test, two-sided, {corrected}, p ≤ {made.alpha:g}"
+        return f"Best values are highlighted. {meaning} ({tested})."
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per collection, system and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns collection, system, measure, value, best (to the decimals that are shown), marks.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.9]]], 1, (2, 40, 1))
+        >>> scores = rd.Scores(("bm25", "new"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.table(scores, baselines="bm25").to_polars().select("system", "best", "marks").rows()
+        [('bm25', False, ''), ('new', True, '†')]
+        """
+        return self.frame
+
+
+def table(
+    scores: ScoresLike | Mapping[str, ScoresLike],
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    test: str = "randomization",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    digits: int = 4,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> PaperTable:
+    """Tabulate systems × measures for a paper: the best in bold, significant differences marked.
+
+    With baselines, †, ‡, § and ¶ mark a value that differs significantly from that of the first, second … baseline.
+    Without, every system has a letter, and a value carries the letters of the systems that it significantly exceeds.
+    The caption names the test and the correction.
+
+    Parameters
+    ----------
+    scores : Scores, table, or dict of str to these
+        Scores of the systems; of several collections, by name, for columns side by side.
+    measures : sequence of str, optional
+        Measures to show, in this order. Default: all.
+    baselines : str or sequence of str, optional
+        Up to four systems that all others are compared with. Default: all pairs.
+    test : {"randomization", "t", "wilcoxon", "bootstrap"}
+        Paired test.
+    correction : {"holm", "bh", "max-t", "tukey", "none"}
+        Correction for the pairs of each measure.
+    alpha : float, default 0.05
+        Level of the tests.
+    digits : int, default 4
+        Decimals.
+    permutations : int, optional
+        Sign flips or resamples. Default: as :func:`significance` chooses.
+    seed : int, default 0
+        Seed of the flips or resamples.
+
+    Returns
+    -------
+    PaperTable
+        Prints as text and shows itself in notebooks; ``rankdev table --format latex`` writes the same for LaTeX.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rankdev as rd
+    >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+    >>> scores = rd.Scores(("bm25", "old", "new"), tuple(map(str, range(40))), ("P@5",), values)
+    >>> print(rd.table(scores, baselines="bm25", digits=2))
+    system      P@5
+    ───────────────
+    bm25†   -0.06
+    old      0.40 †
+    new      0.90*†
+    <BLANKLINE>
+    Best values are highlighted. † differs significantly from bm25 (paired
+    randomization test, two-sided, holm correction over 2 pairs of each measure, p ≤
+    0.05).
+    """
+    check_whole("digits", digits, 0)
+    collections = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    compared = [baselines] if isinstance(baselines, str) else list(baselines or ())
+    marks = _marks(next(iter(collections.values())).systems, compared)
+    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
+    tests = {
+        name: significance(one, baselines=compared or None, permutations=permutations, **options)
+        for name, one in collections.items()
+        if len(one.systems) > 1
+    }
+    parts = [
+        _rows(name, one, digits, _marked(tests[name], marks, bool(compared)) if name in tests else {})
+        for name, one in collections.items()
+    ]
+    return PaperTable(
+        frame=pl.concat(parts),
+        marks=marks,
+        tests=tests,
+        baselines=tuple(compared),
+        digits=digits,
+        remarks=tuple(dict.fromkeys(text for one in tests.values() for text in one.remarks)),
+        lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
+    )
+
+
+def _marks(systems: Sequence[str], baselines: Sequence[str]) -> dict[str, str]:
+    """Return the mark of each system that others are compared with."""
+    known = baselines or systems
+    signs = DAGGERS if baselines else ascii_lowercase
+    if len(known) > len(signs):
+        what = "baselines" if baselines else "systems compared with each other"
+        raise UsageError(f"a table has marks for at most {len(signs)} {what}, got {len(known)}; name fewer baselines")
+    return dict(zip(known, signs, strict=False)) if len(systems) > 1 else {}
+
+
+def _marked(found: Significance, marks: Mapping[str, str], by_baseline: bool) -> dict[tuple[str, str], str]:
+    """Return the marks of each (system, measure), in the order of the marks."""
+    signs: dict[tuple[str, str], list[str]] = {}
+    rows = found.to_polars().filter(pl.Series(found.significant, dtype=pl.Boolean))
+    for a, b, measure, difference in rows.select("a", "b", "measure", "difference").iter_rows():
+        ahead = (difference > 0) != (measure in found.lower_is_better)
+        better, worse = (a, b) if ahead else (b, a)
+        for system, other in ((a, b), (b, a)) if by_baseline else ((better, worse),):
+            if other in marks:
+                signs.setdefault((system, measure), []).append(marks[other])
+    order = list(marks.values())
+    return {place: "".join(sorted(found, key=order.index)) for place, found in signs.items()}
+
+
+def _rows(collection: str, scores: Scores, digits: int, marked: Mapping[tuple[str, str], str]) -> pl.DataFrame:
+    shown = scores.means.round(digits)
+    rows = []
+    for m, measure in enumerate(scores.measures):
+        column = shown[:, m]
+        known = column[np.isfinite(column)]
+        best = (min if measure in scores.lower_is_better else max)(known, default=None) if len(known) > 1 else None
+        for s, system in enumerate(scores.systems):
+            value = float(scores.means[s, m])
+            rows.append(
+                (collection, system, measure, value, bool(column[s] == best), marked.get((system, measure), ""))
+            )
+    schema = ["collection", "system", "measure", "value", "best", "marks"]
+    return pl.DataFrame(rows, schema, orient="row").fill_nan(None)

@@ -1,0 +1,107 @@
+"""The table of a paper: values, best ones and marks against significance, and every format of it."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.display.dispatch import report_of
+from rankdev.display.encodings import FORMATS
+from rankdev.measures.base import MeasureInfo
+
+SYSTEMS = ("bm25", "old", "new")
+
+
+def scores(seed=0, measures=("P@5", "RR"), lower=()):
+    values = np.random.default_rng(seed).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, len(measures)))
+    kinds = tuple(MeasureInfo(name, higher_is_better=name not in lower) for name in measures)
+    return rd.Scores(SYSTEMS, tuple(map(str, range(40))), measures, values, kinds=kinds)
+
+
+def marks_of(found):
+    return {(row["system"], row["measure"]): row["marks"] for row in found.to_polars().iter_rows(named=True)}
+
+
+@pytest.mark.parametrize("baselines", [["bm25"], ["bm25", "old"], ["new"]])
+def test_a_mark_is_a_significant_difference_from_that_baseline(baselines):
+    known = scores()
+    marks = marks_of(rd.table(known, baselines=baselines))
+    tested = rd.significance(known, baselines=baselines)
+    expected = dict.fromkeys(marks, "")
+    for differs, (measure, a, b) in zip(
+        tested.significant, tested.to_polars().select("measure", "a", "b").rows(), strict=True
+    ):
+        for sign, baseline in zip("†‡", baselines, strict=False):
+            if differs and baseline in (a, b):
+                expected[b if a == baseline else a, measure] += sign
+    assert any(expected.values())
+    assert {place: sorted(found) for place, found in marks.items()} == {
+        place: sorted(found) for place, found in expected.items()
+    }
+
+
+@pytest.mark.parametrize("lower", [(), ("P@5",)])
+def test_letters_name_the_systems_that_are_worse(lower):
+    found = rd.table(scores(lower=lower), measures=["P@5"])
+    best = "bm25" if lower else "new"
+    worst = "c" if lower else "a"
+    assert worst in marks_of(found)[best, "P@5"]
+    assert marks_of(found)["new" if lower else "bm25", "P@5"] == ""
+    shown = found.to_polars()
+    assert shown.filter("best")["value"].item() == (shown["value"].min() if lower else shown["value"].max())
+    assert ("↓" in str(found)) == bool(lower)
+
+
+def test_values_that_look_equal_are_equally_good():
+    values = np.array([0.50001, 0.50002, 0.4])[:, None, None] + np.zeros((1, 3, 1))
+    found = rd.table(rd.Scores(SYSTEMS, tuple("123"), ("RR",), values), digits=2)
+    assert found.to_polars()["best"].to_list() == [True, True, False]
+
+
+def test_collections_stand_side_by_side_and_are_tested_each_by_itself():
+    both = {"one": scores(1), "two": scores(2)}
+    found = rd.table(both, baselines="bm25")
+    for name, part in both.items():
+        alone = rd.table(part, baselines="bm25").to_polars()
+        assert found.to_polars().filter(collection=name).drop("collection").equals(alone.drop("collection"))
+    assert "of each collection and measure" in found.caption
+    assert "one P@5" in str(found)
+    assert "two RR" in str(found)
+
+
+def test_every_format_has_the_marks_and_latex_and_pages_no_star():
+    report = report_of(rd.table(scores(), baselines="bm25"))
+    latex, html, markdown, text = (
+        FORMATS[name].encode(report).decode() for name in ("latex", "html", "markdown", "table")
+    )
+    assert r"\textsuperscript{\dag{}}" in latex
+    assert r"\caption{Best values" in latex
+    assert "<sup>†</sup>" in html
+    assert "**<sup>†</sup>" in markdown
+    assert "*†" in text
+    assert "*" not in latex + html
+    assert "\\*" not in markdown
+
+
+def test_one_system_has_no_marks_and_too_many_are_refused():
+    alone = rd.table(scores().select(systems=["bm25"]))
+    assert marks_of(alone) == {("bm25", "P@5"): "", ("bm25", "RR"): ""}
+    assert report_of(alone).text()
+    many = rd.Scores(tuple(f"s{i}" for i in range(27)), ("1", "2"), ("RR",), np.zeros((27, 2, 1)))
+    with pytest.raises(
+        rd.UsageError, match="at most 26 systems compared with each other, got 27; name fewer baselines"
+    ):
+        rd.table(many)
+    with pytest.raises(rd.UsageError, match="at most 4 baselines"):
+        rd.table(many, baselines=[f"s{i}" for i in range(5)])
+    assert rd.table(many, baselines="s0")
+
+
+def test_the_command_writes_what_python_does(tmp_path):
+    scores().to_polars().write_csv(tmp_path / "s.csv")
+    done = CliRunner().invoke(
+        cli, ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
+    )
+    assert done.exit_code == 0
+    assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2)) + "\n"
