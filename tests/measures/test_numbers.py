@@ -74,7 +74,7 @@ def test_explanations_and_losses_of_extreme_weights_add_up():
     expected, got = (rd.explain(["a", "b"], ["b", "a"], **options) for options in (plain, huge))
     assert [entry.earned for entry in got.positions] == [entry.earned for entry in expected.positions]
     lost = rd.losses({"q": ["a", "b"]}, {"s": {"q": ["b", "x"]}}, "RDQ(weights=[1e308,1e308])@2").to_polars()
-    assert sum(lost.row(0)[1:4]) == pytest.approx(1)
+    assert sum(lost.row(0)[1:]) == pytest.approx(1)
 
 
 def test_what_was_judged_only_is_not_explained_by_what_was_returned():

@@ -26,6 +26,7 @@ from rankdev.errors import counted, printable
 from rankdev.evaluation.bounds import Bounds
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.losses import Losses
+from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.score_files import is_noteworthy, provenance_of
 from rankdev.evaluation.scores import Scores
 
@@ -67,12 +68,31 @@ def _look(scores: Scores) -> dict[str, Any]:
     return {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
 
 
+CAUSES = {
+    "lost_by_retrieval": "by retrieval, relevant items that are not returned (mend the retriever)",
+    "lost_by_cutoff": "by the cutoff, relevant items that are returned below it (hand more items to a reranker)",
+    "lost_by_order": "by order, that of the items above the cutoff (mend the reranker)",
+}
+
+
 @reports(Losses)
 def losses_report(found: Losses) -> Report:
-    """Show each system's mean score and what was lost by retrieval and by order."""
+    """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to mend."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
-    return Report(table, [Table(table, title, bars=table.columns[1:])], remarks=found.remarks)
+    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
+    closing = []
+    for cause, words in CAUSES.items():
+        largest = (lost.argmax(axis=1) == list(CAUSES).index(cause)) & (lost.max(axis=1) > 5e-5)
+        if largest.any():
+            closing.append(f"lost most {words}: {_listed(table.filter(largest)['system'].to_list())}")
+    if "unattainable" in table.columns:
+        closing.append("unattainable: what even an ideal list does not score")
+    return Report(table, [Table(table, title, bars=table.columns[1:])], closing=closing, remarks=found.remarks)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 @draws(Scores)
@@ -108,14 +128,14 @@ def plot_losses(found: Losses) -> Figure:
     rows = found.to_polars().sort("score", descending=True, maintain_order=True)
     drawn, axis = _rows(tuple(rows["system"]), 1)
     start = np.zeros(rows.height)
-    parts = {"score": "score", "lost_by_order": "lost by order", "lost_by_retrieval": "lost by retrieval"}
-    for (name, label), colour, hatch in zip(parts.items(), COLOURS, HATCHES, strict=False):
-        share = rows[name].to_numpy()
+    parts = [name for name in ("score", *reversed(CAUSES), "unattainable") if name in rows.columns]
+    for name, colour, hatch in zip(parts, COLOURS, HATCHES, strict=False):
+        share, label = rows[name].to_numpy(), name.replace("_", " ")
         axis.barh(range(rows.height), share, left=start, color=colour, hatch=hatch, edgecolor="white", label=label)
         start += share
-    axis.set(xlabel=found.measure, xlim=(0, 1))
+    axis.set(xlabel=found.measure, xlim=(0, max(1.0, float(np.nanmax(start, initial=0.0)))))
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return titled(drawn, f"What keeps each system from 1 in {found.measure}: missing items, or their order?")
+    return titled(drawn, f"What keeps each system from 1 in {found.measure}: retrieval, the cutoff or the order?")
 
 
 def _rows(systems: tuple[str, ...], keys: int) -> tuple[Figure, Any]:
@@ -129,7 +149,7 @@ def _rows(systems: tuple[str, ...], keys: int) -> tuple[Figure, Any]:
 
 
 BAR = 12
-NAMED = 8  # items that were not returned, by name
+NAMED = 8  # systems or items that a line names
 
 
 @reports(Explanation)
@@ -151,10 +171,12 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         "gained ▇ of ░": lambda position: bars[position],
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
-    lost = found.ideal_score - found.score
+    lost = number(found.ideal_score - found.score)
+    of = f" of an ideal {number(found.ideal_score)}" if found.ideal_score < 1 - ROUNDING else ""
     opening = (
-        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {number(lost)}:"
-        f" {number(found.retrieval_loss)} because relevant items are missing,"
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {lost}{of}:"
+        f" {number(found.retrieval_loss)} because relevant items are not returned,"
+        f" {number(found.cutoff_loss)} because they are below the cutoff,"
         f" {number(found.ordering_loss)} because of the order"
     )
     return Report(
@@ -196,9 +218,10 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
 def _closing(found: Explanation) -> list[str]:
     lines = []
     if found.not_returned:
-        named = ", ".join(f"{item} (rank {rank})" for item, rank in found.not_returned[:NAMED])
-        more = len(found.not_returned) - NAMED
-        lines.append(f"not returned: {named}{f' and {more} more' if more > 0 else ''}")
+        lines.append(f"not returned: {_listed([f'{item} (rank {rank})' for item, rank in found.not_returned])}")
+    if found.below_cutoff:
+        deep = [f"{item} (rank {rank}) returned at position {position}" for item, rank, position in found.below_cutoff]
+        lines.append(f"below the cutoff: {_listed(deep)}")
     if found.ordering_loss > 5e-5:
         lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")
     return lines
@@ -261,5 +284,6 @@ def plot_explanation(found: Explanation) -> Figure:
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set(xlabel="weight of the position; filled: credit")
-    lost = f"{found.retrieval_loss:.4f} lost by missing items, {found.ordering_loss:.4f} by order"
+    lost = f"{found.retrieval_loss:.4f} lost by retrieval, {found.cutoff_loss:.4f} by the cutoff"
+    lost += f", {found.ordering_loss:.4f} by order"
     return titled(drawn, f"{found.measure} = {found.score:.4f}: {lost}")

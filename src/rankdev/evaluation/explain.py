@@ -15,6 +15,16 @@ from rankdev._common.result import Result
 from rankdev._common.tables import as_id
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.evaluation.placings import (
+    NOT_CUMULATIVE,
+    ROUNDING,
+    BestPlacing,
+    IdealScore,
+    assigned,
+    best_first,
+    check_cumulative,
+    ideal_match,
+)
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.measures.rdq import RDQ
@@ -93,11 +103,12 @@ def rdq_with(k: int | None, parameters: dict[str, Any]) -> RDQ:
 
 
 NOT_IN_REFERENCE = "not in the reference"
+NONRELEVANT = "nonrelevant"
+UNJUDGED = "unjudged"
 DISPLACED = "displaced"
 MISSING = "missing"
 REPEATED = "repeated"
-NOT_CUMULATIVE = "is not built up position by position; explain RDQ, nDCG, AP, RBP, P or RR"
-ROUNDING = 1e-12  # a loss below this is none
+EMPTY = "(empty)"
 
 
 @dataclass(frozen=True)
@@ -119,9 +130,10 @@ class Position:
 class Explanation(Result):
     """A score decomposed by position: ``lost`` over the positions adds up to ``ideal_score`` − ``score``.
 
-    The loss splits in two: ``retrieval_loss`` remains even in the ``best_score`` that the returned items could get in
-    another order (repeats count as items outside the reference), ``ordering_loss`` is what that order would gain. An
-    item that gains more than an ideal ranking gains there regains what was lost above: its ``lost`` is negative.
+    The same splits by cause, as in :func:`rankdev.losses`: ``retrieval_loss`` remains even in the best placing of all
+    returned items, ``cutoff_loss`` is what items below the cutoff would add, ``ordering_loss`` what another order of
+    the items above it would gain. An item that gains more than an ideal ranking gains there regains what was lost
+    above: its ``lost`` is negative.
 
     Attributes
     ----------
@@ -130,11 +142,16 @@ class Explanation(Result):
     score : float
         Score of the ranking.
     best_score : float
-        The best score that the returned items could get in another order.
+        The best score that the items above the cutoff could get in another order.
     best_order : tuple of str
-        That order.
+        That order. An item counts once, so where only repeats are left that would count too early, a position stays
+        ``"(empty)"``.
+    best_of_all : float
+        The best score that all returned items could get, also those below the cutoff.
     not_returned : tuple of (str, int)
         Reference items that the ranking lacks, with their ranks.
+    below_cutoff : tuple of (str, int, int)
+        Reference items that it has below the cutoff only, with their ranks and positions.
     positions : tuple of Position
         One entry per position, with the columns of :meth:`to_polars`.
     ideal_score : float
@@ -153,7 +170,9 @@ class Explanation(Result):
     score: float
     best_score: float
     best_order: tuple[str, ...]
+    best_of_all: float
     not_returned: tuple[tuple[str, int], ...]
+    below_cutoff: tuple[tuple[str, int, int], ...] = ()
     positions: tuple[Position, ...] = field(repr=False)
     ideal_score: float = 1.0
     remarks: tuple[str, ...] = ()
@@ -163,11 +182,16 @@ class Explanation(Result):
     @property
     def retrieval_loss(self) -> float:
         """Loss due to reference items that were not returned."""
-        return self.ideal_score - self.best_score
+        return self.ideal_score - self.best_of_all
+
+    @property
+    def cutoff_loss(self) -> float:
+        """Loss due to reference items that were returned below the cutoff."""
+        return self.best_of_all - self.best_score
 
     @property
     def ordering_loss(self) -> float:
-        """Loss due to the order of the returned items."""
+        """Loss due to the order of the items above the cutoff."""
         return self.best_score - self.score
 
     def summary(self) -> pl.DataFrame:
@@ -176,15 +200,21 @@ class Explanation(Result):
         Returns
         -------
         polars.DataFrame
-            One row: measure, score, lost_by_retrieval, lost_by_order.
+            One row: measure, score, lost_by_retrieval, lost_by_cutoff, lost_by_order, ideal_score.
 
         Examples
         --------
         >>> explain(["d1", "d2"], ["d1"], measure="AP@2").summary().row(0)
-        ('AP@2', 0.5, 0.5, 0.0)
+        ('AP@2', 0.5, 0.5, 0.0, 0.0, 1.0)
         """
-        losses = {"lost_by_retrieval": [self.retrieval_loss], "lost_by_order": [self.ordering_loss]}
-        return pl.DataFrame({"measure": [self.measure], "score": [self.score], **losses})
+        columns = {
+            "score": self.score,
+            "lost_by_retrieval": self.retrieval_loss,
+            "lost_by_cutoff": self.cutoff_loss,
+            "lost_by_order": self.ordering_loss,
+            "ideal_score": self.ideal_score,
+        }
+        return pl.DataFrame({"measure": [self.measure], **columns})
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per position.
@@ -221,7 +251,7 @@ def explain(
     reference : Reference, list of str or list of lists of str
         Relevant items or tiers, best first.
     ranking : iterable of str, or dict of str to float
-        Items, best first, or the score of each item.
+        Items, best first, or the score of each item; also those below the cutoff.
     k : int, optional
         Cutoff of RDQ. Default: none.
     measure : str or Measure, optional
@@ -233,7 +263,7 @@ def explain(
     Returns
     -------
     Explanation
-        One entry per position, and the loss by retrieval and by order.
+        One entry per position, and the loss by retrieval, by the cutoff and by order.
 
     Examples
     --------
@@ -244,136 +274,133 @@ def explain(
     if measure is not None and (k is not None or parameters):
         raise UsageError("give either a measure or k and RDQ's parameters, not both")
     chosen = rdq_with(k, parameters) if measure is None else parse(measure)
-    if not chosen.cumulative:
-        raise UsageError(f"{chosen} {NOT_CUMULATIVE}")
-    if getattr(chosen, "judged_only", False):
-        raise UsageError(f"{chosen} scores other positions than those shown; explain it without judged_only")
+    check_cumulative(chosen)
     known = Reference.of(reference)
     if not known:
         raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
-    returned = items_of(ranking)[: chosen.reach]
-    return _explain_rdq(known, returned, chosen) if isinstance(chosen, RDQ) else _explain_sum(known, returned, chosen)
+    return _Explained(known, items_of(ranking), chosen).found()
 
 
-def _explain_rdq(reference: Reference, returned: list[str], measure: RDQ) -> Explanation:
-    match = match_one(reference, returned)
-    counted = min(len(reference), measure.cutoff or len(reference))
-    depth = max(counted, len(returned))
-    ideal = match.ideals.ideal_ranks(depth)[0]
-    weights = measure.position_weights.first(depth)
-    tiers = np.arange(1, int(match.ideals.tiers[0]) + 1)
-    credits = measure.credit(ideal[:, None], tiers, match.ideals.sizes[:, None])
-    relative = measure.position_weights.relative(depth)
-    normalised = relative / np.cumsum(relative)[counted - 1]
-    credit = np.zeros(depth)
-    for i, item in _first_hits(reference, returned):
-        credit[i] = credits[i, reference[item] - 1]
-    could = np.where(np.arange(depth) < counted, normalised, 0.0)
-    score = float(measure.score(match)[0])
-    best_score, best_order = _best_order(reference, returned, normalised[:, None] * credits)
-    best_score = max(score, best_score)  # the same sum in another order can be a rounding error less
-    positions = _positions(reference, returned, ideal, weights, credit, normalised * credit, could)
-    return Explanation(
-        measure=str(measure),
-        score=score,
-        best_score=best_score,
-        best_order=best_order,
-        not_returned=_not_returned(reference, returned),
-        positions=positions,
-    )
+class _Explained:
+    """A list next to its reference, and what a measure makes of it."""
+
+    def __init__(self, reference: Reference, ranking: list[str], measure: Measure) -> None:
+        self.reference, self.ranking, self.measure = reference, ranking, measure
+        self.match = match_one(reference, ranking)
+        self.returned = ranking[: measure.reach]
+
+    def found(self) -> Explanation:
+        """Put everything together."""
+        positions = self._by_credit(self.measure) if isinstance(self.measure, RDQ) else self._by_gain()
+        place = {item: i + 1 for i, item in reversed(list(enumerate(self.ranking)))}
+        cut = len(self.returned)
+        return Explanation(
+            measure=str(self.measure),
+            score=self._value(self.measure),
+            best_score=self._value(BestPlacing(self.measure, cut=True)),
+            best_order=self._best_order(),
+            best_of_all=self._value(BestPlacing(self.measure, cut=False)),
+            not_returned=tuple((item, rank) for item, rank in self.reference.items() if item not in place),
+            below_cutoff=tuple(
+                (item, rank, place[item]) for item, rank in self.reference.items() if place.get(item, 0) > cut
+            ),
+            positions=positions,
+            ideal_score=self._value(IdealScore(self.measure)),
+        )
+
+    def _value(self, scorer: Measure | BestPlacing | IdealScore) -> float:
+        return float(scorer.score(self.match)[0])
+
+    def _by_credit(self, measure: RDQ) -> tuple[Position, ...]:
+        ideals = self.match.ideals
+        counted = min(len(self.reference), measure.cutoff or len(self.reference))
+        depth = max(counted, len(self.returned))
+        ideal = ideals.ideal_ranks(depth)[0]
+        relative = measure.position_weights.relative(depth)
+        normalised = relative / np.cumsum(relative)[counted - 1]
+        credit = np.zeros(depth)
+        inside = self.match.position < len(self.returned)
+        at, ranks = self.match.position[inside], ideals.ranks[self.match.place[inside]]
+        credit[at] = measure.credit(ideal[at], ranks, ideals.sizes)
+        could = np.where(np.arange(depth) < counted, normalised, 0.0)
+        return self._positions(ideal, measure.position_weights.first(depth), credit, normalised * credit, could)
+
+    def _by_gain(self) -> tuple[Position, ...]:
+        """Decompose a score that is built up along the ranking into what each position adds."""
+        best = ideal_match(self.match, self.measure)
+        items = list(self.reference)
+        ideal_list = [items[place] for place in best.place][: self.measure.reach]
+        earned, could = (self._added(ranking) for ranking in (self.returned, ideal_list))
+        depth = max(len(earned), len(could), 1)
+        earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
+        ideal = self.match.ideals.ideal_ranks(depth)[0]
+        credit = np.divide(earned, could, out=np.zeros(depth), where=could > 0)
+        return self._positions(ideal, could, credit, earned, could)
+
+    def _added(self, ranking: Sequence[str]) -> Floats:
+        """Return what each position adds to the score of those above it."""
+        totals = np.array(
+            [float(self.measure.score(match_one(self.reference, ranking[:end]))[0]) for end in range(len(ranking) + 1)]
+        )
+        if not np.isfinite(totals).all() or totals[0]:
+            raise UsageError(f"{self.measure} {NOT_CUMULATIVE}")
+        return np.diff(totals)
+
+    def _positions(
+        self, ideal: Ints, weights: Floats, credit: Floats, earned: Floats, could: Floats
+    ) -> tuple[Position, ...]:
+        seen: set[str] = set()
+        positions = []
+        for i in range(len(ideal)):
+            item = self.returned[i] if i < len(self.returned) else None
+            gain = float(earned[i])
+            lost = float(could[i]) - gain
+            why = self._why(item, repeated=item in seen) if abs(lost) > ROUNDING else ""
+            rank = None if item is None else self.reference.get(item)
+            weight, part = float(weights[i]), float(credit[i])
+            positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, part, gain, lost, why))
+            if item is not None:
+                seen.add(item)
+        return tuple(positions)
+
+    def _why(self, item: str | None, *, repeated: bool) -> str:
+        if item is None:
+            return MISSING
+        if item in self.reference:
+            return REPEATED if repeated else DISPLACED
+        if self.reference.nonrelevant is None:
+            return NOT_IN_REFERENCE
+        return NONRELEVANT if item in self.reference.nonrelevant else UNJUDGED
+
+    def _best_order(self) -> tuple[str, ...]:
+        """Place the items above the cutoff as well as can be, and all that gains nothing on the other positions."""
+        items, cut = list(self.reference), len(self.returned)
+        if isinstance(self.measure, RDQ):
+            everything, nothing = np.ones(1, bool), np.full(1, -1.0)
+            found = assigned(self.match, self.measure, cut, everything, nothing)
+            hits = next((placing for _, _, placing in found), {})
+            placed = {position: items[self.match.place[hit]] for position, hit in hits.items()}
+        else:
+            best = best_first(self.match, self.measure, cut)
+            placed = dict(enumerate(items[place] for place in best.place))
+            poor = self.reference.nonrelevant or {}
+            judged = dict.fromkeys(item for item in self.returned if item in poor)
+            placed |= dict(enumerate(judged, len(placed)))
+        return _filled(self.returned, placed)
 
 
-def _explain_sum(reference: Reference, returned: list[str], measure: Measure) -> Explanation:
-    """Decompose a score that is built up along the ranking; its best order is by rank."""
-    ideal_list = list(reference)[: measure.reach]
-    best = sorted(dict.fromkeys(returned), key=lambda item: reference.get(item, len(reference) + 1))
-    earned, could = _added(reference, returned, measure), _added(reference, ideal_list, measure)
-    depth = max(len(returned), len(ideal_list), 1)
-    earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
-    ideal = match_one(reference, returned).ideals.ideal_ranks(depth)[0]
-    credit = np.divide(earned, could, out=np.zeros(depth), where=could > 0)
-    score, ideal_score = float(earned.sum()), float(could.sum())
-    best_score = max(score, float(_added(reference, best, measure).sum()))
-    positions = _positions(reference, returned, ideal, could, credit, earned, could)
-    missing = _not_returned(reference, returned)
-    return Explanation(
-        measure=str(measure),
-        score=score,
-        best_score=best_score,
-        best_order=tuple(best),
-        not_returned=missing,
-        positions=positions,
-        ideal_score=max(ideal_score, best_score),
-    )
-
-
-def _added(reference: Reference, ranking: Sequence[str], measure: Measure) -> Floats:
-    """Return what each position adds to the score of those above it."""
-    totals = np.array(
-        [float(measure.score(match_one(reference, ranking[:length]))[0]) for length in range(len(ranking) + 1)]
-    )
-    if not np.isfinite(totals).all() or totals[0]:
-        raise UsageError(f"{measure} {NOT_CUMULATIVE}")
-    return np.diff(totals)
-
-
-def _positions(
-    reference: Reference,
-    returned: list[str],
-    ideal: Ints,
-    weights: Floats,
-    credit: Floats,
-    earned: Floats,
-    could: Floats,
-) -> tuple[Position, ...]:
-    fresh = {i for i, _ in _first_hits(reference, returned)}
-    positions = []
-    for i in range(len(ideal)):
-        item = returned[i] if i < len(returned) else None
-        rank = None if item is None else reference.get(item)
-        gain = float(earned[i])
-        lost = float(could[i]) - gain
-        why = _why(item, rank, i in fresh) if abs(lost) > ROUNDING else ""
-        weight, part = float(weights[i]), float(credit[i])
-        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, part, gain, lost, why))
-    return tuple(positions)
-
-
-def _first_hits(reference: Reference, returned: list[str]) -> list[tuple[int, str]]:
-    """Return the positions of reference items, each at its first occurrence."""
-    first = {item: position for position, item in reversed(list(enumerate(returned)))}
-    return sorted((position, item) for item, position in first.items() if item in reference)
-
-
-def _not_returned(reference: Reference, returned: list[str]) -> tuple[tuple[str, int], ...]:
-    seen = set(returned)
-    return tuple((item, rank) for item, rank in reference.items() if item not in seen)
-
-
-def _why(item: str | None, rank: int | None, fresh: bool) -> str:
-    if item is None:
-        return MISSING
-    if rank is None:
-        return NOT_IN_REFERENCE
-    return DISPLACED if fresh else REPEATED
-
-
-def _best_order(reference: Reference, returned: list[str], earned: Floats) -> tuple[float, tuple[str, ...]]:
-    """Find the order of the returned items that gains most: an assignment of items to positions, not a sort."""
-    from scipy.optimize import linear_sum_assignment
-
-    relevant = [item for item in dict.fromkeys(returned) if item in reference]
-    gains = earned[: len(returned), [reference[item] - 1 for item in relevant]]
-    positions, columns = linear_sum_assignment(gains, maximize=True)
-    placed = dict(zip(positions.tolist(), (relevant[column] for column in columns), strict=True))
-    rest = iter(_without(returned, relevant))
-    order = tuple(placed[i] if i in placed else next(rest) for i in range(len(returned)))
-    return min(1.0, float(gains[positions, columns].sum())), order
-
-
-def _without(returned: list[str], relevant: list[str]) -> list[str]:
-    """Return the list without the first occurrence of each relevant item."""
+def _filled(returned: Sequence[str], placed: Mapping[int, str]) -> tuple[str, ...]:
+    """Complete an order in which some items have their positions; repeats come after them, or not at all."""
+    place = {item: position for position, item in placed.items()}
     left = list(returned)
-    for item in relevant:
+    for item in place:
         left.remove(item)
-    return left
+    repeats = sorted((item for item in left if item in place), key=place.__getitem__)
+    others = [item for item in left if item not in place]
+    order = dict(placed)
+    free = [position for position in range(len(returned)) if position not in placed]
+    for position in reversed(free):  # any position below its item will do for a repeat, any at all for other items
+        if repeats and place[repeats[-1]] < position:
+            order[position] = repeats.pop()
+    rest = iter(others)
+    return tuple(order[i] if i in order else next(rest, EMPTY) for i in range(len(returned)))

@@ -1,44 +1,46 @@
-"""What systems lose: by items that they do not return, or by the order of those they do."""
+"""What systems lose: by items that they do not return, that they return too deep, or by the order of the first ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
-from rankdev.errors import UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate_all
+from rankdev.evaluation.placings import ROUNDING, BestPlacing, IdealScore, check_cumulative
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.rdq import RDQ
-
-if TYPE_CHECKING:
-    from rankdev.measures.match import Match
 
 
 @dataclass(frozen=True, eq=False)
 class Losses(Result):
-    """Mean scores of systems, and what keeps them from 1: retrieval or order.
+    """Mean scores of systems, and what keeps them from 1: retrieval, the cutoff or the order.
 
-    What the best order lacks was lost by retrieval, what it would gain was lost by order. A query without any
-    reference item counts as lost by retrieval.
+    With k the cutoff, or the length of the list where that is shorter:
+
+    - ``lost_by_retrieval``: what an ideal list (all relevant items, best first) has more than the best placing of all
+      returned items on the first k positions. Relevant items are not returned: mend the retriever.
+    - ``lost_by_cutoff``: what that placing has more than the best placing of the first k items. Relevant items are
+      returned below k: hand a reranker more items.
+    - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: mend the reranker.
+
+    A repeated item counts once.
 
     Attributes
     ----------
     measure : str
         The measure.
     scores : Scores
-        For every query, the score and the best score that the returned items could get in another order.
+        For every query, the score, and the best scores of the first k items, of all returned items and of all items.
     remarks : tuple of str
         Notes on the result.
 
@@ -61,15 +63,29 @@ class Losses(Result):
         Returns
         -------
         polars.DataFrame
-            Columns system, score, lost_by_retrieval and lost_by_order; the three numbers add up to 1.
+            Columns system, score, lost_by_retrieval, lost_by_cutoff and lost_by_order; the four numbers add up to 1.
+            Where an ideal list scores less than 1 (P@10 of a query with 3 relevant items, or any query without one),
+            what it lacks is in a column ``unattainable``, and the five add up to 1. Of a measure of your own without a
+            ``range`` up to 1, the four add up to the score of an ideal list.
 
         Examples
         --------
-        >>> losses({"q": ["d1", "d2"]}, {"mine": {"q": ["d1", "d2"]}}, "RDQ@2").to_polars().row(0)
-        ('mine', 1.0, 0.0, 0.0)
+        >>> losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1", "d2"]}}, "R@2").to_polars().row(0)
+        ('mine', 0.5, 0.0, 0.5, 0.0)
         """
-        score, best = self.scores.means.T
-        columns = {"score": score, "lost_by_retrieval": 1.0 - best, "lost_by_order": best - score}
+        values = self.scores.values
+        known = np.isfinite(values).all(axis=2)
+        means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
+        means[~known.any(axis=1)] = np.nan
+        score, first, returned, ideal = means.T
+        columns = {
+            "score": score,
+            "lost_by_retrieval": ideal - returned,
+            "lost_by_cutoff": returned - first,
+            "lost_by_order": first - score,
+        }
+        if self.scores.kinds[0].range[1] == 1 and (values[:, :, 3] < 1 - ROUNDING).any():
+            columns["unattainable"] = 1.0 - ideal
         return pl.DataFrame({"system": list(self.scores.systems), **columns})
 
 
@@ -83,16 +99,16 @@ def losses(
     empty: Empty = "zero",
     progress: Progress | None = None,
 ) -> Losses:
-    """Split what each system loses into retrieval and order.
+    """Split what each system loses into retrieval, cutoff and order.
 
     Parameters
     ----------
     references : References, path, table or dict
         Ideal order of each query: lists, tiers or grades.
     runs : dict of str to Run, path, table or dict
-        Each system's ranking. A query missing from a run scores 0.
+        Each system's whole ranking, also what is below the cutoff. A query missing from a run scores 0.
     measure : str or Measure, default "RDQ@10"
-        RDQ with any parameters but ``judged_only``.
+        A measure that is built up along the ranking, such as RDQ, nDCG, AP, RBP, P or RR, without ``judged_only``.
     order : {"score", "rank"}, optional
         What orders a run. Default: score; a Run keeps its own.
     ties : str, optional
@@ -105,65 +121,17 @@ def losses(
     Returns
     -------
     Losses
-        Mean score of each system, and what it lost by retrieval and by order.
+        Mean score of each system, and what it lost by retrieval, by the cutoff and by order.
 
     Examples
     --------
-    >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1"]}}, "RDQ@2")
+    >>> found = losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d2", "d1"]}}, "RDQ@2")
     >>> [round(value, 4) for value in found.to_polars().row(0)[1:]]
-    [0.2336, 0.4737, 0.2928]
+    [0.4737, 0.0, 0.5263, 0.0]
     """
     check_one_order(ties, "what was lost by order")
     chosen = parse(measure)
-    if not isinstance(chosen, RDQ):
-        raise UsageError(f"only losses of RDQ can be split; got {chosen}")
-    if chosen.judged_only:
-        raise UsageError(f"the losses of {chosen} are not those of the lists as returned; leave judged_only out")
-    both = (chosen, BestOrder(chosen))
-    scores = evaluate_all(references, runs, both, order=order, ties=ties, empty=empty, progress=progress)
+    check_cumulative(chosen)
+    wanted = (chosen, BestPlacing(chosen, cut=True), BestPlacing(chosen, cut=False), IdealScore(chosen))
+    scores = evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
     return Losses(str(chosen), scores, scores.remarks)
-
-
-@dataclass(frozen=True)
-class BestOrder:
-    """Score of the returned items in their best order: an assignment of items to positions, not a sort."""
-
-    measure: RDQ
-
-    @property
-    def reach(self) -> int | None:
-        """How many positions of a run the measure looks at; None for all."""
-        return self.measure.reach
-
-    def __str__(self) -> str:
-        return f"best {self.measure}"
-
-    def score(self, match: Match) -> Floats:
-        """Score every query."""
-        best = np.maximum(self.measure.score(match), 0.0)
-        depth = match.depth(self.measure.cutoff)
-        sizes = match.ideals.sizes
-        counted = sizes if self.measure.cutoff is None else np.minimum(sizes, self.measure.cutoff)
-        weights = self.measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
-        filled = np.cumsum(weights)
-        ideal = match.ideals.ideal_ranks(depth)
-        inside = match.position < depth
-        ranks, query = match.ideals.ranks[match.place[inside]], match.query[inside]
-        bounds = np.searchsorted(query, np.arange(match.queries + 1))
-        for q in np.unique(query):
-            length = min(int(match.lengths[q]), depth)
-            found = ranks[bounds[q] : bounds[q + 1]]
-            credit = self.measure.credit(ideal[q, :length, None], found, sizes[q])
-            gained = best_assignment(weights[:length, None] * credit) / filled[counted[q] - 1]
-            best[q] = max(best[q], min(1.0, gained))  # the same sum in another order can be a rounding error less
-        return best
-
-
-def best_assignment(gains: Floats) -> float:
-    """Return the largest total gain of an assignment of columns (items) to rows (positions)."""
-    from scipy.optimize import linear_sum_assignment
-
-    if gains.shape[1] == 1:
-        return float(gains.max())
-    rows, columns = linear_sum_assignment(gains, maximize=True)
-    return float(gains[rows, columns].sum())

@@ -154,6 +154,10 @@ class Measure(ABC):
     def score(self, match: Match) -> Floats:
         """Score every query of the match; NaN where the measure is not available."""
 
+    def merits(self, match: Match) -> Floats:
+        """Return the merit of each reference item: the highest first is the best order of any items, except for RDQ."""
+        return -match.ideals.ranks.astype(float)
+
     @classmethod
     def parameters(cls) -> list[Field[Any]]:
         """Return the parameters between the parentheses in the order in which they are written, its own first."""

@@ -63,6 +63,10 @@ class NDCG(Measure):
         ideal = total(best / _discount(depth))
         return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
 
+    def merits(self, match: Match) -> Floats:
+        """Return the gain of each reference item; only a map can give a better item less."""
+        return self._item_grades(match) if isinstance(self.gains, GainMap) else super().merits(match)
+
     def _item_grades(self, match: Match) -> Floats:
         ideals = match.ideals
         if isinstance(self.gains, GainMap):

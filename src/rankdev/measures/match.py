@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -189,13 +189,14 @@ class Match:
     def ranks(self, cutoff: int | None) -> Ints:
         """Return the ranks γ at [query, position]; 0 where nothing gains credit."""
         depth = self.depth(cutoff)
-        if depth not in self._rank_tables:
-            self._rank_tables[depth] = self.dense(self.ideals.ranks[self.place], cutoff, 0)
-        return self._rank_tables[depth]
+        if depth not in self.shared:
+            self.shared[depth] = self.dense(self.ideals.ranks[self.place], cutoff, 0)
+        ranks: Ints = self.shared[depth]
+        return ranks
 
     @cached_property
-    def _rank_tables(self) -> dict[int, Ints]:
-        """Tables of ranks by depth, which many measures share."""
+    def shared(self) -> dict[object, Any]:
+        """What many measures share: tables of ranks by depth, best scores by measure and depth."""
         return {}
 
     def grades(self, cutoff: int | None) -> Floats:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
-@click.option("--losses", is_flag=True, help="Split what was lost by cause; for one RDQ measure.")
+@click.option("--losses", is_flag=True, help="Split what was lost: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
 @segments_option
 @name_option
