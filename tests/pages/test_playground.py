@@ -23,7 +23,7 @@ def opened(page, tmp_path):
 SCORE = """cases => cases.map(c => {
     const reference = new Map(Object.entries(c.reference));
     const settings = {penalty: c.penalty, alpha: c.alpha, lam: c.lam, weights: c.head, tail: c.tail, k: c.k};
-    const found = rdq(reference, c.ranking, settings);
+    const found = rdq(reference, c.ranking, settings, c.nonrelevant ? new Set(c.nonrelevant) : undefined);
     return [found.score, ndcg(reference, c.ranking, c.k, "binary"), ndcg(reference, c.ranking, c.k, "inverse"),
         ndcg(reference, c.ranking, c.k, "linear"), averagePrecision(reference, c.ranking, c.k),
         rbp(reference, c.ranking, c.k, c.p), compat(reference, c.ranking, c.k, c.p),
@@ -42,6 +42,7 @@ def draw(rng):
     preset = rng.choice(list(PRESETS))
     return {
         "reference": reference,
+        "nonrelevant": rng.choice([None, [], ["x1", "x3"]]),
         "ranking": ranking if rng.random() < 0.3 else list(dict.fromkeys(ranking)),
         "k": rng.randint(1, 15),
         "penalty": rng.choice(["m1", "m2"]),
@@ -59,7 +60,7 @@ def test_its_arithmetic_is_that_of_the_library(opened):
     cases = [draw(rng) for _ in range(400)]
     for case, found in zip(cases, opened.evaluate(SCORE, cases), strict=True):
         ranks, k, p = case["reference"], case["k"], case["p"]
-        reference = rd.References.from_ranks({"q": ranks})["q"]
+        reference = rd.Reference(ranks, nonrelevant=case["nonrelevant"])
         options = {"alpha": case["alpha"], "lam": case["lam"]} if case["penalty"] == "m2" else {}
         explained = rd.explain(
             reference, case["ranking"], k, penalty=case["penalty"], weights=case["preset"], **options
@@ -94,7 +95,17 @@ def test_keys_move_items(opened):
     assert opened.locator("#reference li").first.locator(".item").all_text_contents() == ["d2", "d1"]
     opened.locator("#pool .item", has_text="x1").press("Enter")
     assert opened.locator("#ranking .item").last.text_content() == "x1"
-    opened.keyboard.press("Tab")
+    assert opened.locator("#nonrelevant .item").count() == 0
+    opened.locator("#ranking .item").last.press("ArrowUp")
+    assert opened.locator("#positions tbody tr").nth(4).locator("td").last.text_content() == "unjudged"
+    opened.locator("#pool .item", has_text="x1").press("n")
+    assert opened.locator("#nonrelevant .item").all_text_contents() == ["x1"]
+    assert opened.locator("#positions tbody tr").nth(4).locator("td").last.text_content() == "nonrelevant"
+    assert "nonrelevant=x1" in opened.url
+    opened.locator("#pool .item", has_text="x1").press("r")  # a relevant item is not nonrelevant
+    assert opened.locator("#nonrelevant .item").count() == 0
+    opened.locator("#reference .item").last.press("Delete")
+    opened.locator("#ranking .item", has_text="x1").press("ArrowDown")
     opened.locator("#ranking .item").last.press("Delete")
     assert opened.locator("#ranking .item").count() == 5
 
@@ -109,6 +120,9 @@ def test_a_pointer_drags_items(opened):
     assert opened.locator("#ranking .item").all_text_contents() == ["d2"]
     opened.locator("#pool .item", has_text="d3").first.drag_to(opened.locator("#reference .new"))
     assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2", "d3"]
+    opened.locator("#reference .item").last.drag_to(opened.locator("#nonrelevant"))
+    assert opened.locator("#nonrelevant .item").all_text_contents() == ["d3"]
+    assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2"]
 
 
 def test_a_drag_that_is_broken_off_moves_nothing(opened):

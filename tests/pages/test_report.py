@@ -142,8 +142,8 @@ def test_a_matrix_of_many_systems_follows_the_measure(show):
 def test_losses_are_those_of_losses(show, html, inputs):
     page = show(html)
     shown = {row[0]: row[2:] for row in cells(page, "#losses")}
-    for system, score, retrieval, order in rd.losses(*inputs, "RDQ@5").to_polars().iter_rows():
-        assert shown[system] == [f"{score:.4f}", f"{order:.4f}", f"{retrieval:.4f}"]
+    for system, score, retrieval, cutoff, order in rd.losses(*inputs, "RDQ@5").to_polars().iter_rows():
+        assert shown[system] == [f"{part:.4f}" for part in (score, order, cutoff, retrieval)]
 
 
 def test_agreement_is_that_of_agreement(show, html, inputs):
@@ -225,6 +225,20 @@ def test_lists_are_those_of_explain(show, html, inputs):
             assert row[3] == f"{entry.weight:g}"
             assert row[4] == f"{entry.credit:.2f}"
             assert row[6] == f"{entry.lost:.4f}"
+
+
+def test_nonrelevant_and_unjudged_items_have_their_words():
+    references = rd.References.from_lists({"q": ["d1", "d2"], "r": ["d1"]}, nonrelevant={"q": ["n"]})
+    run = rd.Run.from_lists({"q": ["n", "u", "d1"], "r": ["n"]})
+    with pytest.warns(rd.RankdevWarning, match="twice"):
+        twice = rd.Run.from_lists({"q": ["n", "n", "u", "u", "d1", "d1"]})
+    for known in (references, rd.References.from_lists({"q": ["d1", "d2"], "r": ["d1"]})):
+        lists = comparison.first_positions(known, {"a": run, "b": twice}, rd.parse("RDQ@6"), 6)
+        for s, system in enumerate((run, twice)):
+            for q, query in enumerate(known):
+                shown = [comparison.WHY[code] for code in lists.why[s, q]]
+                positions = rd.explain(known[query], system.get(query, []), k=6).positions
+                assert shown == [entry.why for entry in positions] + [""] * (6 - len(positions))
 
 
 def test_queries_are_sorted_searched_and_filtered(show, html, inputs):

@@ -60,13 +60,15 @@ def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
 
 def _score_arrays(found: Comparison) -> Arrays:
     lost = found.losses.to_polars()
+    if "unattainable" not in lost.columns:
+        lost = lost.with_columns(unattainable=0.0)
     low, high = found.mean_intervals
     arrays: Arrays = {
         "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
         "means": (found.scores.averages, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
-        "losses": (lost.select("score", "lost_by_retrieval", "lost_by_order").to_numpy(), SHOWN),
+        "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
     if found.segments:
         parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]

@@ -8,10 +8,16 @@ from collections.abc import Iterator, Sequence
 from rankdev.display.cells import count, number
 from rankdev.display.power import plan_in_words
 from rankdev.errors import counted
+from rankdev.evaluation.placings import ROUNDING
 from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
 
+REMEDIES = {
+    "retrieval": "The retriever has most to gain.",
+    "cutoff": "Most is to be gained by handing more items to a reranker.",
+    "order": "The reranker has most to gain.",
+}
 NAMED = 4  # systems that a sentence names; more are counted
 
 
@@ -79,14 +85,15 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
         steps.append((f"The number of queries needed to separate the best systems is undetermined: {found.plan}.", ""))
     elif found.significance is not None and not found.ties_for_best:
         steps.append((f"No more queries are needed to show that {found.best} is best on {found.headline}.", ""))
-    losses = found.losses.to_polars().filter(system=found.best).row(0, named=True)
-    retrieval, order = losses["lost_by_retrieval"], losses["lost_by_order"]
-    if retrieval + order > 0:
-        missing = retrieval / (retrieval + order)
+    row = found.losses.to_polars().filter(system=found.best).row(0, named=True)
+    lost = {remedy: row[f"lost_by_{cause}"] for cause, remedy in REMEDIES.items()}
+    if sum(lost.values()) > ROUNDING:
+        retrieval, cutoff, order = (f"{part / sum(lost.values()):.0%}" for part in lost.values())
         steps.append(
             (
-                f"{missing:.0%} of the {found.losses.measure} that {found.best} loses comes from relevant items that it"
-                f" does not return; {1 - missing:.0%} from the order of those that it does.",
+                f"Of the {found.losses.measure} that {found.best} loses, {retrieval} comes from relevant items that it"
+                f" does not return, {cutoff} from those that it returns below the cutoff, and {order} from the order of"
+                f" the items above it. {max(lost, key=lost.__getitem__)}",
                 "",
             )
         )

@@ -18,10 +18,11 @@ from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
 from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
-from rankdev.evaluation.evaluate import Empty, deepest, evaluate
-from rankdev.evaluation.explain import DISPLACED, MISSING, NOT_IN_REFERENCE, REPEATED, ROUNDING
+from rankdev.evaluation.evaluate import Empty, evaluate
+from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
 from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references, load_run, named_systems
 from rankdev.io.streams import size_of
@@ -35,7 +36,7 @@ from rankdev.statistics.leaderboard import groups, mean_intervals
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.significance import Significance, significance
 
-WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED)
+WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +67,21 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
     relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
     fractions = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
-    names = pl.concat([references.item_ids, *(run.item_ids for run in runs.values())]).unique(maintain_order=True)
+    first = (run.item_ids.gather(np.flatnonzero(run.positions < depth)) for run in runs.values())
+    names = pl.concat([references.item_ids, *first]).unique(maintain_order=True)
     items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
-    scored = np.zeros(shape, bool)
+    scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
     for s, run in enumerate(runs.values()):
         items[s] = _returned(references, run, names, depth)
-        ranks[s], scored[s] = _ranks(references, run, depth)
+        ranks[s], scored[s], poor[s] = _judgments(references, run, depth)
+    outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
     credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
     attainable = np.where(np.arange(depth) < counted[:, None], fractions, 0.0)
     earned = fractions * credit
     lost = attainable - earned
     why = np.select(
-        [np.abs(lost) <= ROUNDING, items < 0, ranks == 0, scored],
-        [WHY.index(text) for text in ("", MISSING, NOT_IN_REFERENCE, DISPLACED)],
+        [np.abs(lost) <= ROUNDING, items < 0, poor, ranks == 0, scored],
+        [WHY.index(text) for text in ("", MISSING, NONRELEVANT, outside, DISPLACED)],
         WHY.index(REPEATED),
     )
     return Lists(
@@ -96,20 +99,27 @@ def _returned(references: References, run: Run, names: pl.Series, depth: int) ->
     return table
 
 
-def _ranks(references: References, run: Run, depth: int) -> tuple[Ints, Bools]:
-    """Find ranks at [query, position], 0 outside the reference, and whether they count: an item counts once."""
-    ranks = np.zeros((len(references), depth), np.int64)
+def _judgments(references: References, run: Run, depth: int) -> tuple[Ints, Bools, Bools]:
+    """Find ranks at [query, position], 0 outside the reference, whether they count, and what was judged nonrelevant.
+
+    An item counts once.
+    """
+    shape = (len(references), depth)
+    ranks, poor = np.zeros(shape, np.int64), np.zeros(shape, bool)
     if not run.queries.is_in(references.queries.implode()).any():
-        return ranks, ranks > 0
-    hits = Matcher.of(references).match(run, depth)[0].hits
-    ranks[hits.query, hits.position] = references.ranks[hits.place]
+        return ranks, ranks > 0, poor
+    matched = Matcher.of(references).match(run, depth)[0]
+    ranks[matched.hits.query, matched.hits.position] = references.ranks[matched.hits.place]
+    poor[matched.nonrelevant.query, matched.nonrelevant.position] = True
     scored = ranks > 0
     if run.repeats is not None:
         for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
             query, item = run.queries[int(run.codes[row])], run.item_ids[row]
             if query in references:
-                ranks[references.queries.index_of(query), run.positions[row]] = references[query].get(item, 0)
-    return ranks, scored
+                at = references.queries.index_of(query), run.positions[row]
+                ranks[at] = references[query].get(item, 0)
+                poor[at] = item in (references[query].nonrelevant or ())
+    return ranks, scored, poor
 
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
@@ -235,8 +245,7 @@ def compare(
             f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
             f" ({MOST_LISTS:,}); take fewer systems, or a sample of the queries"
         )
-    depth = deepest([*wanted, explained])
-    loaded = _loaded(systems, order, ties, depth, progress)
+    loaded = _loaded(systems, order, ties, progress)  # whole: losses ask for what is below the cutoff
     scores = evaluate(known, loaded, wanted, empty=empty)
     if empty == "skip" and known.empty:
         known = known.without_empty()
@@ -261,7 +270,7 @@ def compare(
 
 
 def _loaded(
-    systems: Mapping[str, RunLike], order: Order | None, ties: Ties | None, depth: int | None, progress: Progress | None
+    systems: Mapping[str, RunLike], order: Order | None, ties: Ties | None, progress: Progress | None
 ) -> dict[str, Run]:
     together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
     loaded = {}
@@ -271,7 +280,7 @@ def _loaded(
             if together is not None:
                 together.tell(name, done)
 
-        loaded[name] = load_run(name, source, order, ties, depth, watch)
+        loaded[name] = load_run(name, source, order, ties, None, watch)
     return loaded
 
 

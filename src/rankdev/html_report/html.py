@@ -91,8 +91,15 @@ def playground() -> str:
         "playground.html",
         styles=["page.css", "playground.css"],
         scripts=SCRIPTS,
-        data={"examples": [*_published(), *CAVEATS]},
+        data={"examples": [_judged(example) for example in (*_published(), *CAVEATS)]},
     )
+
+
+def _judged(example: dict[str, Any]) -> dict[str, Any]:
+    """Let the items outside the reference be judged nonrelevant, as the examples mean them."""
+    state = example["state"]
+    known = {item for tier in state["tiers"] for item in tier}
+    return {**example, "state": {**state, "nonrelevant": [item for item in state["ranking"] if item not in known]}}
 
 
 def _published() -> list[dict[str, Any]]:

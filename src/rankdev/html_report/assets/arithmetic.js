@@ -44,9 +44,10 @@ function creditOf(ideal, rank, size, settings) {
 /**
  * RDQ, and the gain and loss of each position.
  * @param {Reference} reference @param {string[]} ranking @param {Settings} settings
+ * @param {Set<string>} [nonrelevant] items judged nonrelevant, where that is known
  * @returns {{score: number, rows: Row[]}}
  */
-function rdq(reference, ranking, settings) {
+function rdq(reference, ranking, settings, nonrelevant) {
   const returned = ranking.slice(0, settings.k);
   const counted = Math.min(settings.k, reference.size);
   const depth = Math.max(counted, returned.length);
@@ -64,16 +65,16 @@ function rdq(reference, ranking, settings) {
     const earned = (weight * credit) / best;
     const lost = (i < counted ? weight / best : 0) - earned;
     score += weight * credit;
-    return { position: i + 1, item, rank, ideal: belongs, weight, credit, earned, lost, why: why(item, rank, fresh, lost) };
+    return { position: i + 1, item, rank, ideal: belongs, weight, credit, earned, lost, why: why(item, rank, fresh, lost, nonrelevant) };
   });
   return { score: Math.min(1, score / best), rows };
 }
 
-/** @param {string|null} item @param {number|null} rank @param {boolean} fresh @param {number} lost */
-function why(item, rank, fresh, lost) {
+/** @param {string|null} item @param {number|null} rank @param {boolean} fresh @param {number} lost @param {Set<string>} [nonrelevant] */
+function why(item, rank, fresh, lost, nonrelevant) {
   if (lost === 0) return "";
   if (item === null) return "missing";
-  if (rank === null) return "not in the reference";
+  if (rank === null) return !nonrelevant ? "not in the reference" : nonrelevant.has(item) ? "nonrelevant" : "unjudged";
   return fresh ? "displaced" : "repeated";
 }
 

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "{}");
 const POOL = [...Array.from({ length: 20 }, (_, i) => `d${i + 1}`), ...Array.from({ length: 5 }, (_, i) => `x${i + 1}`)];
-const state = { tiers: [["d1"]], ranking: ["d1"], k: 5, penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", own: "1,0.5,0.2" };
+const state = { tiers: [["d1"]], nonrelevant: /** @type {string[]} */ ([]), ranking: ["d1"], k: 5, penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", own: "1,0.5,0.2" };
 
 function reference() {
   const ranks = new Map();
@@ -23,7 +23,8 @@ function positionWeights() {
 /** @param {string} item @param {string} zone @param {number} tier @param {number} index */
 function chip(item, zone, tier, index) {
   const inside = reference().has(item) ? "" : " outside";
-  const name = zone === "pool" ? item : `${item}, ${zone} ${zone === "reference" ? `rank ${tier + 1}` : `position ${index + 1}`}`;
+  const place = zone === "reference" ? ` rank ${tier + 1}` : zone === "ranking" ? ` position ${index + 1}` : "";
+  const name = zone === "pool" ? item : `${item}, ${zone}${place}`;
   const made = element("span", { class: `item${inside}`, tabindex: "0", role: "button", "aria-label": name }, item);
   Object.assign(made.dataset, { item, zone, tier: String(tier), index: String(index) });
   return made;
@@ -35,6 +36,7 @@ function showBoards() {
   );
   tiers.push(element("li", { class: "new", "data-zone": "reference", "data-tier": String(state.tiers.length) }, "drop here for a new rank"));
   byId("reference").replaceChildren(...tiers);
+  byId("nonrelevant").replaceChildren(...state.nonrelevant.map((item, i) => chip(item, "nonrelevant", 0, i)));
   byId("ranking").replaceChildren(
     ...state.ranking.map((item, i) =>
       element("li", { "data-zone": "ranking", "data-index": String(i) }, chip(item, "ranking", 0, i)),
@@ -73,7 +75,7 @@ function showScore() {
   if (typeof weights === "string" || problem) return;
   const known = reference();
   const settings = /** @type {Settings} */ ({ ...state, weights: weights.head, tail: weights.tail });
-  const { score, rows } = rdq(known, state.ranking, settings);
+  const { score, rows } = rdq(known, state.ranking, settings, new Set(state.nonrelevant));
   byId("text").textContent = measureText();
   byId("score").textContent = written(score);
   const most = Math.max(...rows.map((row) => row.earned + Math.max(0, row.lost)));
@@ -126,9 +128,9 @@ function show(remember = true) {
 }
 
 function packed() {
-  const { tiers, ranking, ...settings } = state;
+  const { tiers, nonrelevant, ranking, ...settings } = state;
   const texts = Object.entries(settings).map(([name, value]) => [name, String(value)]);
-  return { reference: tiers.map((tier) => tier.join(",")).join(";"), ranking: ranking.join(","), ...Object.fromEntries(texts) };
+  return { reference: tiers.map((tier) => tier.join(",")).join(";"), nonrelevant: nonrelevant.join(","), ranking: ranking.join(","), ...Object.fromEntries(texts) };
 }
 
 /** Restore the state from a link; what a link does not name stays. @param {string} hash */
@@ -137,6 +139,9 @@ function unpack(hash) {
   const known = (/** @type {string} */ text) => [...new Set(text.split(",").filter((item) => POOL.includes(item)))];
   const tiers = asked.get("reference");
   if (tiers) state.tiers = unique(tiers.split(";").map(known)).filter((tier) => tier.length);
+  const poor = asked.get("nonrelevant");
+  if (poor !== null) state.nonrelevant = known(poor);
+  state.nonrelevant = state.nonrelevant.filter((item) => !reference().has(item));
   const ranking = asked.get("ranking");
   if (ranking !== null) state.ranking = known(ranking);
   for (const name of /** @type {const} */ (["k", "alpha", "lam"])) {
@@ -164,6 +169,14 @@ function intoReference(item, tier, alone = false) {
   if (alone || tier >= tiers.length) tiers.splice(Math.max(0, tier), 0, [item]);
   else tiers[tier].push(item);
   state.tiers = tiers.filter((names) => names.length);
+  takeOut(item, "nonrelevant");
+}
+
+/** @param {string} item */
+function intoNonrelevant(item) {
+  takeOut(item, "nonrelevant");
+  takeOut(item, "reference");
+  state.nonrelevant.push(item);
 }
 
 /** @param {string} item @param {number} index */
@@ -176,6 +189,7 @@ function intoRanking(item, index) {
 /** @param {string} item @param {string|undefined} zone */
 function takeOut(item, zone) {
   if (zone === "ranking") state.ranking = state.ranking.filter((name) => name !== item);
+  if (zone === "nonrelevant") state.nonrelevant = state.nonrelevant.filter((name) => name !== item);
   if (zone === "reference") state.tiers = state.tiers.map((tier) => tier.filter((name) => name !== item)).filter((tier) => tier.length);
 }
 
@@ -200,6 +214,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "Delete" || event.key === "Backspace") takeOut(item, zone);
   else if (event.key === "Enter" && zone === "pool") intoRanking(item, state.ranking.length);
   else if (event.key.toLowerCase() === "r" && zone === "pool") intoReference(item, state.tiers.length, true);
+  else if (event.key.toLowerCase() === "n" && zone === "pool") intoNonrelevant(item);
   else return;
   event.preventDefault();
   show();
@@ -207,10 +222,11 @@ document.addEventListener("keydown", (event) => {
   (chips.find((made) => made.dataset.item === item && made.dataset.zone === zone) ?? chips[0])?.focus();
 });
 
-letDrag(document, "[data-item]", "[data-zone], .tiers, .list, .pool", (held, place) => {
+letDrag(document, "[data-item]", "[data-zone], .tiers, .list, .judged, .pool", (held, place) => {
   const { item = "", zone } = held.dataset;
   if (!place || place.id === "pool" || place.dataset.zone === "pool") takeOut(item, zone);
   else if (place.id === "ranking" || place.dataset.zone === "ranking") intoRanking(item, Number(place.dataset.index ?? state.ranking.length));
+  else if (place.id === "nonrelevant" || place.dataset.zone === "nonrelevant") intoNonrelevant(item);
   else intoReference(item, Number(place.dataset.tier ?? state.tiers.length), place.classList.contains("new"));
   show();
 });
@@ -234,7 +250,7 @@ byId("example").addEventListener("input", () => start(data.examples[Number(byId(
 
 /** @param {any} example */
 function start(example) {
-  Object.assign(state, { penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", k: 5 }, structuredClone(example.state));
+  Object.assign(state, { nonrelevant: [], penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", k: 5 }, structuredClone(example.state));
   byId("story").textContent = example.story;
   show();
 }
