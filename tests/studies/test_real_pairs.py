@@ -42,7 +42,8 @@ def data():
 def test_places_are_differences_of_losses(data):
     found = studies.place_runs(data.references, data.runs, ["RDQ@5", "RBP@5"], n=20, quick=True)
     lost = rd.losses(data.references, dict(data.runs), "RDQ@5").to_polars()
-    apart = np.abs(lost["lost_by_retrieval"][1] - lost["lost_by_retrieval"][0])
+    above = lost["lost_by_retrieval"] + lost["lost_by_cutoff"]
+    apart = np.abs(above[1] - above[0])
     assert found.place[0, 0] == pytest.approx(apart)
     assert (found.place[:, 0] >= 0).all()
     power = rd.power(

@@ -150,9 +150,9 @@ def real_pairs_report(found: RealPairs) -> Report:
     far = (found.far > FAR).mean()
     opening = (
         f"{counted(len(found.place), 'pair')} of {counted(len(found.systems), 'system')}: of the difference of a pair"
-        f" {middle:.0%} is retrieval at the median (quartiles {low:.0%} and {high:.0%}); in {found.opposed:.0%} of"
-        f" pairs one is better in retrieval and the other in order; {far:.0%} lie further than {FAR:g} from any"
-        " simulated pair",
+        f" {middle:.0%} is retrieval, which items are above the cutoff, at the median (quartiles {low:.0%} and"
+        f" {high:.0%}); in {found.opposed:.0%} of pairs one is better in retrieval and the other in order; {far:.0%}"
+        f" lie further than {FAR:g} from any simulated pair",
     )
     summary = found.summary()
     names = pl.col("way").replace(WAYS).alias("predicted by")

@@ -38,8 +38,8 @@ class RealPairs(Result):
     systems, measures : tuple of str
         Names of the systems and of the measures.
     place : array
-        ``[pair, 2]``: how much more the second system loses by retrieval and by order; the one that loses less by
-        retrieval comes first.
+        ``[pair, 2]``: how much more the second system loses by retrieval (here: by the items that are not above the
+        cutoff, returned or not) and by order; the one that loses less by retrieval comes first.
     power : array
         ``[pair, measure]``: power at ``n`` queries.
     said : array
@@ -276,11 +276,14 @@ def _shape_of(references: rd.References) -> dict[str, Any]:
 def _located(
     references: rd.References, runs: Mapping[str, Any], texts: Any, drawing: Mapping[str, Any]
 ) -> tuple[Floats, Floats]:
-    """Return the place of each pair, how much more the second loses by retrieval and by order, and its powers."""
+    """Return the place of each pair, how much more the second loses by retrieval and by order, and its powers.
+
+    Retrieval is here which items are above the cutoff, whether others are returned below it or not.
+    """
     cutoff = next((text.cutoff for text in texts if getattr(text, "cutoff", None)), 5)
     lost = rd.losses(references, runs, f"RDQ@{cutoff}").to_polars()
     first, second = np.triu_indices(lost.height, 1)
-    place = np.stack([lost[kind].to_numpy() for kind in ("lost_by_retrieval", "lost_by_order")], axis=1)
+    place = lost.select(pl.col("lost_by_retrieval") + pl.col("lost_by_cutoff"), "lost_by_order").to_numpy()
     apart = place[second] - place[first]
     apart *= np.where(apart[:, :1] < 0, -1, 1)  # the system that loses less by retrieval comes first
     found = power(rd.evaluate(references, runs, texts), **drawing)
