@@ -1,350 +1,263 @@
-"""Lowest and highest score over all completions of the judgments."""
+"""Lowest and highest score over all completions of the judgments.
+
+Limits of each list are ``[limit, list]``, those of differences ``[limit, pair]``. They are exact, or outer limits that
+no completion leaves: where there are few completions, all are scored. P, R, RBP and nDCG on grades have a closed form;
+AP has one for single lists. RDQ's outer limits are in :mod:`._rdq_extremes`.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import combinations_with_replacement, islice, product
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
-from rankdev.core.single import Reference
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
+from rankdev.evaluation._completions import FAR, Case, all_completions, extremes_of, one_more
+from rankdev.evaluation._rdq_extremes import rdq_extremes
 from rankdev.measures import Measure
+from rankdev.measures._relevance import exponential_gains
 from rankdev.measures.graded import NDCG, RBP
 from rankdev.measures.overlap import Compat
 from rankdev.measures.precision import AP, P, R
 from rankdev.measures.rdq import RDQ
 
-MOST = 3000  # completions of one query that are looked at
-Place = tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Completion:
-    """A reference with some places more, which unjudged items may take in any way.
-
-    ``ranks`` and ``grades`` are those of all its items, best first; ``rank_of[tier]`` is the rank that an old rank
-    becomes; ``slots`` and ``slot_grades`` are those of the new places. Without grades, these are 1 each.
-    """
-
-    ranks: Ints
-    grades: Floats
-    rank_of: Ints
-    slots: Ints
-    slot_grades: Floats
-
-    @property
-    def size(self) -> int:
-        """Number of items (m)."""
-        return len(self.ranks)
-
-    def ideal_ranks(self, position: Ints) -> Ints:
-        """Return the ideal rank at positions, from 0; past the reference it grows by one a position."""
-        last = int(self.ranks[-1]) if self.size else 0
-        inside = self.ranks[np.minimum(position, self.size - 1)] if self.size else position
-        return np.asarray(np.where(position < self.size, inside, last + position + 1 - self.size))
-
-
-def completions(reference: Reference, unjudged: int, levels: Sequence[float] | None) -> list[Completion] | None:
-    """List the completions by so many items: the grades of the collection where there are ``levels``, else any place.
-
-    None where there are more than can be looked at. A place is the rank of a tier, or one of its own between two
-    tiers, above or below all; two unjudged items may share one. Any number of them may be nonrelevant.
-    """
-    ways = _by_rank(reference, unjudged) if levels is None else _by_grade(reference, unjudged, levels)
-    found = list(islice(ways, MOST + 1))
-    return None if len(found) > MOST else found
-
-
-def _by_grade(reference: Reference, unjudged: int, levels: Sequence[float]) -> Iterator[Completion]:
-    known = np.array(sorted((reference.grades or {}).values(), reverse=True), float)
-    old = np.unique(known)[::-1]
-    for count in range(unjudged + 1):
-        for slots in combinations_with_replacement(sorted(levels, reverse=True), count):
-            grades = np.sort(np.concatenate([known, slots]))[::-1]
-            tiers = np.unique(grades)[::-1]
-            ranks, rank_of, new = (_rank_among(tiers, values) for values in (grades, old, np.array(slots, float)))
-            yield Completion(ranks, grades, np.concatenate([[0], rank_of]), new, np.array(slots, float))
-
-
-def _rank_among(tiers: Floats, grades: Floats) -> Ints:
-    return np.asarray(np.searchsorted(-tiers, -grades) + 1, np.int64)
-
-
-def _by_rank(reference: Reference, unjudged: int) -> Iterator[Completion]:
-    sizes = [len(tier) for tier in reference.tiers]
-    old = [(2 * tier + 1, 0) for tier in range(len(sizes))]  # gaps have even numbers
-    for count in range(unjudged + 1):
-        for slots in _placements(count, 2 * len(sizes) + 1, None):
-            rank = {place: i + 1 for i, place in enumerate(sorted({*old, *slots}))}
-            all_ranks = [rank[place] for place, size in zip(old, sizes, strict=True) for _ in range(size)]
-            new = [rank[place] for place in slots]
-            ranks = np.sort(np.array([*all_ranks, *new], np.int64))
-            rank_of = np.array([0, *(rank[place] for place in old)], np.int64)
-            yield Completion(ranks, np.ones(len(ranks)), rank_of, np.array(new, np.int64), np.ones(count))
-
-
-def _placements(count: int, places: int, last: Place | None) -> Iterator[tuple[Place, ...]]:
-    """Yield every way to put alike items at tiers and into gaps, best place first; gaps hold new tiers."""
-    if not count:
-        yield ()
-        return
-    options: list[Place] = [] if last is None else [last]
-    if last is not None and last[0] % 2 == 0:
-        options.append((last[0], last[1] + 1))
-    options += [(place, 0) for place in range(0 if last is None else last[0] + 1, places)]
-    for option in options:
-        for rest in _placements(count - 1, places, option):
-            yield (option, *rest)
-
-
-NONRELEVANT = 0  # the rank of an item that has none
-Limits = tuple[float, float, bool]  # lowest, highest, and whether they are exact
-
-
-class SeenByCompat:
-    """A list as Compat sees it: where reference items and unjudged items are, ``depth`` for what it does not return."""
-
-    def __init__(self, measure: Compat, old: Ints, unjudged: Ints, old_ranks: Ints, sign: int) -> None:
-        """Take positions from 0, of old items and of unjudged ones, and the ranks that old ones have now."""
-        self.weights = _compat_weights(measure)
-        self.old, self.unjudged, self.old_ranks, self.sign = old, unjudged, old_ranks, sign
-
-    def value(self, way: Completion, given: Ints) -> float:
-        """Return ± Compat where the unjudged items are given these ranks."""
-        relevant = given != NONRELEVANT
-        rank = np.concatenate([way.rank_of[self.old_ranks], given[relevant]])
-        position = np.concatenate([self.old, self.unjudged[relevant]])
-        ideal = np.empty(len(rank), np.int64)
-        ideal[np.lexsort((position, rank))] = np.arange(len(rank))
-        most = self.weights[: min(way.size, len(self.weights) - 1)].sum()
-        held = np.minimum(np.maximum(position, ideal), len(self.weights) - 1)  # past the depth nothing counts
-        return self.sign * float(self.weights[held].sum() / most) if most else 0.0
-
-
-@cache
-def _compat_weights(measure: Compat) -> Floats:
-    """Return what an item adds that both lists hold from each depth on; the last is 0."""
-    depth = measure.cutoff or measure.depth or 1
-    each = measure.p ** np.arange(depth) / np.arange(1, depth + 1)
-    return np.append(np.cumsum(each[::-1])[::-1], 0.0)
-
-
-def compat_extremes(ways: Sequence[Completion] | None, lists: Sequence[SeenByCompat], unjudged: int) -> Limits:
-    """Return the limits of Σ ± Compat over all completions.
-
-    What both lists hold from depth max(i, s) on weighs less the larger that is, so that of two unjudged items the
-    earlier one in the list does best with the better rank, and worst with the worse. For one list two ways to give the
-    places out are therefore enough; for two lists all are tried, or each list's own limits are taken where that is
-    too many.
-    """
-    if ways is None:
-        least, most = (sum(entry.sign for entry in lists if entry.sign == sign) for sign in (-1, 1))
-        return float(least), float(most), False
-    if len(lists) == 1:
-        low, high = _of_one(ways, lists[0], unjudged)
-        return low, high, True
-    tried = list(islice(_assignments(ways, unjudged), MOST + 1))
-    if len(tried) > MOST:
-        limits = [_of_one(ways, entry, unjudged) for entry in lists]
-        return sum(low for low, _ in limits), sum(high for _, high in limits), False
-    values = [sum(entry.value(way, given) for entry in lists) for way, given in tried]
-    return min(values), max(values), True
-
-
-def _of_one(ways: Sequence[Completion], entry: SeenByCompat, unjudged: int) -> tuple[float, float]:
-    order = np.argsort(entry.unjudged, kind="stable")
-    values = []
-    for way in ways:
-        best_first = np.concatenate([np.sort(way.slots), np.full(unjudged - len(way.slots), NONRELEVANT)])
-        for ranks in (best_first, best_first[::-1]):
-            given = np.empty(unjudged, np.int64)
-            given[order] = ranks
-            values.append(entry.value(way, given))
-    return min(values), max(values)
-
-
-def _assignments(ways: Sequence[Completion], unjudged: int) -> Iterator[tuple[Completion, Ints]]:
-    """Yield every way to assign the places of each completion to the unjudged items."""
-    for way in ways:
-        left = Counter([*way.slots.tolist(), *[NONRELEVANT] * (unjudged - len(way.slots))])
-        for given in _orders(left, unjudged):
-            yield way, np.array(given, np.int64)
-
-
-def _orders(left: Counter[int], count: int) -> Iterator[tuple[int, ...]]:
-    """Yield all different orders of some values, each once."""
-    if not count:
-        yield ()
-        return
-    for value in [value for value, times in left.items() if times]:
-        left[value] -= 1
-        for rest in _orders(left, count - 1):
-            yield (value, *rest)
-        left[value] += 1
-
 
 def check_bounded(measure: Measure) -> None:
-    """Refuse measures whose bounds are not known to be exact."""
+    """Refuse measures whose bounds are not known."""
     if not isinstance(measure, AP | NDCG | RBP | RDQ | P | R | Compat):
-        raise MeasureError(f"{measure} has no exact bounds here; RDQ, nDCG, RBP, AP, Compat, P and R do")
+        raise MeasureError(f"{measure} has no bounds here; RDQ, nDCG, RBP, AP, Compat, P and R do")
     settings: dict[str, Any] = {"judged_only": False, "rel": None, "depth": None}
     if isinstance(measure, RBP):
         settings["gains"] = "binary"
     for name, usual in settings.items():
         if getattr(measure, name, usual) != usual:
-            raise MeasureError(f"{measure} has no exact bounds here; leave {name} out")
+            raise MeasureError(f"{measure} has no bounds here; leave {name} out")
     if isinstance(measure, NDCG) and not isinstance(measure.gains, str):
-        raise MeasureError(f"{measure} has no exact bounds here; leave the map of gains out")
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A list as a measure sees it: positions of reference items and unjudged items, from 0, and the score's sign."""
-
-    places: dict[str, int]
-    sign: int = 1
-
-
-def extremes(
-    measure: Measure, reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str], levels: Any
-) -> Limits:
-    """Return the limits of Σ sign × score over every completion by the unjudged items."""
-    if isinstance(measure, AP):
-        return _of_ap(reference, lists, unjudged)
-    ways = _ways(measure, reference, len(unjudged), levels)
-    if isinstance(measure, Compat):
-        seen_by = [_seen_by_compat(measure, reference, entry, unjudged) for entry in lists]
-        return compat_extremes(ways, seen_by, len(unjudged))
-    if ways is None:
-        least, most = (sum(entry.sign for entry in lists if entry.sign == sign) for sign in (-1, 1))
-        return float(least), float(most), False
-    grades = reference.grades or {}
-    seen = [_Seen.of(entry, reference, grades, unjudged) for entry in lists]
-    limits = np.array([_assigned(measure, way, seen, len(unjudged)) for way in ways])
-    return float(limits[:, 0].min()), float(limits[:, 1].max()), True
-
-
-def _ways(measure: Measure, reference: Reference, unjudged: int, levels: Any) -> list[Completion] | None:
-    binary = not isinstance(measure, NDCG | RDQ | Compat) or (isinstance(measure, NDCG) and measure.gains == "binary")
-    if not binary:
-        return completions(reference, unjudged, levels)
-    rank_of = np.arange(len(reference.tiers) + 1)
-    known = np.array(sorted(reference[item] for item in reference), np.int64)
-    counts = range(unjudged + 1)
-    last = max(1, len(rank_of) - 1)
-    return [
-        Completion(
-            np.concatenate([known, np.full(j, last)]), np.ones(len(known) + j), rank_of, np.full(j, last), np.ones(j)
-        )
-        for j in counts
-    ]
+        raise MeasureError(f"{measure} has no bounds here; leave the map of gains out")
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """A list as arrays: position, old rank and grade of its reference items, and where its unjudged items are."""
+class Extremes:
+    """Limits of scores and of differences, and which of them are exact."""
 
-    sign: int
-    position: Ints
-    rank: Ints
-    grade: Floats
-    rows: list[int]
-    unjudged: Ints
+    lists: Floats
+    pairs: Floats
+    exact: bool
+    exact_pairs: bool
 
     @classmethod
-    def of(cls, entry: Listed, reference: Reference, grades: Mapping[str, float], unjudged: Sequence[str]) -> _Seen:
-        known = [item for item in entry.places if item in reference]
-        rows = [row for row, item in enumerate(unjudged) if item in entry.places]
-        return cls(
-            entry.sign,
-            np.array([entry.places[item] for item in known], np.int64),
-            np.array([reference[item] for item in known], np.int64),
-            np.array([grades.get(item, 1.0) for item in known], float),
-            rows,
-            np.array([entry.places[unjudged[row]] for row in rows], np.int64)[:, None],
-        )
+    def of(cls, measure: Measure, case: Case) -> Extremes:
+        """Return the limits over every completion."""
+        weighing = _weighing(measure, case)
+        if weighing is not None:
+            return cls(*weighing.extremes(case), True, True)
+        tried = all_completions(case, _is_binary(measure))
+        if tried is not None:
+            return cls(*extremes_of(tried.scores(measure, case), case), True, True)
+        if isinstance(measure, AP):
+            return cls(*_of_ap(case), True, False)
+        if isinstance(measure, RDQ):
+            return cls(*rdq_extremes(measure, case), False, False)
+        if isinstance(measure, Compat):
+            return cls(*_of_compat(measure, case), False, False)
+        return cls(*_unknown(case), False, False)
 
 
-def _assigned(measure: Measure, way: Completion, lists: Sequence[_Seen], unjudged: int) -> tuple[float, float]:
-    """Return the limits for one completion: which item takes which place is an assignment, because positions add up."""
-    from scipy.optimize import linear_sum_assignment
+def moves_alone(measure: Measure, case: Case, wanted: Bools) -> Floats:
+    """Return how wide each unjudged item alone makes the differences of the wanted pairs, in sum.
 
-    base, gains = 0.0, np.zeros((unjudged, len(way.slots)))
-    for entry in lists:
-        ranks = way.rank_of[entry.rank]
-        base += entry.sign * float(_values(measure, way, entry.position, ranks, entry.grade).sum())
-        values = _values(measure, way, entry.unjudged, way.slots[None], way.slot_grades[None])
-        gains[entry.rows] += entry.sign * values
-    low, high = (gains[linear_sum_assignment(gains, maximize=most)].sum() for most in (False, True))
-    return base + float(low), base + float(high)
-
-
-def _values(measure: Measure, way: Completion, position: Ints, rank: Ints, grade: Floats) -> Floats:
-    """Return the gain of items of a rank and grade at positions."""
-    if not way.size:
-        return np.zeros(np.broadcast_shapes(position.shape, rank.shape))
-    if isinstance(measure, RDQ):
-        counted = way.size if measure.cutoff is None else min(way.size, measure.cutoff)
-        weights = _rdq_weights(measure, max(counted, int(position.max(initial=0)) + 1))
-        credit = measure.credit(way.ideal_ranks(position), rank, np.array(way.size))
-        return np.asarray(weights[position] * credit / weights[:counted].sum())
-    if isinstance(measure, NDCG):
-        best = _gains(measure, way, way.ranks, way.grades)[: measure.cutoff]
-        ideal = (best / np.log2(np.arange(2, len(best) + 2))).sum()
-        return np.asarray(_gains(measure, way, rank, grade) / np.log2(position + 2) / ideal)
-    if isinstance(measure, RBP):
-        return np.broadcast_to((1 - measure.p) * measure.p**position, np.broadcast_shapes(position.shape, rank.shape))
-    whole = way.size if isinstance(measure, R) else measure.cutoff
-    return np.full(np.broadcast_shapes(position.shape, rank.shape), 1.0 / (whole or 1))
+    An item that neither list of a pair returns that far changes only what is ideal: as every such item does.
+    """
+    seen = case.within(measure.reach)
+    reached = case.unjudged < (FAR if measure.reach is None else measure.reach)
+    tried = one_more(seen, _is_binary(measure))
+    hidden = tried.scores(measure, replace(seen, unjudged=np.full((len(case.lengths), 1), FAR)))  # [place, list]
+    a, b = case.first[wanted], case.second[wanted]
+    usual = np.ptp(hidden[:, a] - hidden[:, b], axis=0)
+    moved = np.full(case.unjudged.shape[1], usual.sum())
+    for item in np.flatnonzero(reached.any(axis=0)):
+        holders = np.flatnonzero(reached[:, item])
+        scores = hidden.copy()
+        scores[:, holders] = tried.scores(measure, replace(seen, unjudged=case.unjudged[:, item, None]), holders.tolist())
+        other = np.flatnonzero(reached[a, item] | reached[b, item])
+        moved[item] += (np.ptp(scores[:, a[other]] - scores[:, b[other]], axis=0) - usual[other]).sum()
+    return moved
 
 
-@cache
-def _rdq_weights(measure: RDQ, depth: int) -> Floats:
-    return measure.position_weights.relative(depth)
+def _is_binary(measure: Measure) -> bool:
+    return not isinstance(measure, NDCG | RDQ | Compat) or (isinstance(measure, NDCG) and measure.gains == "binary")
 
 
-def _gains(measure: NDCG, way: Completion, rank: Ints, grade: Floats) -> Floats:
-    made: dict[Any, Floats] = {
-        "native": grade,
-        "binary": np.ones(np.shape(rank)),
-        "inverse": 1.0 / np.maximum(rank, 1),
-        "linear": way.ranks[-1] - rank + 1.0,
-    }
-    chosen = made[measure.gains]
-    return np.exp2(chosen) - 1 if measure.dcg == "exp-log2" else chosen
+def _unknown(case: Case) -> tuple[Floats, Floats]:
+    """Return the limits of any measure between 0 and 1."""
+    ends = np.array([0.0, 1.0])
+    return np.repeat(ends[:, None], len(case.lengths), 1), np.repeat([[-1.0], [1.0]], len(case.first), 1)
 
 
-def _seen_by_compat(measure: Compat, reference: Reference, entry: Listed, unjudged: Sequence[str]) -> SeenByCompat:
-    depth = measure.cutoff or 1
-    old, new = (
-        np.array([entry.places.get(item, depth) for item in items], np.int64) for items in (reference, unjudged)
-    )
-    ranks = np.array([reference[item] for item in reference], np.int64)
-    return SeenByCompat(measure, old, new, ranks, entry.sign)
+@dataclass(frozen=True, eq=False)
+class _Weighing:
+    """A measure that is a sum over items, gain × weight of the position, divided by what the relevant items allow.
+
+    ``steps`` is what an item of each level gains more than one of the next; ``positions`` are weights; ``whole[n]``
+    is what n items of one level add to the divisor for each unit of its step. ``counts`` and ``tops`` are how many
+    reference items are of each level or a better one, and which these are.
+    """
+
+    steps: Floats
+    positions: Floats
+    whole: Floats
+    counts: Ints
+    tops: Bools
+
+    def extremes(self, case: Case) -> tuple[Floats, Floats]:
+        known, new = (self._weights(positions) for positions in (case.known, case.unjudged))
+        gained = known @ self.tops.T
+        a, b = case.first, case.second
+        lists, pairs = ((gained, new), (gained[a] - gained[b], new[a] - new[b]))
+        return self._limits(*lists, case), self._limits(*pairs, case)
+
+    def _weights(self, positions: Ints) -> Floats:
+        seen = positions < FAR
+        return np.where(seen, self.positions[np.where(seen, positions, 0)], 0.0)
+
+    def _limits(self, gained: Floats, new: Floats, case: Case) -> Floats:
+        if not len(gained):
+            return np.zeros((2, 0))
+        return np.stack([-self._most(-gained, -new, case), self._most(gained, new, case)])
+
+    def _most(self, gained: Floats, new: Floats, case: Case) -> Floats:
+        """Return the highest quotient; ``gained[row, level]`` is of the reference, ``new[row, item]`` of unjudged items.
+
+        If X items are to be of a level or a better one, they are those with the largest weights. Between the last
+        positive weight and the first negative one items make no difference but to the divisor, which never falls: of
+        these numbers X only the two ends can be best. Dinkelbach's method leads to the highest quotient: for a
+        quotient θ, maximise what is gained − θ × the divisor, and go on from the quotient of that.
+        """
+        rows = np.arange(len(new))[:, None]
+        order = -np.sort(-new, axis=1)
+        sums = np.concatenate([np.zeros((len(new), 1)), np.cumsum(order, axis=1)], axis=1)
+        up, down = (new > 0).sum(axis=1)[:, None], (new < 0).sum(axis=1)[:, None]
+        left = np.minimum(np.arange(int(up.max()) + 1), up)
+        right = np.minimum(np.arange(int(down.max()) + 1), down)
+        one = np.minimum(np.maximum(up, 1), case.added - down)  # the least, where there is no reference item
+        counts = np.concatenate([left, one, case.added - down + right], axis=1)
+        sums = np.concatenate([sums[rows, left], sums[rows, up], sums[rows, new.shape[1] - down + right]], axis=1)
+        divisors = self.whole[self.counts[:, None, None] + counts]  # [level, row, candidate]
+        quotient = np.full(len(new), -np.inf)
+        found = np.zeros(len(new))
+        if not case.size and self.whole[0] == 0:  # nothing is relevant where X is 0, and the score is 0
+            empty = counts == 0
+            if not case.added:
+                return found
+        else:
+            empty = np.zeros(counts.shape, bool)
+            found[:] = -np.inf
+        theta = np.zeros(len(new))
+        for _ in range(100):
+            value = top = bottom = np.zeros(counts.shape)
+            for level, step in enumerate(self.steps):
+                share = step * (gained[:, level, None] + sums)
+                weight = step * divisors[level]
+                value = value + share - theta[:, None] * weight
+                top, bottom = top + share, bottom + weight
+                if level == len(self.steps) - 1:
+                    value = np.where(empty, -np.inf, value)
+                best = _running_best(value)  # no more items are of a level than of it or the next
+                value, top, bottom = (np.take_along_axis(part, best, axis=1) for part in (value, top, bottom))
+            theta = top[:, -1] / bottom[:, -1]
+            if not (theta > quotient + 1e-15).any():
+                break
+            quotient = np.maximum(quotient, theta)
+        return np.maximum(found, quotient)
 
 
-def _of_ap(reference: Reference, lists: Sequence[Listed], unjudged: Sequence[str]) -> Limits:
-    """Return AP's limits: precisions depend on each other, so subsets are tried, or the first and last of one list."""
-    if len(lists) == 1:
-        by_place = sorted(unjudged, key=lists[0].places.__getitem__)
-        counts = range(len(unjudged) + 1)
-        sets = [part for j in counts for part in (by_place[:j], by_place[len(by_place) - j :])]
-    elif 2 ** len(unjudged) <= MOST:
-        chosen = product((False, True), repeat=len(unjudged))
-        sets = [[item for item, relevant in zip(unjudged, row, strict=True) if relevant] for row in chosen]
+def _running_best(value: Floats) -> Ints:
+    """Return for each candidate the best one up to it."""
+    best = np.maximum.accumulate(value, axis=1)
+    fresh = np.concatenate([np.ones((len(value), 1), bool), best[:, 1:] > best[:, :-1]], axis=1)
+    return np.maximum.accumulate(np.where(fresh, np.arange(value.shape[1]), 0), axis=1)
+
+
+def _weighing(measure: Measure, case: Case) -> _Weighing | None:
+    """Write P, R, RBP and nDCG in that form; None for other measures."""
+    depth = max(int(case.lengths.max(initial=0)), 1)
+    most = case.size + case.added
+    positions, whole = np.ones(depth), np.ones(most + 1)
+    if isinstance(measure, P):
+        whole *= measure.cutoff or 1
+    elif isinstance(measure, R):
+        whole = np.arange(most + 1.0)
+    elif isinstance(measure, RBP):
+        positions = (1 - measure.p) * measure.p ** np.arange(depth)
+    elif isinstance(measure, NDCG) and measure.gains in ("binary", "native"):
+        positions = 1 / np.log2(np.arange(2, depth + 2))
+        counted = np.minimum(np.arange(most + 1), most if measure.cutoff is None else measure.cutoff)
+        whole = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, most + 2)))])[counted]
+        if measure.gains == "native" and case.grades is not None and case.levels is not None and len(case.levels):
+            gains = case.levels
+            if measure.dcg == "exp-log2":
+                gains = exponential_gains(gains, gains[:1])
+            tops = case.grades >= case.levels[:, None]
+            return _Weighing(gains - np.append(gains[1:], 0.0), positions, whole, tops.sum(axis=1), tops)
     else:
-        return -1.0, 1.0, False
-    values = [sum(entry.sign * _ap(reference, entry, part) for entry in lists) for part in sets]
-    return min(values), max(values), True
+        return None
+    return _Weighing(np.ones(1), positions, whole, np.array([case.size]), np.ones((1, case.size), bool))
 
 
-def _ap(reference: Reference, entry: Listed, added: Sequence[str]) -> float:
-    relevant = len(reference) + len(added)
-    hits = sorted(entry.places[item] for item in (*reference, *added) if item in entry.places)
-    return sum((i + 1) / (place + 1) for i, place in enumerate(hits)) / relevant if relevant else 0.0
+def _of_ap(case: Case) -> tuple[Floats, Floats]:
+    """Return AP's limits: with j more relevant items, the first of a list are best and the last are worst.
+
+    Those that the list does not return come last of all. Both lists of a pair have the same j, which is all that
+    their outer limits use.
+    """
+    lists = [_precisions(known, new, case) for known, new in zip(case.known, case.unjudged, strict=True)]
+    seen = np.array([len(first) - 1 for first, _ in lists])
+    most = int(seen.max(initial=0))
+    first, last = (np.stack([np.pad(entry[i], (0, most + 1 - len(entry[i])), "edge") for entry in lists]) for i in (0, 1))
+    # in between, only the divisor grows
+    added = np.unique(np.clip(np.concatenate([np.arange(most + 2), case.added - np.arange(most + 2)]), 0, case.added))
+    best = first[:, np.minimum(added, most)]
+    worst = np.take_along_axis(last, np.maximum(added - (case.added - seen[:, None]), 0), axis=1)
+    whole = np.maximum(case.size + added, 1)
+    a, b = case.first, case.second
+    limits = np.stack([(worst / whole).min(axis=1), (best / whole).max(axis=1)])
+    apart = [((worst[a] - best[b]) / whole).min(axis=1), ((best[a] - worst[b]) / whole).max(axis=1)]
+    return limits, np.stack(apart)
+
+
+def _precisions(known: Ints, new: Ints, case: Case) -> tuple[Floats, Floats]:
+    """Return the sum of precisions with the first and with the last x of a list's unjudged items, x from 0 on."""
+    hits, more = np.sort(known[known < FAR]), np.sort(new[new < FAR])
+    sums = []
+    for parts in ([more[:x] for x in range(len(more) + 1)], [more[len(more) - x :] for x in range(len(more) + 1)]):
+        positions = [np.sort(np.concatenate([hits, part])) for part in parts]
+        sums.append(np.array([(np.arange(1, len(found) + 1) / (found + 1)).sum() for found in positions]))
+    return sums[0], sums[1]
+
+
+def _of_compat(measure: Compat, case: Case) -> tuple[Floats, Floats]:
+    """Return outer limits of Compat: each item for itself, with the same number j of new items for all.
+
+    An item counts from max(its position, its place in the ideal list) on, and j new items can take no more than j
+    places before it.
+    """
+    depth = measure.cutoff or 1
+    weights = np.append(np.cumsum((measure.p ** np.arange(depth) / np.arange(1, depth + 1))[::-1])[::-1], 0.0)
+    whole = np.cumsum(weights)
+    known, new = (np.minimum(positions, depth) for positions in (case.known, case.unjudged))
+    place = np.empty_like(known)
+    order = np.lexsort((known, np.broadcast_to(case.ranks, known.shape)), axis=1)
+    np.put_along_axis(place, order, np.broadcast_to(np.arange(case.size), known.shape), axis=1)
+    seen = np.sort(weights[new], axis=1)[:, ::-1]
+    limits = []
+    for j in range(min(case.added, depth) + 1):
+        divisor = whole[min(case.size + j, depth) - 1] if case.size + j else 1.0
+        low = weights[np.minimum(np.maximum(known, place + j), depth)].sum(axis=1)
+        high = weights[np.maximum(known, np.minimum(place, depth))].sum(axis=1) + seen[:, :j].sum(axis=1)
+        limits.append(np.stack([low, np.minimum(high, divisor)]) / divisor)
+    low, high = np.moveaxis(np.array(limits), 1, 0)  # [j, list]
+    a, b = case.first, case.second
+    apart = [(low[:, a] - high[:, b]).min(axis=0), (high[:, a] - low[:, b]).max(axis=0)]
+    return np.stack([low.min(axis=0), high.max(axis=0)]), np.stack(apart)

@@ -16,9 +16,9 @@ from rankdev._common.result import Result
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
-from rankdev.core.single import Reference
 from rankdev.errors import DataError
-from rankdev.evaluation._extremes import Listed, check_bounded, extremes
+from rankdev.evaluation._completions import FAR, Case
+from rankdev.evaluation._extremes import Extremes, check_bounded, moves_alone
 from rankdev.evaluation.evaluate import evaluate_all
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_inputs
@@ -211,70 +211,89 @@ class _Work:
 
     def __init__(self, known: References, runs: Mapping[str, Run], measures: tuple[Measure, ...], scores: Scores):
         self.known, self.runs, self.measures, self.scores = known, list(runs.values()), measures, scores
-        self.levels = None if known.grades is None else np.unique(known.grades).tolist()
-        self.pairs = list(combinations(range(len(runs)), 2))
+        levels = None if known.grades is None else np.unique(known.grades)[::-1]
+        self.levels = np.ones(1) if levels is not None and not len(levels) else levels
+        pairs = len(runs) * (len(runs) - 1) // 2
         shape = (len(scores.queries), len(measures))
         self.limits, self.exact = np.zeros((2, len(runs), *shape)), np.ones((len(runs), *shape), bool)
-        self.difference_limits = np.zeros((2, len(self.pairs), *shape))
-        self.exact_pairs = np.ones((len(self.pairs), *shape), bool)
+        self.difference_limits, self.exact_pairs = np.zeros((2, pairs, *shape)), np.ones((pairs, *shape), bool)
         self.counts: Ints = np.zeros((2, len(runs), len(measures)), np.int64)  # judged items, and all
-        self.alone: dict[tuple[str, str], tuple[set[int], Floats]] = {}
 
     def done(self) -> Bounds:
         for q, query in enumerate(self.scores.queries):
-            reference = self.known[query]
-            returned = [run.get(query, []) for run in self.runs]
+            case, _ = self._case(query)
             for m, measure in enumerate(self.measures):
-                self._query(q, m, measure, reference, [first_places(items, measure.reach) for items in returned])
-        means = self.difference_limits.mean(axis=2)
-        undecided = ~((means[0] > ROUNDING) | (means[1] < -ROUNDING))
-        moves = [float((widths * undecided).sum()) / len(self.scores.queries) for _, widths in self.alone.values()]
-        items = tuple((*key, len(holders)) for key, (holders, _) in self.alone.items())
-        judged = self.counts[0] / np.maximum(self.counts[1], 1)
-        inexact = int((~self.exact).sum())
-        note = f"{inexact} of {self.exact.size} bounds are not exact: too many places for unjudged items"
-        remarks = (*self.scores.remarks, *([note] if inexact else []))
+                seen = case.within(measure.reach)
+                found = Extremes.of(measure, seen)
+                self.limits[:, :, q, m], self.exact[:, q, m] = found.lists, found.exact
+                self.difference_limits[:, :, q, m], self.exact_pairs[:, q, m] = found.pairs, found.exact_pairs
+                unjudged = (seen.unjudged < FAR).sum(axis=1)
+                looked_at = self._looked_at(query, measure.reach)
+                self.counts[:, :, m] += looked_at - unjudged, looked_at
+        items, moves = self._items()
+        inexact = [int((~exact).sum()) for exact in (self.exact, self.exact_pairs)]
+        note = (
+            f"{inexact[0]:,} of {self.exact.size:,} score ranges and {inexact[1]:,} of {self.exact_pairs.size:,}"
+            " difference ranges, query by query, are not exact: no completion leaves them, but they may be too wide"
+        )
         return Bounds(
             scores=self.scores,
             limits=self.limits,
             difference_limits=self.difference_limits,
             exact=self.exact,
             exact_pairs=self.exact_pairs,
-            judged=judged,
+            judged=self.counts[0] / np.maximum(self.counts[1], 1),
             items=items,
-            moves=np.array(moves, float),
-            remarks=remarks,
+            moves=moves,
+            remarks=(*self.scores.remarks, *([note] if any(inexact) else [])),
         )
 
-    def _query(self, q: int, m: int, measure: Measure, reference: Reference, places: list[dict[str, int]]) -> None:
+    def _looked_at(self, query: str, reach: int | None) -> Ints:
+        """Count the different items of each list as far as a measure looks."""
+        return np.array([len(set(run.get(query, [])[:reach])) for run in self.runs])
+
+    def _case(self, query: str) -> tuple[Case, list[str]]:
+        """Return a query with all that lists returned, at any depth, and the names of the unjudged items."""
+        reference = self.known[query]
         nonrelevant = reference.nonrelevant or {}
-        unjudged = [[item for item in held if item not in reference and item not in nonrelevant] for held in places]
-        for s, (held, unknown) in enumerate(zip(places, unjudged, strict=True)):
-            low, high, exact = extremes(measure, reference, [Listed(held)], unknown, self.levels)
-            self.limits[:, s, q, m], self.exact[s, q, m] = (low, high), exact
-            self.counts[:, s, m] += len(held) - len(unknown), len(held)
-            for item in unknown:
-                self.alone.setdefault((self.scores.queries[q], item), self._nothing())[0].add(s)
-        for pair, (a, b) in enumerate(self.pairs):
-            lists = [Listed(places[a]), Listed(places[b], -1)]
-            unknown = list(dict.fromkeys([*unjudged[a], *unjudged[b]]))
-            low, high, exact = extremes(measure, reference, lists, unknown, self.levels)
-            self.difference_limits[:, pair, q, m], self.exact_pairs[pair, q, m] = (low, high), exact
-            for item in unknown:
-                least, most, _ = extremes(measure, reference, lists, [item], self.levels)
-                self.alone[self.scores.queries[q], item][1][pair, m] += most - least
+        ranked = list(reference)
+        column = {item: i for i, item in enumerate(ranked)}
+        returned = [run.get(query, []) for run in self.runs]
+        for items in returned:
+            for item in items:
+                if item not in column and item not in nonrelevant:
+                    column[item] = len(column)
+        positions = np.full((len(returned), len(column)), FAR)
+        for row, items in zip(positions, returned, strict=True):
+            for i in range(len(items) - 1, -1, -1):  # the first occurrence is written last
+                if items[i] in column:
+                    row[column[items[i]]] = i
+        size = len(ranked)
+        grades = reference.grades
+        case = Case(
+            np.array([reference[item] for item in ranked], np.int64),
+            None if grades is None else np.array([grades[item] for item in ranked], float),
+            self.levels,
+            positions[:, :size],
+            positions[:, size:],
+            0,
+            np.array([len(items) for items in returned], np.int64),
+        )
+        return case, list(column)[size:]
 
-    def _nothing(self) -> tuple[set[int], Floats]:
-        return set(), np.zeros((len(self.pairs), len(self.measures)))
-
-
-def first_places(items: list[str], depth: int | None) -> dict[str, int]:
-    """Return the position, from 0, at which each item first appears within the depth.
-
-    >>> first_places(["a", "b", "a", "c"], 4)
-    {'a': 0, 'b': 1, 'c': 3}
-    """
-    found: dict[str, int] = {}
-    for place, item in enumerate(items[:depth]):
-        found.setdefault(item, place)
-    return found
+    def _items(self) -> tuple[tuple[tuple[str, str, int], ...], Floats]:
+        """Return the unjudged items, and how far each alone moves the mean differences that are not safe."""
+        means = self.difference_limits.mean(axis=2)
+        undecided = ~((means[0] > ROUNDING) | (means[1] < -ROUNDING))
+        items: list[tuple[str, str, int]] = []
+        moves: list[Floats] = []
+        for query in self.scores.queries:
+            case, names = self._case(query)
+            lists = (case.unjudged < FAR).sum(axis=0)
+            items += [(query, name, int(count)) for name, count in zip(names, lists, strict=True)]
+            moved = np.zeros(len(names))
+            for m, measure in enumerate(self.measures):
+                if len(names) and undecided[:, m].any():
+                    moved += moves_alone(measure, case, undecided[:, m])
+            moves.append(moved / len(self.scores.queries))
+        return tuple(items), np.concatenate(moves) if moves else np.zeros(0)
