@@ -1,6 +1,6 @@
 """Bounds against every completion, tried one by one with evaluate."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -8,20 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import _extremes
+from rankdev.evaluation import _completions, _rdq_extremes
 from tests.common.examples import examples
 
 GRADED = [
+    "RDQ@2",
     "RDQ@3",
     "RDQ(penalty=m1)@4",
     "RDQ",
     "nDCG@3",
+    "nDCG",
     "nDCG(dcg=exp-log2)@3",
+    "nDCG(gains=binary)@2",
+    "nDCG(gains=inverse)@3",
+    "nDCG(gains=linear,dcg=exp-log2)@2",
     "RBP(p=0.8)@3",
     "AP@3",
     "AP",
     "P@3",
     "R@3",
+    "R",
     "Compat(p=0.8)@3",
 ]
 RANKED = [
@@ -30,54 +36,73 @@ RANKED = [
     "RDQ@3",
     "RDQ(alpha=4)@2",
     "RDQ(penalty=m1)@3",
+    "RDQ",
     "nDCG(gains=inverse,dcg=exp-log2)@3",
     "nDCG(gains=linear)@3",
+    "nDCG(gains=binary)@3",
+    "AP@3",
+    "RBP@2",
+    "R@2",
 ]
-BINARY = ["nDCG(gains=binary)@3", "AP@3", "RBP@2"]
+CLOSED = {  # exact however many completions there are
+    *("nDCG@3", "nDCG", "nDCG(dcg=exp-log2)@3", "nDCG(gains=binary)@2", "nDCG(gains=binary)@3"),
+    *("RBP(p=0.8)@3", "RBP@2", "P@3", "R@2", "R@3", "R"),
+}
 
 
-def reach(measure):
-    return rd.parse(measure).reach
+def check(references, completed, lists, measures, outer):
+    """Compare limits with all completed references, each of them a query; limits that are not exact must hold all."""
+    found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, measures)
+    at = found.scores.queries.index("q")
+    runs = {name: dict.fromkeys(completed.queries, items) for name, items in lists.items()}
+    scores = rd.evaluate(completed, runs, measures).values  # [system, completion, measure]
+    pairs = list(combinations(range(len(lists)), 2))
+    apart = np.array([scores[a] - scores[b] for a, b in pairs]).reshape(len(pairs), *scores.shape[1:])
+    for values, limits, exact in (
+        (scores, found.limits[:, :, at], found.exact[:, at]),
+        (apart, found.difference_limits[:, :, at], found.exact_pairs[:, at]),
+    ):
+        low, high = values.min(axis=1), values.max(axis=1)
+        np.testing.assert_array_less(limits[0], low + 1e-9)
+        np.testing.assert_array_less(high - 1e-9, limits[1])
+        np.testing.assert_allclose(limits[:, exact], np.stack([low, high])[:, exact], atol=1e-9)
+    expected = [measure in CLOSED or not outer for measure in measures]
+    assert (found.exact_pairs[:, at] == expected).all()
+    assert (
+        found.exact[:, at] == [one or measure.startswith("AP") for one, measure in zip(expected, measures, strict=True)]
+    ).all()
 
 
-def tried(measures, lists, complete):
-    """Lowest and highest of each measure and of the difference, over all completed references."""
-    values = []
-    for references in complete:
-        scores = rd.evaluate(references, {name: {"q": items} for name, items in lists.items()}, measures)
-        values.append(scores.values[:, 0, :])
-    return np.array(values)
+ITEMS = ["a", "b", "c", "d", "u", "v", "w", "z"]
+LISTS = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=8, unique=True)  # deeper than the cutoffs
+SYSTEMS = st.lists(LISTS, min_size=1, max_size=3).map(lambda lists: dict(zip("xyz", lists, strict=False)))
 
 
-def check(references, lists, measure, complete):
-    found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, measure)
-    for s, (name, items) in enumerate(lists.items()):
-        values = tried([measure], {name: items}, complete([items[: reach(measure)]]))[:, 0, 0]
-        np.testing.assert_allclose(found.limits[:, s, 0, 0], [values.min(), values.max()], atol=1e-12)
-    both = tried([measure], lists, complete([items[: reach(measure)] for items in lists.values()]))[:, :, 0]
-    apart = both[:, 0] - both[:, 1]
-    np.testing.assert_allclose(found.difference_limits[:, 0, 0, 0], [apart.min(), apart.max()], atol=1e-12)
-    assert found.exact.all()
+def unjudged(lists, known):
+    return sorted({item for items in lists.values() for item in items} - set(known))
 
 
-LISTS = st.lists(st.sampled_from(["a", "b", "c", "u", "v", "w"]), min_size=1, max_size=4, unique=True)
-
-
-@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(0, 3), min_size=1), LISTS, LISTS, st.data())
-@examples(30)
-def test_with_grades_every_completion_was_looked_at(grades, first, second, data):
-    references = rd.References.from_grades({"q": grades, "other": {"z": 1, "y": 3}})  # the grades are 1, 3 and q's
-
-    def complete(lists):
-        unjudged = sorted({item for items in lists for item in items} - set(grades))
-        for choice in product((0, 1, 2, 3) if 2 in grades.values() else (0, 1, 3), repeat=len(unjudged)):
-            yield rd.References.from_grades({"q": {**grades, **dict(zip(unjudged, choice, strict=True))}})
-
-    check(references, {"x": first, "y": second}, data.draw(st.sampled_from(GRADED)), complete)
+@pytest.mark.parametrize("outer", [False, True], ids=["few completions", "many completions"])
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=1), SYSTEMS, st.data())
+@examples(25)
+def test_with_grades_no_completion_leaves_the_bounds(outer, grades, lists, data):
+    judged = {**dict.fromkeys("abcdz", 0), **grades}
+    references = rd.References.from_grades({"q": judged, "other": {"o": 1, "p": 3}})  # grades are 1, 3 and q's
+    open_ = unjudged(lists, judged)
+    levels = (0, 1, 2, 3) if 2 in judged.values() else (0, 1, 3)
+    choices = product(levels, repeat=len(open_))
+    completed = rd.References.from_grades(
+        {f"c{i}": {**judged, **dict(zip(open_, choice, strict=True))} for i, choice in enumerate(choices)}
+    )
+    measures = data.draw(st.lists(st.sampled_from(GRADED), min_size=4, max_size=6, unique=True))
+    with pytest.MonkeyPatch.context() as patch:
+        if outer:
+            patch.setattr(_completions, "MOST", 0)
+        check(references, completed, lists, measures, outer)
 
 
 def weak_orders(known, unjudged):
-    """All ways to put items at or between tiers, one after the other; tiers may be made more than once."""
+    """All ways to put items at or between tiers, one after the other."""
     orders = [known]
     for item in unjudged:
         orders = [
@@ -92,22 +117,74 @@ def weak_orders(known, unjudged):
     return orders
 
 
-@given(st.sampled_from([[["a"]], [["a"], ["b"]], [["a", "b"], ["c"]], [["a"], ["b", "c"]]]), LISTS, LISTS, st.data())
-@examples(25)
-def test_without_grades_items_can_stand_at_or_between_all_ranks(tiers, first, second, data):
+@pytest.mark.parametrize("outer", [False, True], ids=["few completions", "many completions"])
+@given(st.sampled_from([[["a"]], [["a"], ["b"]], [["a", "b"], ["c"]], [["a"], ["b", "c"]]]), SYSTEMS, st.data())
+@examples(20)
+def test_without_grades_items_can_stand_at_or_between_all_ranks(outer, tiers, lists, data):
     known = [item for tier in tiers for item in tier]
+    nonrelevant = ["w", "z", *(item for item in "abcd" if item not in known)]
+    references = rd.References.from_tiers({"q": tiers}, nonrelevant={"q": nonrelevant})
+    orders = weak_orders(tiers, unjudged(lists, [*known, *nonrelevant]))
+    completed = rd.References.from_tiers({f"c{i}": order for i, order in enumerate(orders)})
+    measures = data.draw(st.lists(st.sampled_from(RANKED), min_size=4, max_size=6, unique=True))
+    with pytest.MonkeyPatch.context() as patch:
+        if outer:
+            patch.setattr(_completions, "MOST", 0)
+        check(references, completed, lists, measures, outer)
 
-    def complete(lists):
-        unjudged = sorted({item for items in lists for item in items} - {*known, "w"})
-        return [rd.References.from_tiers({"q": order}) for order in weak_orders(tiers, unjudged)]
 
-    references = rd.References.from_tiers({"q": tiers}, nonrelevant={"q": ["w"] + [i for i in "abc" if i not in known]})
-    lists = {"x": first, "y": second}
+@pytest.mark.parametrize("measure", ["RDQ@4", "RDQ(penalty=m1)@3", "AP@4", "Compat@4", "nDCG@4", "R@4"])
+def test_no_random_completion_of_long_lists_leaves_the_bounds(measure):
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        grades = {f"d{i}": int(grade) for i, grade in enumerate(rng.integers(0, 4, 8))}
+        lists = {name: [f"d{i}" for i in rng.permutation(40)[:30]] for name in "xyz"}
+        references = rd.References.from_grades({"q": grades, "other": {"d": 1, "e": 2, "f": 3}})
+        found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, measure)
+        open_ = unjudged(lists, grades)
+        shares = rng.dirichlet(np.ones(4), 200)
+        drawn = {f"c{i}": rng.choice(4, len(open_), p=share) for i, share in enumerate(shares)}
+        completed = {c: {**grades, **dict(zip(open_, values.tolist(), strict=True))} for c, values in drawn.items()}
+        runs = {name: dict.fromkeys(completed, items) for name, items in lists.items()}
+        scores = rd.evaluate(rd.References.from_grades(completed), runs, measure).values[:, :, 0]
+        low, high = found.limits[:, :, found.scores.queries.index("q"), 0]
+        assert (low[:, None] - 1e-9 <= scores).all()
+        assert (scores <= high[:, None] + 1e-9).all()
+        low, high = found.difference_limits[:, :, found.scores.queries.index("q"), 0]
+        for pair, (a, b) in enumerate(combinations(range(3), 2)):
+            assert low[pair] - 1e-9 <= (scores[a] - scores[b]).min()
+            assert (scores[a] - scores[b]).max() <= high[pair] + 1e-9
 
-    def judged(lists):
-        return complete([[item for item in items if item in known or item in "uv"] for items in lists])
 
-    check(references, lists, data.draw(st.sampled_from([*RANKED, *BINARY])), judged)
+def test_too_many_ways_to_fill_the_first_places_are_looked_at_in_intervals(monkeypatch):
+    references = rd.References.from_grades({"q": {"a": 2, "b": 1, "c": 0}, "other": {"o": 3}})
+    lists = {"x": {"q": ["u", "a", "v", "b"]}, "y": {"q": ["b", "w", "u", "c"]}}
+    exact = rd.bounds(references, lists, "RDQ@3")
+    monkeypatch.setattr(_completions, "MOST", 0)
+    near = rd.bounds(references, lists, "RDQ@3")
+    monkeypatch.setattr(_rdq_extremes, "GROUPS", 1)
+    far = rd.bounds(references, lists, "RDQ@3")
+    for inner, outer in ((exact, near), (near, far)):
+        for name in ("limits", "difference_limits"):
+            assert (getattr(outer, name)[0] <= getattr(inner, name)[0] + 1e-12).all()
+            assert (getattr(outer, name)[1] >= getattr(inner, name)[1] - 1e-12).all()
+    assert exact.exact.all()
+    assert not near.exact[:, 0].any()
+
+
+def test_what_lies_below_the_cutoff_changes_what_is_ideal():
+    references = rd.References.from_grades({"q": {"a": 1, "b": 0}})
+    row = rd.bounds(references, {"s": {"q": ["a", "b", "u"]}}, "nDCG@2").to_polars().row(0, named=True)
+    assert (row["score"], row["high"]) == (1, 1)
+    assert row["low"] == pytest.approx(1 / (1 + 1 / np.log2(3)))  # u could be relevant too
+    assert row["judged"] == 1  # of what is looked at
+
+
+def test_an_item_that_only_another_list_returned_counts_too():
+    references = rd.References.from_grades({"q": {"a": 1, "b": 0}})
+    lists = {"s": {"q": ["a", "b"]}, "other": {"q": ["b", "u"]}}
+    low, high = rd.bounds(references, lists, "R@2").limits[:, 0, 0, 0]
+    assert (low, high) == (0.5, 1)
 
 
 def test_counting_unjudged_items_as_nonrelevant_is_no_lower_bound():
@@ -120,46 +197,77 @@ def test_counting_unjudged_items_as_nonrelevant_is_no_lower_bound():
 
 def test_a_verdict_is_safe_where_no_completion_overturns_it():
     references = rd.References.from_lists({"q": list("abcd")}, nonrelevant={"q": ["z"]})
-    lists = {"good": {"q": list("abcd")}, "poor": {"q": list("zzzz")}, "open": {"q": ["u", "v", "a", "b"]}}
-    found = rd.bounds(references, {name: {"q": list(dict.fromkeys(run["q"]))} for name, run in lists.items()}, "RBP@4")
+    lists = {"good": {"q": list("abcd")}, "poor": {"q": ["z"]}, "open": {"q": ["u", "v", "a", "b"]}}
+    found = rd.bounds(references, lists, "RBP@4")
     safe = {(row["a"], row["b"]): row["safe"] for row in found.pairs().iter_rows(named=True)}
     assert safe == {("good", "poor"): True, ("good", "open"): False, ("poor", "open"): True}
     assert found.next_items()["item"].to_list() == ["u", "v"]  # the first position weighs most
 
 
+@given(SYSTEMS, st.sampled_from(["RDQ@2", "AP@3", "nDCG@2", "Compat@3"]), st.booleans())
+@examples(15)
+def test_moves_are_the_widths_that_an_item_alone_gives(lists, measure, graded):
+    lists = {"x": ["a", "u", "b"], **lists, "y": ["v", "b", "a", "u"]}
+    if graded:
+        references = rd.References.from_grades({"q": {"a": 2, "b": 1, "c": 0, "d": 0, "z": 0}})
+        ways = [{"a": 2, "b": 1, "new": grade} for grade in (0, 1, 2)]
+    else:
+        references = rd.References.from_tiers({"q": [["a"], ["b"]]}, nonrelevant={"q": list("cdz")})
+        ways = weak_orders([["a"], ["b"]], ["new"])
+        measure = "RDQ@2" if measure == "nDCG@2" else measure
+    found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, measure)
+    means = found.difference_limits[:, :, 0, 0]
+    undecided = ~((means[0] > 1e-9) | (means[1] < -1e-9))
+    make = rd.References.from_grades if graded else rd.References.from_tiers
+    for (_, item, count), moves in zip(found.items, found.moves, strict=True):
+        assert count == sum(item in items for items in lists.values())
+        named = [_named(way, item) for way in ways]
+        completed = make({f"c{i}": way for i, way in enumerate(named)})
+        scores = rd.evaluate(
+            completed, {name: dict.fromkeys(completed.queries, items) for name, items in lists.items()}, measure
+        ).values[:, :, 0]
+        widths = [np.ptp(scores[a] - scores[b]) for a, b in combinations(range(len(lists)), 2)]
+        assert moves == pytest.approx(float(np.array(widths)[undecided].sum()), abs=1e-9)
+
+
+def _named(way, item):
+    if isinstance(way, dict):
+        return {item if name == "new" else name: grade for name, grade in way.items()}
+    return [[item if name == "new" else name for name in tier] for tier in way]
+
+
 def test_too_many_places_are_not_looked_at_and_said(monkeypatch):
-    monkeypatch.setattr(_extremes, "MOST", 5)
+    monkeypatch.setattr(_completions, "MOST", 5)
     references = rd.References.from_lists({"q": list("abcd")}, nonrelevant={"q": []})
     found = rd.bounds(references, {"s": {"q": ["u", "v", "a"]}}, "RDQ@3")
-    assert found.to_polars().row(0)[3:5] == (0.0, 1.0)
+    low, high = found.to_polars().row(0)[3:5]
+    assert 0 <= low <= found.scores.means[0, 0] < high <= 1
     assert not found.exact.any()
     assert "not exact" in found.remarks[-1]
 
 
-def test_where_two_lists_have_too_many_completions_their_own_ends_hold_the_difference(monkeypatch):
-    references = rd.References.from_lists({"q": list("abc")}, nonrelevant={"q": []})
-    lists = {"x": {"q": ["u", "a", "v"]}, "y": {"q": ["w", "b", "a"]}}
-    exact = rd.bounds(references, lists, "Compat@3")
-    monkeypatch.setattr(_extremes, "MOST", 400)
-    found = rd.bounds(references, lists, "Compat@3")
-    assert exact.exact_pairs.all()
-    assert not found.exact_pairs.any()
+def test_everything_judged_leaves_nothing_open():
+    references = rd.References.from_grades({"q": {"a": 1, "b": 0}, "none": {"b": 0}})
+    lists = {"x": {"q": ["a", "b"], "none": ["b"]}, "y": {"q": ["b", "a"], "none": []}}
+    found = rd.bounds(references, lists, ["RDQ@2", "AP", "nDCG@2", "R@1", "P@2", "Compat@2"])
+    np.testing.assert_allclose(found.limits[0], found.limits[1])
+    np.testing.assert_allclose(found.limits[0], found.scores.values)
     assert found.exact.all()
-    assert -1 < found.difference_limits[0].item() <= exact.difference_limits[0].item()
-    assert exact.difference_limits[1].item() <= found.difference_limits[1].item() < 1
+    assert found.exact_pairs.all()
+    assert not found.items
 
 
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
         ("Compat(depth=9)@5", "leave depth out"),
-        ("ERR@5", "ERR.* has no exact bounds"),
+        ("ERR@5", "ERR.* has no bounds"),
         ("RDQ(judged_only=True)@5", "leave judged_only out"),
         ("AP(rel=2)", "leave rel out"),
         ("RBP(gains=graded)@5", "leave gains out"),
     ],
 )
-def test_measures_without_exact_bounds_are_refused(measure, message):
+def test_measures_without_bounds_are_refused(measure, message):
     references = rd.References.from_grades({"q": {"a": 1}})
     with pytest.raises(rd.MeasureError, match=message):
         rd.bounds(references, {"s": {"q": ["a"]}}, measure)

@@ -234,10 +234,7 @@ def _bar(entry: Position, top: float) -> str:
     return "▇" * full + "░" * (length - full)
 
 
-OWN = (
-    "a score's range is over its own list's unjudged items, a difference's over both lists': what one list missed"
-    " lowers its score too"
-)
+OVER = "ranges are over the unjudged items of all lists, at any depth: what one list missed lowers its score too"
 
 
 @reports(Bounds)
@@ -252,7 +249,7 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
         apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
         tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
         closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'conclusion')} safe"
-        closing.append(OWN)
+        closing.append(OVER)
     if items.height and pairs.height:
         tables.append(Table(items, "What to judge next: what alone moves uncertain conclusions most"))
     return result_report(

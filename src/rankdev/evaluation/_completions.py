@@ -24,9 +24,9 @@ UNRANKED = 0  # the rank of a nonrelevant item
 class Case:
     """One query: its reference, best first, and all lists, as far as a measure looks at them.
 
-    ``known[list, item]`` and ``unjudged[list, item]`` are positions from 0. Unjudged items that no list returns that far
-    are ``hidden``: only their number matters. ``levels`` are the grades of the collection, best first, where it has
-    grades.
+    ``known[list, item]`` and ``unjudged[list, item]`` are positions from 0. Unjudged items that no list returns that
+    far are ``hidden``: only their number matters. ``levels`` are the grades of the collection, best first, where it
+    has grades.
     """
 
     ranks: Ints

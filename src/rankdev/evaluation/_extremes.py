@@ -80,7 +80,9 @@ def moves_alone(measure: Measure, case: Case, wanted: Bools) -> Floats:
     for item in np.flatnonzero(reached.any(axis=0)):
         holders = np.flatnonzero(reached[:, item])
         scores = hidden.copy()
-        scores[:, holders] = tried.scores(measure, replace(seen, unjudged=case.unjudged[:, item, None]), holders.tolist())
+        scores[:, holders] = tried.scores(
+            measure, replace(seen, unjudged=case.unjudged[:, item, None]), holders.tolist()
+        )
         other = np.flatnonzero(reached[a, item] | reached[b, item])
         moved[item] += (np.ptp(scores[:, a[other]] - scores[:, b[other]], axis=0) - usual[other]).sum()
     return moved
@@ -128,7 +130,7 @@ class _Weighing:
         return np.stack([-self._most(-gained, -new, case), self._most(gained, new, case)])
 
     def _most(self, gained: Floats, new: Floats, case: Case) -> Floats:
-        """Return the highest quotient; ``gained[row, level]`` is of the reference, ``new[row, item]`` of unjudged items.
+        """Return the highest quotient: ``gained[row, level]`` by reference items, ``new`` what others could add.
 
         If X items are to be of a level or a better one, they are those with the largest weights. Between the last
         positive weight and the first negative one items make no difference but to the divisor, which never falls: of
@@ -215,7 +217,9 @@ def _of_ap(case: Case) -> tuple[Floats, Floats]:
     lists = [_precisions(known, new, case) for known, new in zip(case.known, case.unjudged, strict=True)]
     seen = np.array([len(first) - 1 for first, _ in lists])
     most = int(seen.max(initial=0))
-    first, last = (np.stack([np.pad(entry[i], (0, most + 1 - len(entry[i])), "edge") for entry in lists]) for i in (0, 1))
+    first, last = (
+        np.stack([np.pad(entry[i], (0, most + 1 - len(entry[i])), "edge") for entry in lists]) for i in (0, 1)
+    )
     # in between, only the divisor grows
     added = np.unique(np.clip(np.concatenate([np.arange(most + 2), case.added - np.arange(most + 2)]), 0, case.added))
     best = first[:, np.minimum(added, most)]

@@ -29,7 +29,7 @@ class _Groups:
     """Credit × weight by ``[group, kind, position]``: kinds are the tiers (or levels), and last the unjudged items.
 
     ``shared[group, kind, i, j]`` is the most that an item adds to the difference of a list that returns it at i and one
-    that returns it at j; ``joint`` says for which kinds it is there, the last ones.
+    that returns it at j, for the last kinds.
     """
 
     high: Floats
@@ -194,13 +194,16 @@ def _by_levels(measure: RDQ, case: Case, depth: int, ways: _Ways) -> Iterator[_G
         shared = apart.max(axis=1, initial=0.0)[:, None]
         divisor = whole[np.minimum(fewest[:, 0, 0], len(weights))]
         zero = np.zeros_like(best)
-        yield _Groups(np.concatenate([high, best], axis=1), np.concatenate([low, zero], axis=1), shared, divisor, divisor)
+        yield _Groups(
+            np.concatenate([high, best], axis=1), np.concatenate([low, zero], axis=1), shared, divisor, divisor
+        )
 
 
 def _intervals(least: Ints, most: Ints) -> tuple[Ints, Ints, Ints]:
     """Cut ranges of whole numbers into intervals, short ones at the beginning: the range, first and last of each."""
     found = []
-    for row, (begin, end) in enumerate(zip(least.tolist(), most.tolist(), strict=True)):
+    for row, (first, end) in enumerate(zip(least.tolist(), most.tolist(), strict=True)):
+        begin = first
         while begin <= end:
             last = min(end, max(begin, int(begin * FINER)))
             found.append((row, begin, last))
@@ -268,7 +271,11 @@ class _Boxes:
         """Return the highest and the lowest for intervals of ranks: ``[interval, position]``."""
         first, last = low[:, None], high[:, None]
         best, worst = (
-            [self.measure.credit(ideal, rank, np.array(size)) for ideal in (self.begin, self.end) for rank in (first, last)]
+            [
+                self.measure.credit(ideal, rank, np.array(size))
+                for ideal in (self.begin, self.end)
+                for rank in (first, last)
+            ]
             for size in (self.largest, max(self.fewest, 1))
         )
         meet = (first <= self.end) & (self.begin <= last)

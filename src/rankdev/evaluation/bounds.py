@@ -24,6 +24,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_inputs
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.match import NOT_STATED
 
 ROUNDING = 1e-9
 
@@ -37,19 +38,19 @@ class Bounds(Result):
     scores : Scores
         The scores with unjudged items taken as nonrelevant.
     limits : numpy.ndarray
-        ``[limit, system, query, measure]``: the lowest and the highest score over the places that the list's own
-        unjudged items could take.
+        ``[limit, system, query, measure]``: the lowest and the highest score over all that the unjudged items of all
+        lists, at any depth, could be.
     difference_limits : numpy.ndarray
-        ``[limit, pair, query, measure]``: those of the difference of two systems over the unjudged items of both.
+        ``[limit, pair, query, measure]``: those of the difference of two systems.
     exact : numpy.ndarray
-        ``[system, query, measure]``: false where there were too many completions to try, and the limits are bounds
-        that no score can exceed.
+        ``[system, query, measure]``: false where the limits are outer ones, which no completion leaves and perhaps none
+        reaches: there were too many completions to try, and there is no formula.
     exact_pairs : numpy.ndarray
         ``[pair, query, measure]``: the same for differences.
     judged : numpy.ndarray
         ``[system, measure]``: fraction of the items looked at that were judged.
     items : tuple of (str, str, int)
-        The unjudged items: query, item, number of lists that hold it.
+        The unjudged items that lists returned at any depth: query, item, number of lists that hold it.
     moves : numpy.ndarray
         What each of them alone could move.
     remarks : tuple of str
@@ -163,8 +164,13 @@ def bounds(
     """Return the lowest and highest score over all ranks that returned unjudged items could have.
 
     With grades, an unjudged item could have any grade of the collection; without, it could share any rank or come
-    between two. Counting it as nonrelevant does not give a lower bound: a relevant item far from its place costs more.
-    Unjudged items that no list returned are taken as nonrelevant.
+    between two. Counting it as nonrelevant does not give a lower bound: a relevant item far from its place costs more,
+    and one below the cutoff, or in another list, changes what is ideal. What counts is every item that any of the lists
+    returned, at any depth: give shorter lists to ask about those. Unjudged items that no list returned are taken as
+    nonrelevant.
+
+    P, R, RBP and nDCG (gains native or binary) have exact bounds, and so has AP of single systems. The others have them
+    where few completions are possible, and outer bounds elsewhere.
 
     Parameters
     ----------
@@ -196,10 +202,7 @@ def bounds(
         check_bounded(measure)
     known, loaded = load_inputs(references, runs, order, ties)
     if known.nonrelevant is None:
-        raise DataError(
-            "the references do not state which items were judged nonrelevant; give grades (0 for such items), or"
-            " nonrelevant={query: [item, …]} with lists, tiers or ranks"
-        )
+        raise DataError(NOT_STATED)
     for run in loaded.values():
         check_one_order(run.ordering.ties, "a bound")
     scores = evaluate_all(known, loaded, wanted, order=None, ties=None, empty="zero", progress=None)

@@ -14,6 +14,10 @@ from rankdev.core.columns import last_of_each
 from rankdev.errors import MeasureError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+NOT_STATED = (
+    "the references do not state which items were judged nonrelevant; give grades (0 for such items), or name them as"
+    ' "nonrelevant" next to the tiers: a key in JSONL, a column in tables, a parameter in Python'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +82,7 @@ class Ideals:
     def check_judged(self) -> None:
         """Refuse references that do not state which items were judged nonrelevant."""
         if self.nonrelevant_offsets is None:
-            raise MeasureError(
-                "the references do not state which items were judged nonrelevant; give grades (0 for such items), or"
-                " nonrelevant={query: [item, …]} with lists, tiers or ranks"
-            )
+            raise MeasureError(NOT_STATED)
 
     def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
         """Lay per-item values out as [query, position]; positions past the reference hold anything."""

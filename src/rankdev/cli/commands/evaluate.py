@@ -182,7 +182,8 @@ def bounds_command(
     """Bound each score over all ranks that returned unjudged items could have.
 
     REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers. The
-    better of two RUNs is safe where no completion of the judgments can reverse it. For RDQ, nDCG, RBP, AP, P and R.
+    better of two RUNs is safe where no completion of the judgments of all that RUNs return, at any depth, can reverse
+    it. For RDQ, nDCG, RBP, AP, Compat, P and R.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.bounds import bounds
