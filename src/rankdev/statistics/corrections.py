@@ -24,6 +24,7 @@ from rankdev.statistics.randomization import USUAL, PValue, most_extremes, p_fro
 
 FLIPS = (9_999, 1_999, 2 * 10**8)  # most and fewest flips, and the flips × pairs in between
 PAIRS = 64  # pairs at a time: their flips stay in the cache
+SIGNS = 1 << 22  # signs held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +60,15 @@ def simultaneous(families: Sequence[Family], seed: int) -> Simultaneous:
     most, fewest, products = FLIPS
     flips = int(np.clip(products // comparisons, fewest, most))
     queries = 1 + max(int(family.queries[-1]) for family in families)
-    words = flip_words(stream_keys(seed, queries, 3)[2, 1], queries, 0, flips)  # the first keys serve the test
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
+    key = stream_keys(seed, queries, 3)[2, 1]  # the first keys serve the test
     largest = np.zeros(flips)
-    for family in families:
-        np.maximum(largest, _largest(family, 1 - 2 * bits[:, family.queries].astype(np.float64)), out=largest)
+    step = max(1, SIGNS // queries)
+    for start in range(0, flips, step):
+        words = flip_words(key, queries, start, min(step, flips - start))
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
+        part = largest[start : start + step]
+        for family in families:
+            np.maximum(part, _largest(family, 1 - 2 * bits[:, family.queries].astype(np.float64)), out=part)
     return Simultaneous(np.sort(largest)[::-1], comparisons)
 
 

@@ -14,6 +14,7 @@ from rankdev.statistics.randomization import (
     COMPARED,
     DRAWS,
     FIRST,
+    Flips,
     PValue,
     flip_p,
     flips_for,
@@ -72,13 +73,13 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     needed = flips_for(drawing.comparisons, drawing.alpha)
     flips = needed if drawing.permutations is None else drawing.permutations
     tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
-    p = flip_p(family, flips, tilt, drawing.p_value, drawing.seed, drawing.engine, drawing.threads)
-    kept = FIRST if tilt else flips
+    drawn = Flips(family, FIRST if tilt else flips, drawing.seed, drawing.engine, drawing.threads)
+    p = flip_p(drawn, tilt, drawing.p_value)
 
     def interval(level: float) -> tuple[Floats, Floats]:
-        return inverted(family, level, kept, drawing.p_value, drawing.seed)
+        return inverted(drawn, level, drawing.p_value)
 
-    return Tested(p, interval, kept, *_notes(family, drawing, kept, tilt, needed))
+    return Tested(p, interval, drawn.count, *_notes(family, drawing, drawn.count, tilt, needed))
 
 
 def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:

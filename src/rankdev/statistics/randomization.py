@@ -9,19 +9,23 @@ Biometrika 99). A thousand such flips distinguish p = 1e-9 from 2e-9; it would t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Words
+from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
 from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
-from rankdev.statistics.flips.exact import flip_words, hashed, slack, stream_keys
+from rankdev.statistics.flips.exact import flip_balances, flip_words, hashed, slack, stream_keys
 from rankdev.statistics.panels import Family, Indices
 
 TILTS = np.array([2.5, 4.0, 5.5, 7.5])  # about the standard scores around which each quarter of the flips lies
 DRAWS = 1200  # flips per pair; a multiple of the number of tilts
+TILTED = 1 << 21  # differences, or random numbers, of tilted flips that are held at a time
 
 
 def tilted_p(apart: Floats, tolerance: float, key: np.uint64, compiled: bool = True) -> Floats:
@@ -35,12 +39,19 @@ def tilted_p(apart: Floats, tolerance: float, key: np.uint64, compiled: bool = T
     size = np.abs(apart)
     observed = np.abs(apart.sum(axis=1))
     length = np.sqrt((size**2).sum(axis=1))
-    tilt = TILTS[None, :, None] * (size / length[:, None])[:, None, :]  # [pair, tilt, query]
-    chance = (1 / (1 + np.exp(-2 * tilt))).astype(np.float32)
-    scale = np.logaddexp(tilt, -tilt).sum(axis=2) - queries * np.log(2.0)  # log of the mean of exp(tilt · sum)
-    words = hashed(np.asarray(key), np.arange(queries * DRAWS, dtype=np.uint64))
-    uniform = ((words >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)).reshape(queries, DRAWS)
-    sums = _kernel(compiled)(size, chance, uniform)
+    chance = np.empty((len(apart), len(TILTS), queries), np.float32)
+    scale = np.empty((len(apart), len(TILTS)))  # log of the mean of exp(tilt · sum)
+    for i, row in enumerate(size):
+        tilt = TILTS[:, None] * (row / length[i])
+        chance[i] = 1 / (1 + np.exp(-2 * tilt))
+        scale[i] = np.logaddexp(tilt, -tilt).sum(axis=1) - queries * np.log(2.0)
+    sums, step = np.zeros((len(apart), DRAWS)), max(1, TILTED // DRAWS)
+    for start in range(0, queries, step):
+        part = slice(start, min(queries, start + step))
+        words = hashed(np.asarray(key), np.arange(part.start * DRAWS, part.stop * DRAWS, dtype=np.uint64))
+        uniform = ((words >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)).reshape(-1, DRAWS)
+        here = (np.ascontiguousarray(size[:, part]), np.ascontiguousarray(chance[:, :, part]))
+        sums += _kernel(compiled)(*here, uniform)
     pair, draw = np.nonzero(sums >= (observed - tolerance)[:, None])
     total = _weight(observed / length, scale) + np.bincount(
         pair, _weight(sums[pair, draw] / length[pair], scale[pair]), minlength=len(apart)
@@ -111,41 +122,101 @@ def flips_for(comparisons: int, alpha: float) -> int:
     return max(USUAL, int(np.ceil(2 * comparisons / alpha)))
 
 
-def flip_p(
-    family: Family, flips: int, tilt: bool, p_value: PValue, seed: int, engine: str, threads: int | None
-) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Uniform flips of a family, drawn once for its p-values and its intervals, with as much of them as these need.
+
+    A flip S has a sum Σ S x for each system, and a balance Σ S.
+    """
+
+    family: Family = field(repr=False)
+    count: int
+    seed: int
+    engine: str = "auto"
+    threads: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether intervals use all flips, as they do where queries are few."""
+        queries = len(self.family.values)
+        return queries <= ENUMERATED and 2 ** (queries - 1) <= self._most
+
+    @property
+    def _most(self) -> int:
+        """The largest number of flips of an interval: fewer where pairs are many."""
+        products, held, fewest = INVERTED
+        return max(fewest, min(products // self.family.pairs, held // self.family.values.shape[1]))
+
+    @property
+    def kept(self) -> int:
+        """Number of flips of an interval."""
+        return 2 ** (len(self.family.values) - 1) if self.exact else min(self.count, self._most)
+
+    @property
+    def counts(self) -> Floats:
+        """Number of flips that are at least as extreme as what was observed, for each pair."""
+        found, _ = self._drawn
+        family, systems = self.family, self.family.values.shape[1]
+        low, high = np.minimum(family.first, family.second), np.maximum(family.first, family.second)
+        place = low * systems - low * (low + 1) // 2 + high - low - 1
+        return found[lag_order(systems)[place]].astype(np.float64)
+
+    @property
+    def sums(self) -> Floats:
+        """Flipped sums for an interval, in whole units: ``[system, flip]``."""
+        if not self.exact:
+            return self._drawn[1]
+        words = flip_words(np.uint64(0), len(self.family.values), 0, self.kept, exact=True)
+        bits = np.unpackbits(
+            words.astype("<u8").view(np.uint8), axis=1, count=len(self.family.values), bitorder="little"
+        )
+        return np.ascontiguousarray(((1.0 - 2.0 * bits) @ self.family.units).T)
+
+    @property
+    def balances(self) -> Floats:
+        """Flipped sums of ones for an interval: ``[flip]``."""
+        queries = len(self.family.values)
+        return flip_balances(stream_keys(self.seed, queries, 1)[0, 1], queries, self.kept, self.exact)
+
+    @cached_property
+    def _drawn(self) -> tuple[npt.NDArray[np.int64], Floats]:
+        queries, systems = self.family.values.shape
+        work = float(systems) * (queries + systems) * self.count
+        engine = open_engine(self.engine, self.family.values[:, :, None], work)
+        sums = np.empty((systems, 0 if self.exact else self.kept))
+        keys = stream_keys(self.seed, queries, 1)
+        counts = count_extremes(engine, Sampling(queries), keys, self.count, self.threads, sums)
+        return counts[0, :, 0], sums
+
+
+def flip_p(flips: Flips, tilt: bool, p_value: PValue) -> Floats:
     """Return p of each pair: exact where few differences are not zero, else from flips drawn at random.
 
-    With ``tilt`` the first flips only settle the pairs with large p; the others get theirs from tilted flips, and are
+    With ``tilt`` the flips only settle the pairs with large p; the others get theirs from tilted flips, and are
     below what any settled pair can reach, which keeps every p-value valid.
     """
-    queries = len(family.values)
+    family = flips.family
     p = np.full(family.pairs, np.nan)
-    few = family.statistics["moved"] <= ENUMERATED
+    few = enumerable(family)
     for pairs, apart in family.differences(few):
-        p[pairs] = [enumerated(row, slack(queries)) for row in apart]
+        p[pairs] = [enumerated(row, slack(len(family.values))) for row in apart]
     if not few.all():
-        counts = _counts(family, FIRST if tilt else flips, seed, engine, threads)
-        p = np.where(few, p, p_from_counts(counts, FIRST if tilt else flips, p_value))
+        p = np.where(few, p, p_from_counts(flips.counts, flips.count, p_value))
         if tilt:
-            small = ~few & (counts < ENOUGH)
-            p[small] = _tilted(family, small, seed, engine, threads)
+            small = ~few & (flips.counts < ENOUGH)
+            p[small] = _tilted(family, small, flips.seed, flips.engine, flips.threads)
     return p
 
 
-def _counts(family: Family, flips: int, seed: int, engine: str, threads: int | None) -> Floats:
-    queries, systems = family.values.shape
-    chosen = open_engine(engine, family.values[:, :, None], float(systems) * (queries + systems) * flips)
-    found = count_extremes(chosen, Sampling(queries), stream_keys(seed, queries, 1), flips, threads)[0, :, 0]
-    low, high = np.minimum(family.first, family.second), np.maximum(family.first, family.second)
-    place = low * systems - low * (low + 1) // 2 + high - low - 1
-    return found[lag_order(systems)[place]].astype(np.float64)
+def enumerable(family: Family) -> Bools:
+    """Mark the pairs of which all flips are enumerated: few differences are not zero."""
+    return np.asarray(family.statistics["moved"] <= ENUMERATED)
 
 
 def _tilted(family: Family, wanted: Any, seed: int, engine: str, threads: int | None) -> Floats:
     queries = len(family.values)
     key = stream_keys(seed, queries, 2)[1, 1]  # the first key is for uniform flips
-    parts = np.array_split(np.flatnonzero(wanted), max(1, int(wanted.sum()) // 1000))
+    parts = np.array_split(np.flatnonzero(wanted), 1 + int(wanted.sum()) * queries // TILTED)
 
     def work(part: Indices) -> Floats:
         apart = np.concatenate([rows for _, rows in family.differences(part)])
@@ -179,19 +250,17 @@ def _subset_sums(numbers: Floats) -> Floats:
     return sums
 
 
-def inverted(family: Family, level: float, flips: int, p_value: PValue, seed: int) -> tuple[Floats, Floats]:
+def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Floats]:
     """Return the limits of the differences that the test would not reject at ``level``, for each pair.
 
     A flip S with Σ S d = A and Σ S = C is at least as extreme for the hypothesis δ where |A − δC| ≥ |T − δn|: between
     (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must contain δ as p needs.
     """
-    queries = len(family.values)
-    words, exact = _flips(family, flips, seed)
-    most = most_extremes(len(words), level, "paper" if exact else p_value)
-    if most < 0 or most >= len(words):
+    family, queries = flips.family, len(flips.family.values)
+    most = most_extremes(flips.kept, level, "paper" if flips.exact else p_value)
+    if most < 0 or most >= flips.kept:
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
-    signs = 1.0 - 2.0 * np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
-    sums, balance = np.ascontiguousarray((signs @ family.units).T), signs.sum(axis=1)
+    sums, balance = flips.sums, flips.balances
     totals = family.units.sum(axis=0)
 
     def work(pairs: Indices) -> Floats:
@@ -201,7 +270,7 @@ def inverted(family: Family, level: float, flips: int, p_value: PValue, seed: in
         high = np.partition(limits.max(axis=0), -1 - most, axis=1)[:, -1 - most]
         return np.stack([low, high])
 
-    parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * len(words) // AT_ONCE)
+    parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * flips.kept // AT_ONCE)
     low, high = np.concatenate([limits for _, limits in spread(work, parts, None)], axis=1) * family.unit
     return low, high
 
@@ -215,13 +284,3 @@ def _spans(total: Floats, flipped: Floats, balance: Floats, queries: int) -> Flo
     # a flip of all or none is as extreme for every hypothesis
     limits[..., np.abs(balance) == queries] = np.reshape([-np.inf, np.inf], (2, 1, 1))
     return limits
-
-
-def _flips(family: Family, flips: int, seed: int) -> tuple[Words, bool]:
-    """Return the flips of the test itself, fewer where pairs are many; all of them where queries are few."""
-    queries, systems = family.values.shape
-    products, held, fewest = INVERTED
-    most = max(fewest, min(products // family.pairs, held // systems))
-    if queries <= ENUMERATED and 2 ** (queries - 1) <= most:
-        return flip_words(np.uint64(0), queries, 0, 2 ** (queries - 1), exact=True), True
-    return flip_words(stream_keys(seed, queries, 1)[0, 1], queries, 0, min(flips, most)), False

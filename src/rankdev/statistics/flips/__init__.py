@@ -66,9 +66,12 @@ class Engine(Protocol):
     largest: Floats  # magnitude of each measure
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
     ) -> npt.NDArray[np.int64]:
-        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
+        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``.
+
+        ``sums[column, permutation]`` takes the flipped sums of the first permutations, where there is a single key.
+        """
         ...
 
 
@@ -95,14 +98,23 @@ def open_engine(name: str, values: Floats, work: float) -> Engine:
 
 
 def count_extremes(
-    engine: Engine, sampling: Sampling, keys: Words, permutations: int, threads: int | None = None
+    engine: Engine,
+    sampling: Sampling,
+    keys: Words,
+    permutations: int,
+    threads: int | None = None,
+    sums: Floats | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
+    """Count the extreme flips of every key: ``[key, pair by lag, measure]``.
+
+    ``sums[column, permutation]`` takes the flipped sums of a single key's first permutations, in whole units.
+    """
     scale = scale_for(engine.largest, sampling.n)
 
     def work(chunk: tuple[int, int, int]) -> npt.NDArray[np.int64]:
         start, first, size = chunk
-        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
+        kept = None if sums is None else sums[:, first : first + size]
+        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size, kept)
 
     found: dict[int, npt.NDArray[np.int64]] = {}
     for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations)), threads):

@@ -24,7 +24,7 @@ class NumpyEngine:
         self.largest = largest_of(values)
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
     ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
@@ -37,6 +37,9 @@ class NumpyEngine:
                 block = min(BLOCK, first + permutations - start)
                 flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))
                 _count(flipped, rows.sum(axis=0), slack(n), measures, count)
+                if sums is not None:
+                    kept = sums[:, start - first : start - first + block]
+                    np.negative(flipped[: kept.shape[1]].T, out=kept)
         return counts.reshape(len(keys), -1, measures)
 
 

@@ -26,7 +26,7 @@ class TorchEngine:
         self.values = torch.as_tensor(np.ascontiguousarray(values), device=self.device)
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
     ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
@@ -45,7 +45,10 @@ class TorchEngine:
             for at in range(first, first + permutations, block):
                 size = min(block, first + permutations - at)
                 bits = _bits(part[:, 1], n, at, size, sampling.exact)
-                _count(rows, bits, slack(n), measures, counts[start : start + batch])
+                flipped = _count(rows, bits, slack(n), measures, counts[start : start + batch])
+                if sums is not None:
+                    kept = sums[:, at - first : at - first + size]
+                    np.negative(flipped[0, :, : kept.shape[1]].cpu().numpy(), out=kept)
         found: npt.NDArray[np.int64] = counts.cpu().numpy().astype(np.int64)
         return found.reshape(len(keys), -1, measures)
 
@@ -87,7 +90,8 @@ def _bits(keys: Any, n: int, first: int, count: int, exact: bool) -> Any:
     return bits.reshape(len(keys), count, 64 * width)[:, :, :n].to(torch.float64)
 
 
-def _count(rows: Any, bits: Any, tolerance: float, measures: int, counts: Any) -> None:
+def _count(rows: Any, bits: Any, tolerance: float, measures: int, counts: Any) -> Any:
+    """Add to the counts, and return the flipped sums ``[key, column, permutation]``, negated."""
     observed = rows.sum(dim=1)
     # whole numbers below 2^53: the product is exact in whatever order it is summed
     sums = torch.baddbmm(observed[:, :, None], rows.transpose(1, 2), bits.transpose(1, 2), beta=-1, alpha=2)
@@ -98,3 +102,4 @@ def _count(rows: Any, bits: Any, tolerance: float, measures: int, counts: Any) -
         apart = (sums[:, :-shift] - sums[:, shift:]).abs_()
         counts[:, done : done + width] += (apart >= need[:, :, None]).sum(dim=2, dtype=torch.int32)
         done += width
+    return sums

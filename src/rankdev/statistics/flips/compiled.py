@@ -66,6 +66,7 @@ def add_rows(typingctx: Any, sums: Any, table: Any, word: Any) -> Any:
     return signature, generate
 
 
+NONE_KEPT = np.empty((0, 0))
 BLOCK = 1024  # permutations at a time: their sums over all columns stay in the second cache
 NEAR = 256  # permutations at a time when pairs are compared
 
@@ -86,7 +87,7 @@ class NumbaEngine:
         self._columns: tuple[bytes, Floats] = (b"", np.empty((0, 0)))
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
     ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
@@ -103,6 +104,7 @@ class NumbaEngine:
             sampling.exact,
             slack(sampling.n),
             counts,
+            NONE_KEPT if sums is None else sums,
         )
         return counts
 
@@ -217,6 +219,7 @@ def _count_extremes(
     exact: Any,
     tolerance: Any,
     counts: Any,
+    kept: Any,
 ) -> None:
     n = picks.shape[1]
     width = (n + 63) // 64
@@ -236,6 +239,9 @@ def _count_extremes(
             _words(keys[k], width, first + start, exact, words[:, :block])
             _flip(rows, words[:, :block], sums)
             _compare(sums, observed[:used], block, tolerance, counts[k])
+            for c in range(min(used, kept.shape[0])):
+                for p in range(min(block, kept.shape[1] - start)):
+                    kept[c, start + p] = observed[c] - 2 * sums[c, p]
 
 
 @njit(cache=True, nogil=True)

@@ -82,6 +82,32 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
     return hashed(np.asarray(key), counter).reshape(count, width)
 
 
+AT_ONCE = 1 << 20  # words held at a time
+
+
+def flip_balances(key: np.uint64, n: int, count: int, exact: bool = False) -> Floats:
+    """Return for each of the first permutations how many more of n queries keep their sign than change it.
+
+    >>> flip_balances(np.uint64(0), 3, 4, exact=True).tolist()  # none, one, another, or two of them change it
+    [3.0, 1.0, 1.0, -1.0]
+    """
+    found = np.empty(count)
+    step = max(1, AT_ONCE // words_for(n))
+    for start in range(0, count, step):
+        words = flip_words(key, n, start, min(step, count - start), exact)
+        words[:, -1] &= np.uint64((1 << (n - 1) % 64 + 1) - 1)  # the last word has bits beyond the queries
+        found[start : start + step] = n - 2.0 * _ones(words).sum(axis=1)
+    return found
+
+
+def _ones(words: Words) -> Words:
+    """Count the bits that are set, in pairs, then in fours, then in eights; NumPy 1 has no function for it."""
+    twos = words - ((words >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    fours = (twos & np.uint64(0x3333333333333333)) + ((twos >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    eights = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (eights * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
 def words_for(n: int) -> int:
     """Count the 64-bit words that hold one bit per query."""
     return -(-n // 64)
