@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import _completions, _rdq_extremes
+from rankdev.evaluation import _completions, _extremes, _rdq_extremes
 from tests.common.examples import examples
 
 GRADED = [
@@ -46,7 +46,7 @@ RANKED = [
 ]
 CLOSED = {  # exact however many completions there are
     *("nDCG@3", "nDCG", "nDCG(dcg=exp-log2)@3", "nDCG(gains=binary)@2", "nDCG(gains=binary)@3"),
-    *("RBP(p=0.8)@3", "RBP@2", "P@3", "R@2", "R@3", "R"),
+    *("RBP(p=0.8)@3", "RBP@2", "P@3", "R@2", "R@3", "R", "AP@3", "AP"),
 }
 
 
@@ -67,10 +67,8 @@ def check(references, completed, lists, measures, outer):
         np.testing.assert_array_less(high - 1e-9, limits[1])
         np.testing.assert_allclose(limits[:, exact], np.stack([low, high])[:, exact], atol=1e-9)
     expected = [measure in CLOSED or not outer for measure in measures]
+    assert (found.exact[:, at] == expected).all()
     assert (found.exact_pairs[:, at] == expected).all()
-    assert (
-        found.exact[:, at] == [one or measure.startswith("AP") for one, measure in zip(expected, measures, strict=True)]
-    ).all()
 
 
 ITEMS = ["a", "b", "c", "d", "u", "v", "w", "z"]
@@ -170,6 +168,22 @@ def test_too_many_ways_to_fill_the_first_places_are_looked_at_in_intervals(monke
             assert (getattr(outer, name)[1] >= getattr(inner, name)[1] - 1e-12).all()
     assert exact.exact.all()
     assert not near.exact[:, 0].any()
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 1), min_size=1), SYSTEMS)
+@examples(15)
+def test_subsets_that_are_not_tried_do_not_leave_the_limits_of_ap(grades, lists):
+    references = rd.References.from_grades({"q": {**dict.fromkeys("abcdz", 0), **grades}})
+    runs = {name: {"q": items} for name, items in lists.items()}
+    exact = rd.bounds(references, runs, ["AP@3", "AP"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_completions, "MOST", 0)
+        patch.setattr(_extremes, "SUBSETS", -1)
+        found = rd.bounds(references, runs, ["AP@3", "AP"])
+    assert not found.exact_pairs.any()
+    np.testing.assert_allclose(found.limits, exact.limits, atol=1e-12)
+    assert (found.difference_limits[0] <= exact.difference_limits[0] + 1e-12).all()
+    assert (found.difference_limits[1] >= exact.difference_limits[1] - 1e-12).all()
 
 
 def test_what_lies_below_the_cutoff_changes_what_is_ideal():

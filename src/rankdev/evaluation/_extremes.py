@@ -8,6 +8,7 @@ AP has one for single lists. RDQ's outer limits are in :mod:`._rdq_extremes`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Extremes:
     lists: Floats
     pairs: Floats
     exact: bool
-    exact_pairs: bool
+    exact_pairs: bool | Bools
 
     @classmethod
     def of(cls, measure: Measure, case: Case) -> Extremes:
@@ -57,7 +58,8 @@ class Extremes:
         if tried is not None:
             return cls(*extremes_of(tried.scores(measure, case), case), True, True)
         if isinstance(measure, AP):
-            return cls(*_of_ap(case), True, False)
+            lists, pairs = _of_ap(case)
+            return cls(lists, pairs, True, _try_subsets(case, pairs))
         if isinstance(measure, RDQ):
             return cls(*rdq_extremes(measure, case), False, False)
         if isinstance(measure, Compat):
@@ -229,6 +231,40 @@ def _of_ap(case: Case) -> tuple[Floats, Floats]:
     limits = np.stack([(worst / whole).min(axis=1), (best / whole).max(axis=1)])
     apart = [((worst[a] - best[b]) / whole).min(axis=1), ((best[a] - worst[b]) / whole).max(axis=1)]
     return limits, np.stack(apart)
+
+
+SUBSETS = 10  # unjudged items of two lists of which all subsets are tried
+
+
+def _try_subsets(case: Case, limits: Floats) -> Bools:
+    """Replace the outer limits of pairs that see few unjudged items by exact ones, and return for which.
+
+    The sum of precisions is quadratic in what is relevant: item i adds (1 + the relevant items before it) ÷ its
+    position, and 1 ÷ its position to each item behind.
+    """
+    known, new = (np.where(positions < FAR, positions + 1.0, np.inf) for positions in (case.known, case.unjudged))
+    fixed, single = np.empty(len(known)), np.empty(new.shape)
+    for row, hits in enumerate(np.sort(known, axis=1)):
+        before = np.searchsorted(hits, new[row])
+        behind = np.append(np.cumsum(1 / hits[::-1])[::-1], 0.0)[before]
+        fixed[row] = (np.arange(1, len(hits) + 1) / hits).sum()
+        single[row] = (1 + before) / new[row] + behind  # nothing is behind an item that is not returned
+    seen = np.isfinite(new[case.first]) | np.isfinite(new[case.second])
+    count = seen.sum(axis=1)
+    for some in np.unique(count[count <= SUBSETS]).tolist():
+        pairs = np.flatnonzero(count == some)
+        a, b = case.first[pairs], case.second[pairs]
+        items = np.nonzero(seen[pairs])[1].reshape(len(pairs), some)
+        chosen = np.array(list(product((0.0, 1.0), repeat=some))).reshape(2**some, some)
+        i, j = np.triu_indices(some, 1)
+        linear = np.take_along_axis(single[a] - single[b], items, axis=1)
+        place_a, place_b = (np.take_along_axis(new[side], items, axis=1) for side in (a, b))
+        both = 1 / np.maximum(place_a[:, i], place_a[:, j]) - 1 / np.maximum(place_b[:, i], place_b[:, j])
+        sums = (fixed[a] - fixed[b])[:, None] + linear @ chosen.T + both @ (chosen[:, i] * chosen[:, j]).T
+        whole = case.size + chosen.sum(axis=1)
+        values = [sums / np.maximum(whole + more, 1) for more in (0, case.added - some)]  # others only divide
+        limits[:, pairs] = np.min(values, axis=(0, 2)), np.max(values, axis=(0, 2))
+    return np.asarray(count <= SUBSETS)
 
 
 def _precisions(known: Ints, new: Ints, case: Case) -> tuple[Floats, Floats]:
