@@ -1,5 +1,8 @@
 """Every error a user can cause: one line, the right exit status, and nothing half-written."""
 
+import os
+from types import SimpleNamespace
+
 import pytest
 
 GOOD = "museums Q0 art-hall 1 1.5 tag\n"
@@ -78,3 +81,30 @@ def test_repeated_items_are_a_warning(rankdev, folder):
     assert done.status == 0
     assert "rankdev: warning: 1 item is returned twice" in done.err
     assert "first occurrence counts" in done.err
+
+
+@pytest.mark.parametrize("name", ["page.txt", "page.pdf", "page", "page.json.gz", "page.md"])
+@pytest.mark.parametrize("command", [("report", "places.jsonl", "blended.run"), ("playground",)])
+def test_a_page_is_not_written_under_the_name_of_something_else(rankdev, folder, command, name):
+    done = rankdev(*command, "-o", name)
+    assert (done.status, done.err) == (2, f"rankdev: {name}: this is an HTML page; give a name that ends in .html\n")
+    assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.htm", "page.html.gz"])
+def test_a_page_is_written_under_its_own_name(rankdev, folder, name):
+    assert rankdev("playground", "-o", name).status == 0
+    assert (folder / name).stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("flag", "reason"), [(os.ST_RDONLY, "Read-only file system"), (0, "Permission denied")])
+def test_a_folder_that_cannot_be_written_is_not_called_missing(rankdev, folder, monkeypatch, flag, reason):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=flag))
+    for option in (("-o", "out.csv"), ("-o", "new/out.csv")):
+        done = rankdev("eval", "places.jsonl", "blended.run", *option)
+        why = "there is no such folder" if "new" in option[1] else reason
+        assert (done.status, done.err) == (
+            2,
+            f"rankdev: {option[1]}: cannot write here ({why}); choose another place\n",
+        )

@@ -1,5 +1,6 @@
 """A file appears whole or not at all."""
 
+import errno
 import gzip
 import io
 import os
@@ -16,6 +17,7 @@ from rankdev.io import read_run, write_references, write_run
 from rankdev.io.writing import write_pieces, writing
 
 RUN = Run.from_lists({"q1": ["d1"]})
+GRADED = References.from_grades({"q1": {"d1": 1}})
 LINE = b"q1 Q0 d1 1 1 rankdev\n"
 
 
@@ -216,4 +218,59 @@ def test_no_file_is_called_what_it_is_not(tmp_path: Path, ending: str) -> None:
     for write in (lambda path: write_run(RUN, path), lambda path: write_references(references, path)):
         with pytest.raises(UsageError, match=r"is not written here; take .*jsonl.*or an ending such as .txt for TREC"):
             write(tmp_path / f"a{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at open files through /proc")
+@pytest.mark.usefixtures("any_file_system")
+@pytest.mark.parametrize("linked", [True, False])
+@pytest.mark.parametrize("name", ["a.run", "a.run.gz", "a.run.zst"])
+def test_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, linked: bool
+) -> None:
+    """Whole or not at all also where the power fails: calls are recorded, with what was in the file by then."""
+    calls: list[tuple[str, Any]] = []
+    sync, replace = os.fsync, os.replace
+
+    def recorded_sync(descriptor: int) -> None:
+        folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        calls.append(("folder", None) if folder else ("file", Path(f"/proc/self/fd/{descriptor}").read_bytes()))
+        sync(descriptor)
+
+    def recorded_replace(source: Path, target: Path) -> None:
+        calls.append(("name", source.read_bytes()))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(os, "replace", recorded_replace)
+    if not linked:
+        monkeypatch.setattr(os, "link", lambda *a, **k: (_ for _ in ()).throw(PermissionError(1, "not here")))
+    write_run(RUN, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    kinds = [kind for kind, _ in calls]
+    assert kinds[-2:] == ["name", "folder"]
+    assert set(kinds[:-2]) == {"file"}
+    assert all(held == content for kind, held in calls if kind != "folder")
+
+
+@pytest.mark.parametrize(("number", "fails"), [(errno.EIO, True), (errno.ENOSPC, True), (errno.EINVAL, False)])
+def test_what_cannot_be_put_on_the_disk_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
+) -> None:
+    """A disk that is full or broken may say so only now; a file system that cannot sync is none of them."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
+    if not fails:
+        write_run(RUN, tmp_path / "a.run")
+        assert (tmp_path / "a.run").read_bytes() == LINE
+        return
+    with pytest.raises(UsageError, match=r"a.run: cannot write here"):
+        write_run(RUN, tmp_path / "a.run")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.html.gz", "a.xlsx", "a.pdf.zst"])
+def test_names_of_other_formats_are_not_given_to_trec(tmp_path: Path, name: str) -> None:
+    for write in (lambda path: write_run(RUN, path), lambda path: write_references(GRADED, path)):
+        with pytest.raises(UsageError, match=r"is not written here; take"):
+            write(tmp_path / name)
     assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -66,8 +67,10 @@ def announce_output(path: PathLike) -> None:
         if os.path.isdir(path):
             raise UsageError(f"{path}: cannot write here (Is a directory); give a file")
         folder = os.path.dirname(target.place)
-        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        if not os.path.isdir(folder):
             raise UsageError(f"{path}: cannot write here (there is no such folder); choose another place")
+        if not os.access(folder, os.W_OK):
+            raise UsageError(f"{path}: cannot write here ({refusal(folder)}); choose another place")
     if any(target.same(other) for other in now.announced):
         raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
     now.announced.append(target)
@@ -98,6 +101,12 @@ def note_writing(path: PathLike) -> None:
 def _refuse_an_input(target: _File, now: _InUse) -> None:
     if any(target.same(file) for file in now.read):
         raise UsageError(f"{target.name}: this file is being read; write to another one")
+
+
+def refusal(folder: PathLike) -> str:
+    """Return why a folder cannot be written to."""
+    read_only = hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if read_only else errno.EACCES)
 
 
 def is_special(path: PathLike | int) -> bool:

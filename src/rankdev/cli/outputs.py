@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev._common.files_in_use import announce_output
+from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.cli.terminal import not_yet_written, write_notes
@@ -104,6 +104,17 @@ def _check_table(path: str) -> None:
     check_table_name(path)
 
 
+def page_option(**settings: Any) -> Callable[..., Any]:
+    """Add -o for an HTML page."""
+    return file_option("-o", "--output", check=_check_page, **settings)
+
+
+def _check_page(path: str) -> None:
+    from rankdev.io.tables import check_page_name
+
+    check_page_name(path)
+
+
 def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
     """Encode a table in the format of its file's extension."""
     from rankdev.io.streams import plain_suffix
@@ -135,10 +146,10 @@ def check_figures(ctx: click.Context, param: click.Parameter, folder: str | None
         above = Path(folder).absolute()
         while not above.exists():
             above = above.parent
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UsageError(
-                f"{folder}: cannot write here ({above} is not a folder that can be written to); choose another folder"
-            )
+        if not above.is_dir():
+            raise UsageError(f"{folder}: cannot write here ({above} is not a folder); choose another folder")
+        if not os.access(above, os.W_OK):
+            raise UsageError(f"{folder}: cannot write here ({above}: {refusal(above)}); choose another folder")
     return folder
 
 

@@ -31,6 +31,7 @@ from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
 from rankdev.html_report._sentences import conclusion, facts, next_steps, notes, title
 from rankdev.html_report.comparison import WHY, Comparison, compare
 from rankdev.html_report.html import self_contained
+from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.equivalence import VERDICTS
@@ -103,7 +104,7 @@ class ReportPage:
         Parameters
         ----------
         path : str or Path
-            File to write; it is replaced as a whole.
+            File to write, whose name ends in .html; it is replaced as a whole.
 
         Examples
         --------
@@ -114,6 +115,7 @@ class ReportPage:
         ...     (Path(folder) / "report.html").stat().st_size > 10_000
         True
         """
+        check_page_name(path)
         with writing(path) as stream:
             stream.write(self.html.encode())
 

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import polars as pl
 
+from rankdev._common.checks import check_path
 from rankdev._common.tables import known_names
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats import TABLE_FORMATS
 from rankdev.io.table_formats.base import Table, joined
+from rankdev.io.writing import is_stream
 
 ENDINGS = (*(known.ending for known in TABLE_FORMATS.values()), ".json")
 
@@ -154,15 +156,23 @@ def runs_in(folder: str | Path) -> dict[str, str]:
     return runs
 
 
-_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".yaml", ".yml", ".pdf", ".md", ".tex", ".doc", ".docx", ".sqlite"}
-_OTHERS |= {".pkl", ".npz", ".feather", ".arrow", ".avro", ".orc", ".zip", ".bz2", ".xz", ".7z", ".tar"}
+_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".htm", ".yaml", ".yml", ".toml", ".pdf", ".md", ".tex", ".rtf"}
+_OTHERS |= {".doc", ".docx", ".odt", ".ppt", ".pptx", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".sqlite", ".db"}
+_OTHERS |= {".pkl", ".pickle", ".npy", ".npz", ".h5", ".feather", ".arrow", ".avro", ".orc"}
+_OTHERS |= {".zip", ".bz2", ".xz", ".7z", ".tar"}
 
 
 def check_trec_name(path: str | os.PathLike[str]) -> None:
     """Refuse endings of formats that are not written; any other may be TREC."""
-    suffix = Path(str(path)).suffix.lower()
+    suffix = plain_suffix(path)
     if suffix in _OTHERS - {*ENDINGS}:
         raise UsageError(
             f"{path}: {suffix} is not written here; take {', '.join(ENDINGS)} (also with .gz or .zst), or an ending"
             " such as .txt for TREC"
         )
+
+
+def check_page_name(path: PathLike) -> None:
+    """Refuse a page under a name that promises another kind of file."""
+    if not is_stream(check_path(path)) and plain_suffix(path) not in (".html", ".htm"):
+        raise UsageError(f"{path}: this is an HTML page; give a name that ends in .html")

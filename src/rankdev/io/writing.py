@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from rankdev._common.checks import check_path
-from rankdev._common.files_in_use import PathLike, is_special, note_writing
+from rankdev._common.files_in_use import PathLike, is_special, note_writing, refusal
 from rankdev.errors import UsageError
 
 if sys.platform != "win32":
@@ -117,9 +117,11 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
                 _same_rights(raw.fileno(), before)
             yield raw
             raw.flush()
+            _settle(raw.fileno())  # or a loss of power may leave the name without the content
             if not hidden.exists():
                 _name(raw, hidden)
             os.replace(hidden, target)
+        _settle_folder(target.parent)
     except BaseException:
         hidden.unlink(missing_ok=True)
         raise
@@ -134,7 +136,7 @@ def _replaceable(target: Path) -> os.stat_result | None:
     if stat.S_ISDIR(before.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        raise PermissionError(errno.EACCES, refusal(target.parent))
     return before
 
 
@@ -159,8 +161,30 @@ def _name(raw: IO[bytes], hidden: Path) -> None:
         with open(hidden, "xb") as copy:
             os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(raw.fileno()).st_mode))
             shutil.copyfileobj(raw, copy)
+            copy.flush()
+            _settle(copy.fileno())
     finally:
         os.close(folder)
+
+
+def _settle(descriptor: int) -> None:
+    """Wait until a file or a folder is on the disk."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):  # not every file system can
+            raise
+
+
+def _settle_folder(folder: Path) -> None:
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # the file is there; its folder may be one that can be written and not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            _settle(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _same_rights(descriptor: int, before: os.stat_result) -> None:

@@ -22,7 +22,7 @@ from rankdev.cli.options import (
     seed_option,
     segments_option,
 )
-from rankdev.cli.outputs import file_option, reading_progress
+from rankdev.cli.outputs import page_option, reading_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
-@file_option("-o", "--output", default="report.html", show_default=True, help="Write the page here.")
+@page_option(default="report.html", show_default=True, help="Write the page here.")
 @click.option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text.")
 @click.option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text.")
 @click.option("--margin", type=float, help="Also test equivalence within this difference.")
@@ -112,7 +112,7 @@ def _written(ctx: click.Context, public: bool) -> str:
     cls=Command,
     epilog="Example: rankdev playground -o playground.html",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the page here (.html) instead of opening it.")
+@page_option(help="Write the page here (.html) instead of opening it.")
 def playground_command(output: str | None) -> None:
     """Open a page to drag items in and out of a ranking and a reference, and see what each position gains.
 
