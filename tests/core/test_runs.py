@@ -1,4 +1,5 @@
 import functools
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev import DataError, RankdevWarning, Run, UsageError
+from rankdev import DataError, RankdevWarning, Reference, References, Run, UsageError
 from rankdev.core.ordering import Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder
 
@@ -270,3 +271,26 @@ def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
     references = rd.References.from_lists({"q": ["d000"]})  # the only right item is among those not kept
     coverage = rd.evaluate(references, {"s": run}, ["P@2"]).coverage[0]
     assert coverage.tied == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(Decimal(text) for text in ("NaN", "sNaN", "Infinity", "-Infinity", "1E+400")),
+        *(1 + 2j, pd.NA, object(), b"x", 10**400, [1]),
+    ],
+)
+def test_what_is_no_finite_number_is_refused_in_every_form(value: Any) -> None:
+    """polars panics at some of them, which no ``except Exception`` would catch."""
+    rows = [{"query": "q", "item": "a", "score": value}, {"query": "q", "item": "b", "score": 1}]
+    column = pd.Series([value, 1], dtype=object)
+    forms = [{"q": {"a": value, "b": 1}}, rows, pd.DataFrame(rows).assign(score=column)]
+    for form in forms:
+        with pytest.raises(DataError, match="query 'q', item 'a': the score is"):
+            Run.of(form)
+    with pytest.raises(DataError, match="the grade is"):
+        References.from_grades({"q": {"a": value, "b": 1}})
+    with pytest.raises(DataError, match="has the grade"):
+        Reference.from_grades({"a": value})
+    with pytest.raises(DataError, match="the rank is"):
+        References.from_ranks({"q": {"a": value, "b": 1}})

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rankdev import read_run
+from rankdev import evaluate, read_run
 from rankdev.errors import FileFormatError
 from rankdev.io import read_references, streams
+from tests.native.compiled import reading
 
 LINE = b"q1 Q0 d1 1 1 t\n"
 PACK: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
@@ -153,3 +154,46 @@ def test_waiting_for_a_pipe_can_be_interrupted(tmp_path: Path, words: list[str])
     assert process.returncode == 130
     assert b"interrupted" in message
     assert b"Traceback" not in message
+
+
+QRELS = b"q1 0 d1 1\n"
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("change", ["grown", "cut", "written again"])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, native: bool, pack: Callable[[bytes], bytes], change: str
+) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes(pack(LINE))
+
+    def disturb(done: float, total: float, note: str) -> None:
+        if change == "grown":  # each time, and for ever if nobody looked
+            with path.open("ab") as file:
+                file.write(pack(b"q%d Q0 d1 1 1 t\n" % path.stat().st_size))
+        elif change == "cut":
+            os.truncate(path, 5)
+        else:
+            os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+
+    damaged = "|cannot be read to its end" if change == "cut" else ""  # it was cut before it was opened again
+    refused = pytest.raises(FileFormatError, match=f"a.run: .*changed while it was read; try again once it is{damaged}")
+    with reading(native), refused:
+        evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=disturb)
+    path.write_bytes(pack(QRELS))
+    with reading(native), refused:
+        read_references(path, progress=disturb)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Path, native: bool) -> None:
+    path, other = tmp_path / "a.run", tmp_path / "b.run"
+    path.write_bytes(LINE)
+
+    def replace(done: float, total: float, note: str) -> None:
+        other.write_bytes(b"q1 Q0 d2 1 1 t\n")
+        other.replace(path)
+
+    with reading(native):
+        assert evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=replace).means.tolist() == [[1.0]]

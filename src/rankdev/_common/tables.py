@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from numbers import Integral
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -129,7 +130,10 @@ def as_polars(table: Any) -> pl.DataFrame:
             return pl.DataFrame(_interchanged(table))
     except DataError:
         raise
-    except Exception as error:  # whatever another library raises, such as one whose connection was closed
+    except (
+        Exception,
+        pl.exceptions.PanicException,
+    ) as error:  # of any library, such as a closed connection
         raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
 
 
@@ -189,10 +193,21 @@ def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
 
 def mixed_series(name: str, values: list[Any]) -> pl.Series:
     """Make a column of values of any type, as text where the types are mixed."""
+    if any(isinstance(value, Decimal) and not value.is_finite() for value in values):  # of which polars panics
+        values = [_finite_or_float(value) for value in values]
     try:
-        return pl.Series(name, values)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        return text_series(name, [value if isinstance(value, str) else _written(value) for value in values])
+        made = pl.Series(name, values)
+    except (TypeError, ValueError, OverflowError, RuntimeError, pl.exceptions.PolarsError):
+        made = None
+    if made is not None and made.dtype != pl.Object:
+        return made
+    return text_series(name, [value if isinstance(value, str) else _written(value) for value in values])
+
+
+def _finite_or_float(value: Any) -> Any:
+    if not isinstance(value, Decimal) or value.is_finite():
+        return value
+    return float("nan") if value.is_nan() else float(value)
 
 
 def number_series(name: str, values: list[Any]) -> pl.Series:

@@ -135,7 +135,7 @@ class Reference(Mapping[str, int]):
         """
         where = "" if query is None else f"query {shown(query)}: "
         for item, grade in grades.items():
-            if not isinstance(grade, Real) or not isfinite(grade):
+            if not isinstance(grade, Real) or not _is_finite(grade):
                 raise DataError(f"{where}item {shown(item)} has the grade {shown(grade)}; expected a finite number")
         known = {as_id(item, where): float(grade) for item, grade in grades.items()}
         if len(known) < len(grades):
@@ -253,6 +253,13 @@ class Reference(Mapping[str, int]):
 
     def __repr__(self) -> str:
         return f"Reference({self._ranks})"
+
+
+def _is_finite(grade: Real) -> bool:
+    try:
+        return isfinite(grade)
+    except OverflowError:  # a whole number past all floats
+        return False
 
 
 def _as_rank(rank: Any, item: object, where: str) -> int:

@@ -459,7 +459,7 @@ class Scores(Result):
 def _as_floats(values: Any) -> Floats:
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"scores are numbers, [system, query, measure]; got {shown(values)}") from None
 
 

@@ -104,8 +104,10 @@ def read_whole_queries(library: ctypes.CDLL, path: PathLike, work: Work, progres
 
 def _at_once(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:
     """Read a small file without threads, which would cost more than they save."""
-    for piece, size in _filled(library, source, table, [Piece((source.known_size or 0) + 1)]):
+    pieces = [Piece((source.known_size or 0) + 1)]
+    for piece, size in _filled(library, source, table, pieces):
         yield work(piece, size, table)
+        pieces.append(piece)  # it takes another where the file has grown
 
 
 def _side_by_side(library: ctypes.CDLL, source: Source, work: Work, table: Table | None) -> Iterator[Part]:

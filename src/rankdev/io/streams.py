@@ -180,6 +180,7 @@ class Source:
         self._reported, self._size = 0, size_of(path)
         refuse_lost_threads()
         self._raw = opened(self._path, lambda: self._report(0))
+        self._state = _state(self._raw)
         try:
             _remember(self._path, self._raw)
             begin = self._guarded(lambda: self._raw.read(MAGIC_BYTES))
@@ -210,7 +211,11 @@ class Source:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        try:
+            if kind is None or issubclass(kind, FileFormatError):
+                self._check_unchanged()
+        finally:
+            self.close()
         if kind is MemoryError:
             raise FileFormatError(self.name, "the file does not fit into memory; a TREC run takes the least") from None
 
@@ -253,10 +258,15 @@ class Source:
 
     def _report(self, size: int) -> None:
         """Report how far the file is read: by its own size where that is known, not by what is decompressed."""
+        self._check_unchanged()
         if self._progress is not None:
             at = self._raw.tell() if self._raw.seekable() else self._reported + size
             self._reported = max(at, self._reported)
             self._progress(self._reported, max(self._reported, self._size), self.name)
+
+    def _check_unchanged(self) -> None:
+        if _state(self._raw) != self._state:
+            raise FileFormatError(self.name, "the file changed while it was read; try again once it is complete")
 
     def _known_kind(self) -> str:
         if not self._head.strip():
@@ -299,6 +309,15 @@ def plain_suffix(path: PathLike) -> str:
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+def _state(raw: Any) -> tuple[int, int] | None:
+    """Return the size of a file and when it was last written; None for what is no file."""
+    try:
+        there = os.fstat(raw.fileno())
+    except (OSError, AttributeError):  # what stands in for standard input may have no descriptor
+        return None
+    return (there.st_size, there.st_mtime_ns) if stat.S_ISREG(there.st_mode) else None
 
 
 def _remember(path: str, raw: Any) -> None:
