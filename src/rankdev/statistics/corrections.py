@@ -1,7 +1,8 @@
 """Registry of multiple-comparison corrections.
 
 A correction takes the families that are corrected together, the test's results for each, and how to draw; it returns
-adjusted p-values and intervals for each. Intervals contain 0 exactly where the adjusted p-value is above α.
+adjusted p-values and intervals for each. Intervals contain 0 exactly where the adjusted p-value is above α; those of
+sparse differences are widened afterwards.
 
 Max-T: the flips of a query are the same for all systems and measures, so the maximum reflects how the comparisons
 depend on each other. Unlike randomised Tukey it does not assume that systems are exchangeable.
@@ -124,11 +125,15 @@ def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Adjusted:
-    """Adjusted p-values of a family's pairs, and the limits of their intervals."""
+    """Adjusted p-values of a family's pairs, and the limits of their intervals.
+
+    ``level`` is the one of an interval by itself with which all hold together, by Bonferroni.
+    """
 
     p: Floats = field(repr=False)
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
+    level: float
 
 
 Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]
@@ -166,10 +171,12 @@ def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawi
     if sum(family.pairs for family in families) == 1:
         return uncorrected(families, tested, drawing)
     together = simultaneous(families, drawing.seed)
-    return [
-        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *together.interval(family, drawing.alpha)))
-        for family, p in zip(families, adjusted, strict=True)
-    ]
+    return [_simultaneous(family, p, together, drawing.alpha) for family, p in zip(families, adjusted, strict=True)]
+
+
+def _simultaneous(family: Family, p: Floats, together: Simultaneous, alpha: float) -> Adjusted:
+    limits = agreeing(p, alpha, family.mean, *together.interval(family, alpha))
+    return Adjusted(p, *limits, alpha / together.comparisons)
 
 
 @correction("bh", multiplies=True)
@@ -179,7 +186,7 @@ def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], 
     adjusted = benjamini_hochberg(raw)
     level = drawing.alpha * max(1, int((adjusted <= drawing.alpha).sum())) / len(raw)
     return [
-        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)))
+        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)), level)
         for family, one, p in zip(families, tested, _split(adjusted, families), strict=True)
     ]
 
@@ -190,11 +197,7 @@ def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
     if any(len(family.values) < 2 for family in families):
         raise UsageError("max-t needs at least two queries; choose another correction")
     together = simultaneous(families, drawing.seed)
-    found = []
-    for family in families:
-        p = together.p(family)
-        found.append(Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *together.interval(family, drawing.alpha))))
-    return found
+    return [_simultaneous(family, together.p(family), together, drawing.alpha) for family in families]
 
 
 @correction("tukey", draws=USUAL)
@@ -209,13 +212,17 @@ def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
         seed=drawing.seed,
         alpha=drawing.alpha,
     )
-    return [Adjusted(p, *agreeing(p, drawing.alpha, families[0].mean, low, high))]
+    limits = agreeing(p, drawing.alpha, families[0].mean, low, high)
+    return [Adjusted(p, *limits, drawing.alpha / families[0].pairs)]
 
 
 @correction("none")
 def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Leave p-values as they are; each interval is the test's own."""
-    return [Adjusted(one.p.copy(), *_own(family, one, drawing)) for family, one in zip(families, tested, strict=True)]
+    return [
+        Adjusted(one.p.copy(), *_own(family, one, drawing), drawing.alpha)
+        for family, one in zip(families, tested, strict=True)
+    ]
 
 
 def _own(family: Family, tested: Tested, drawing: Drawing) -> tuple[Floats, Floats]:

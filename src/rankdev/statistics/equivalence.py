@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from scipy import special
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.bounded_mean import CAUTIOUS, sparse_limits, widened
 from rankdev.statistics.panels import Family, as_scores, carried, families_of, wanted_pairs
+from rankdev.statistics.skewed import skewed_interval
 
 VERDICTS = ("same", "better", "worse", "undecided")
 CORRECTIONS = ("bonferroni", "none")
-MORE_SKEW = 8.0  # few queries show too little of the skewness; this much ÷ n is added, by simulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,9 @@ def equivalence(
     - *better*, *worse* (a than b): not the same, and the 1 − α interval lies above 0, or below it;
     - *undecided*: none of these.
 
-    ``low`` and ``high`` are the limits of the interval that decides: the 1 − α interval where nothing is decided.
+    ``low`` and ``high`` are the limits of the interval that decides: the 1 − α interval where nothing is decided. They
+    allow for skewed differences and, where 40% or more of them are equal, for differences that were not seen, as far as
+    the measure's range does: equality on all of 58 queries does not exclude a mean difference of .05 (P@1), on 59 it does.
 
     Parameters
     ----------
@@ -181,7 +183,7 @@ def equivalence(
     narrow, wide = (_joined([interval(family, each) for family in families]) for each in (2 * level, level))
     same = (narrow[0] > -margin) & (narrow[1] < margin)
     low, high = np.where(same, narrow, wide)
-    remarks = _remarks(families, level)
+    remarks = _remarks(scores.measures, families, level, margin, same)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     lower = np.repeat([name in scores.lower_is_better for name in scores.measures], len(first))
@@ -213,46 +215,29 @@ def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
 def interval(family: Family, level: float) -> tuple[Floats, Floats]:
     """Return intervals each of whose limits is wrong with probability ``level`` ÷ 2, also for skewed differences.
 
-    Each limit is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic. Where all
-    differences are equal, the limits are those of the sign-flip test.
+    For sparse differences they allow for unseen ones, up to the measure's range.
     """
-    queries = len(family.values)
-    if queries < 2:
-        return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
-    t = float(special.stdtrit(queries - 1, 1 - level / 2))
-    skewness = (1 + MORE_SKEW / queries) * _skewness(family)
-    below, above = (np.maximum(t, _skewed(sign * t, skewness, queries) * sign) for sign in (1, -1))
-    varies = family.statistics["deviation"] > 0
-    known = 0.0 if 2.0 ** (1 - queries) <= level else np.inf
-    low = family.mean - np.where(varies, below * family.error, known)
-    return low, family.mean + np.where(varies, above * family.error, known)
+    return widened(family, level, *skewed_interval(family, level), CAUTIOUS)
 
 
-def _skewed(t: float, skewness: Floats, queries: int) -> Floats:
-    """Return the t of skewed differences whose corrected value is ``t``: the cubic, solved."""
-    root = np.sqrt(queries)
-    none = np.abs(skewness) < 1e-6
-    g = np.where(none, 1.0, skewness)
-    return np.where(none, t, root * 3 / g * (np.cbrt(1 + g * (t / root - g / (6 * queries))) - 1))
-
-
-def _skewness(family: Family) -> Floats:
-    found = np.zeros(family.pairs)
-    for pairs, apart in family.differences():
-        centred = apart - apart.mean(axis=1, keepdims=True)
-        spread = centred.std(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found[pairs] = np.where(spread > 0, (centred**3).mean(axis=1) / spread**3, 0.0)
-    return found
-
-
-def _remarks(families: list[Family], level: float) -> tuple[str, ...]:
-    """Note the pairs with equal differences on too few queries for any decision."""
-    undecidable = sum(
-        int((family.statistics["deviation"] == 0).sum())
-        for family in families
-        if 2.0 ** (1 - len(family.values)) > 2 * level
-    )
-    if not undecidable:
-        return ()
-    return (f"{counted(undecidable, 'pair', 'has')} the same difference on all queries, which are too few to decide",)
+def _remarks(measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools) -> list[str]:
+    """Note the pairs that are equal on all queries, but on too few of them for the margin; and unknown ranges."""
+    remarks = []
+    for m, (measure, family) in enumerate(zip(measures, families, strict=True)):
+        here = same[m * family.pairs : (m + 1) * family.pairs]
+        equal = (family.statistics["deviation"] == 0) & (np.abs(family.mean) < margin)
+        if (equal & ~here).any():
+            nearest = float(np.abs(family.mean[equal & ~here]).min())
+            share = (margin - nearest) / max(family.reach - nearest, margin)
+            needed = int(np.ceil(np.log(level) / np.log1p(-share))) if share < 1 else 2
+            pairs = counted(int((equal & ~here).sum()), "pair", "has")
+            remarks.append(
+                f"{measure}: {pairs} the same difference on all {counted(len(family.values), 'query')}, which are too"
+                f" few to exclude unseen ones beyond the margin; {needed:,} such queries would do"
+            )
+        if not np.isfinite(family.span) and len(sparse_limits(family, level)[0]):
+            remarks.append(
+                f"{measure} has no known range: where most differences are equal, the interval cannot know what was"
+                f" not seen, and allows for differences up to {family.reach:.3g}, as far as scores lie apart here"
+            )
+    return remarks

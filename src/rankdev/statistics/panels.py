@@ -108,13 +108,15 @@ class Family:
     """Some pairs of systems under one measure: ``values[query, system]``, pairs ``first`` − ``second``.
 
     ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
-    Differences are in whole units (:mod:`rankdev.statistics.flips.exact`), in which equal sums are equal.
+    Differences are in whole units (:mod:`rankdev.statistics.flips.exact`), in which equal sums are equal. ``span`` is
+    the width of the measure's range, where it is known.
     """
 
     values: Floats = field(repr=False)
     queries: Indices = field(repr=False)
     first: Indices = field(repr=False)
     second: Indices = field(repr=False)
+    span: float = np.inf
 
     @property
     def pairs(self) -> int:
@@ -125,6 +127,11 @@ class Family:
     def unit(self) -> float:
         """Score of one whole unit."""
         return float(1 / scale_for(largest_of(self.values[:, :, None]), len(self.values))[0])
+
+    @cached_property
+    def reach(self) -> float:
+        """Largest difference that a query can show; where the measure has no finite range, that of the scores seen."""
+        return self.span if np.isfinite(self.span) else float(np.ptp(self.values))
 
     @cached_property
     def units(self) -> Floats:
@@ -207,7 +214,9 @@ def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]
     found: dict[int, Family] = {}
     for panel in panels(scores):
         for m, place in enumerate(panel.places):
-            found[place] = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+            low, high = scores.kinds[place].range
+            values = np.ascontiguousarray(panel.values[:, :, m])
+            found[place] = Family(values, panel.queries, first, second, high - low)
     return [found[place] for place in range(len(scores.measures))]
 
 

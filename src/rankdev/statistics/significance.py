@@ -14,6 +14,8 @@ from rankdev._common.checks import FINEST, check_choice, check_number, check_see
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.assumptions import remarks_on
+from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Indices, as_scores, carried, families_of, is_several, wanted_pairs
@@ -52,6 +54,8 @@ class Significance(Result):
         Notes on the tests and the scores.
     lower_is_better : tuple of str
         Measures of which a lower value is better: there, a query is won by the lower one.
+    needed : ndarray, optional
+        For each row of the table, the difference that would just be significant.
 
     See Also
     --------
@@ -70,6 +74,7 @@ class Significance(Result):
     seed: int
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+    needed: Floats | None = field(default=None, repr=False)
 
     made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed")
 
@@ -138,7 +143,8 @@ class Significance(Result):
         >>> found.summary().select("pairs", "significant").row(0)
         (3, 3)
         """
-        rows = self.to_polars()
+        half = (self.columns["high"] - self.columns["low"]) / 2
+        rows = self.to_polars().with_columns(needed=pl.Series(half if self.needed is None else self.needed))
         ordered = rows.sort("p_adjusted", maintain_order=True)
         frame = pl.concat([ordered.filter(measure=name) for name in rows["measure"].unique(maintain_order=True)])
         frame = frame.select(
@@ -147,7 +153,7 @@ class Significance(Result):
             "a",
             "b",
             "difference",
-            ((pl.col("high") - pl.col("low")) / 2).alias("needed"),
+            "needed",
             pl.col("p_adjusted").alias("p"),
         )
         made = {name: getattr(self, name) for name in DiscriminativePower.made_with}
@@ -172,7 +178,9 @@ def significance(
     """Test every pair of systems, or every system against each baseline, two-sided.
 
     Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
-    the adjusted p-value is above ``alpha``.
+    the adjusted p-value is above ``alpha``. Where 40% or more of a pair's differences are equal, most often 0, the
+    interval is wider: it allows for differences that were not seen, as far as the measure's range does, and may contain
+    0 although p, which tests whether the differences are symmetric, is small. A remark says so.
 
     Parameters
     ----------
@@ -248,16 +256,21 @@ def significance(
         tested = [TESTS[test](one, drawing) for one in group]
         adjusted = CORRECTIONS[correction].correct(group, tested, drawing)
         for one, found, other in zip(group, tested, adjusted, strict=True):
+            low, high = widened(one, other.level, other.low, other.high)
+            half = (other.high - other.low) / 2
             columns.append(
-                {**one.statistics, "low": other.low, "high": other.high, "p": found.p, "p_adjusted": other.p}
+                {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}
             )
             drawn = max(drawn, found.permutations)
             warned += [remark for remark in found.warnings if remark not in warned]
             notes += [found.note] if found.note and found.note not in notes else []
     for remark in warned:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
+    table = _table(scores, first, second, columns)
+    notes += remarks_on(scores, families, table, drawing.alpha, corrected=correction != "none", over_all=family == "all")
     return Significance(
-        columns=_table(scores, first, second, columns),
+        columns=table,
+        needed=np.concatenate([column["needed"] for column in columns]),
         lower_is_better=scores.lower_is_better,
         test=test,
         correction=correction,

@@ -1,0 +1,165 @@
+"""Remarks where the assumptions of a test fail: each with its number, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats
+from rankdev.errors import counted
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.bounded_mean import most_common
+from rankdev.statistics.corrections import holm
+from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.skewed import skewed_interval, skewness
+
+EQUAL = 0.6  # fraction of equal differences from which on a pair is called sparse
+SKEWED = 1.0  # skewness below which no remark is made
+SMALL = 0.25  # of the range: differences that are all smaller leave room for a rare, large one
+MISSED = 0.05  # chance to have missed that one from which on it is mentioned
+DOMINANT = 0.5  # of the squared differences
+FEWEST = 10  # queries from which on the shape of differences shows
+
+
+def remarks_on(
+    scores: Scores,
+    families: Sequence[Family],
+    table: Mapping[str, Any],
+    alpha: float,
+    *,
+    corrected: bool,
+    over_all: bool,
+) -> list[str]:
+    """Return remarks on the rows of a table of tests: those of each measure, and on the number of measures."""
+    found: list[str] = []
+    for m, (measure, family) in enumerate(zip(scores.measures, families, strict=True)):
+        rows = slice(m * family.pairs, (m + 1) * family.pairs)
+        part = {name: np.asarray(column[rows]) for name, column in table.items()}
+        found += [f"{measure}: {text}" for text in _on_measure(scores, family, part, alpha)]
+    if corrected and not over_all and len(families) > 1:
+        found += _on_several(np.asarray(table["p"]), np.asarray(table["p_adjusted"]), len(families), alpha)
+    return found
+
+
+def _on_measure(scores: Scores, family: Family, part: Mapping[str, Any], alpha: float) -> Iterator[str]:
+    queries = len(family.values)
+    significant = part["p_adjusted"] <= alpha
+    equal = np.empty(family.pairs)
+    largest = np.empty(family.pairs)  # of the squared differences: its fraction of their sum
+    where: Indices = np.empty(family.pairs, np.int64)
+    furthest = np.empty(family.pairs)
+    for pairs, apart in family.differences():
+        equal[pairs] = most_common(apart)[1]
+        squares = apart**2
+        where[pairs] = squares.argmax(axis=1)
+        furthest[pairs] = np.sqrt(squares.max(axis=1)) * family.unit
+        largest[pairs] = squares.max(axis=1) / np.maximum(squares.sum(axis=1), 1.0)
+    sparse = equal >= EQUAL
+    yield from _on_sparse(family, part, sparse, equal, significant)
+    if queries < FEWEST:
+        return
+    yield from _on_unseen(family, part, significant & ~sparse, furthest)
+    yield from _on_skewness(family, part, significant & ~sparse, alpha)
+    yield from _on_dominance(scores, family, part, (largest > DOMINANT) & ~sparse, largest, where)
+
+
+def _on_sparse(
+    family: Family, part: Mapping[str, Any], sparse: Bools, equal: Floats, significant: Bools
+) -> Iterator[str]:
+    if not sparse.any():
+        return
+    share = f"{_percent(float(equal[sparse].max()))} of {counted(len(family.values), 'query')}"
+    most = f"up to {share}" if sparse.sum() > 1 else share
+    known = (
+        f"up to {family.span:g}, the width of the measure's range"
+        if np.isfinite(family.span)
+        else f"up to {family.reach:.3g}, as far as scores lie apart here; the measure has no known range, so that the"
+        " interval cannot know what was not seen"
+    )
+    yield (
+        f"{_named(part, sparse)} the same difference on {most}: the interval allows for unseen ones {known}; queries"
+        " on which the systems differ would tell more"
+    )
+    open_still = sparse & significant & (part["low"] <= 0) & (part["high"] >= 0)
+    if open_still.any():
+        one = int(open_still.sum()) == 1
+        yield (
+            f"{_named(part, open_still)} a significant p, but {'an interval that contains' if one else 'intervals that contain'}"
+            " 0: p tests whether wins and losses balance, the interval where the mean is; report both, or add queries"
+        )
+
+
+def _on_unseen(family: Family, part: Mapping[str, Any], chosen: Bools, furthest: Floats) -> Iterator[str]:
+    """Note significant means that a rare loss, larger than any seen, would undo."""
+    if not np.isfinite(family.span):
+        return
+    need = np.abs(part["difference"]) / family.reach
+    missed = (1 - need) ** len(family.values)
+    chosen = chosen & (furthest <= SMALL * family.reach) & (missed > MISSED)
+    if chosen.any():
+        i = int(np.argmax(np.where(chosen, missed, -1.0)))
+        yield (
+            f"{_named(part, chosen, 'differs', 'differ')} significantly, but by little on every query (at most"
+            f" {furthest[i]:.2g} of {family.reach:g}): a loss of {family.reach:g} on {_percent(float(need[i]))} of queries"
+            f" would undo that, and {counted(len(family.values), 'query')} would show none with probability"
+            f" {missed[i]:.2f}; look for rare failures"
+        )
+
+
+def _on_skewness(family: Family, part: Mapping[str, Any], chosen: Bools, alpha: float) -> Iterator[str]:
+    """Note significant differences that are not so once skewness is allowed for."""
+    if not chosen.any():
+        return
+    skew = skewness(family)
+    low, high = skewed_interval(family, alpha)
+    wrong = chosen & (np.abs(skew) >= SKEWED) & (low <= 0) & (high >= 0)
+    if wrong.any():
+        i = int(np.argmax(np.where(wrong, np.abs(skew), -1.0)))
+        yield (
+            f"{_named(part, wrong, 'is', 'are')} significant only if differences are symmetric, and they are skewed"
+            f" (skewness {skew[i]:+.1f}): an interval that allows for it is [{low[i]:.3g}, {high[i]:.3g}]; add queries,"
+            " or claim no difference"
+        )
+
+
+def _on_dominance(
+    scores: Scores, family: Family, part: Mapping[str, Any], chosen: Bools, largest: Floats, where: Indices
+) -> Iterator[str]:
+    if not chosen.any():
+        return
+    i = int(np.argmax(np.where(chosen, largest, -1.0)))
+    others = np.delete(family.values[:, family.first[i]] - family.values[:, family.second[i]], where[i])
+    more = f" (and such a query in {counted(int(chosen.sum()) - 1, 'other pair')})" if chosen.sum() > 1 else ""
+    yield (
+        f"query {scores.queries[family.queries[where[i]]]} alone makes {_percent(float(largest[i]))} of the squared"
+        f" differences of {part['a'][i]} and {part['b'][i]}{more}: without it their difference is {others.mean():+.3g}"
+        f" instead of {part['difference'][i]:+.3g}; look at it, and report both"
+    )
+
+
+def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float) -> Iterator[str]:
+    """Note significant differences that are not so once all measures are corrected for together."""
+    significant = adjusted <= alpha
+    kept = significant & (holm(p) <= alpha)
+    if kept.sum() < significant.sum():
+        yield (
+            f"{counted(measures, 'measure')} are tested, each by itself: if no system differs, the probability of some"
+            f" significant difference is up to {min(1.0, measures * alpha):.2f}, not {alpha:g}; corrected over all of"
+            f" them (family='all'), {counted(int(kept.sum()), 'difference')} of {significant.sum()} would remain"
+            " significant"
+        )
+
+
+def _named(part: Mapping[str, Any], chosen: Bools, one: str = "have", several: str = "have") -> str:
+    """Name the pair, or count the pairs."""
+    places = np.flatnonzero(chosen)
+    if len(places) > 1 or len(chosen) > 20:
+        return f"{len(places)} of {counted(len(chosen), 'pair')} {several if len(places) > 1 else one.replace('have', 'has')}"
+    i = places[0]
+    return f"{part['a'][i]} and {part['b'][i]} {several}"
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2g}%" if fraction < 0.1 else f"{fraction:.0%}"

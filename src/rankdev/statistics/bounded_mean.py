@@ -1,0 +1,135 @@
+"""Intervals for the mean of bounded values, most of which are the same.
+
+What a sample does not show can still be there: where all differences are 0, Student's interval is [0, 0], although one
+query in ten may lose everything. A measure has a range, so that an unseen value has a largest size: one more
+observation of that size, of weight ``a``, joins the sample, and the limit is a quantile of the sample's mean under
+Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 and the usual interval stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from rankdev._common.arrays import Floats
+from rankdev.statistics.panels import Family, Indices
+
+SPARSE = (0.4, 0.8)  # fractions of equal values between which the weight rises from 0
+WEIGHT = 0.6  # of the unseen observation in intervals, by simulation
+CAUTIOUS = 1.0  # the same where a wrong limit is a wrong claim: equivalence, plans
+SEEN = 10  # values that differ from which on the unseen one need not be the largest possible
+STEPS = 44  # halvings
+AT_ONCE = 1 << 20  # points held at a time
+
+
+def upper(points: Floats, weights: Floats, level: float) -> Floats:
+    """Return the 1 − ``level`` quantile of Σ D x, D ~ Dirichlet(``weights``), for each row of points x.
+
+    By the saddlepoint approximation (Lugannani and Rice in Barndorff-Nielsen's form) along its own parameter t > max x.
+
+    >>> ones = np.ones((1, 10))  # nine zeros and a 1: the quantile of a Beta distribution
+    >>> upper(np.eye(10)[:1], ones, 0.025).round(3), special.betaincinv(1, 9, 0.975).round(3)
+    (array([0.336]), np.float64(0.336))
+    """
+    z = special.ndtri(1 - level)
+    counted = weights > 0
+    top = np.max(points, axis=1, where=counted, initial=-np.inf)
+    bottom = np.min(points, axis=1, where=counted, initial=np.inf)
+    span = top - bottom
+    flat = span <= 1e-12 * np.maximum(np.abs(top), np.abs(bottom))
+    scale = np.where(flat, 1.0, span)
+    below = np.where(counted, (top[:, None] - points) / scale[:, None], 0.0)
+    low, high = np.full(len(points), -30.0), np.full(len(points), 16.0)  # log of t − top in spans
+
+    def at(position: Floats) -> tuple[Floats, Floats]:
+        gap = np.exp(position)[:, None] + below
+        pull = weights / gap
+        depth = (pull * below).sum(axis=1) / pull.sum(axis=1)  # how far the mean is below the top
+        distance = (np.exp(position) + depth)[:, None]
+        root = np.sqrt(np.maximum(2 * (weights * np.log(gap / distance)).sum(axis=1), 1e-300))
+        spread = np.sqrt(np.maximum((weights * ((below - depth[:, None]) / gap) ** 2).sum(axis=1), 1e-300))
+        return depth, np.where(root > 1e-4, root + np.log(spread / root) / np.maximum(root, 1e-4), root)
+
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        far = at(middle)[1] > z
+        low, high = np.where(far, middle, low), np.where(far, high, middle)
+    return np.where(flat, top, top - at((low + high) / 2)[0] * scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What samples of differences, one in each row, leave unseen: an observation of some weight, on either side."""
+
+    weight: Floats  # before it is multiplied by WEIGHT or CAUTIOUS: 0 where values vary, 1 where most are the same
+    above: Floats = field(repr=False)
+    below: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, values: Floats, low: Floats | float, high: Floats | float) -> Unseen:
+        """Judge by the most common value how much rows of values between ``low`` and ``high`` leave unseen."""
+        common, share = most_common(values)
+        queries = values.shape[1]
+        apart = np.abs(values - common[:, None]).max(axis=1)
+        known = np.minimum(1.0, SEEN / np.maximum(queries * (1 - share), 1e-9))
+        above, below = common + apart, common - apart
+        start, end = SPARSE
+        return cls(
+            np.clip((share - start) / (end - start), 0, 1),
+            above + np.maximum(high - above, 0) * known,
+            below - np.maximum(below - low, 0) * known,
+        )
+
+    def limits(self, values: Floats, level: float, most: float = WEIGHT) -> tuple[Floats, Floats]:
+        """Return limits of the mean, each wrong with probability ``level`` ÷ 2."""
+        weights = np.concatenate([np.ones_like(values), most * self.weight[:, None]], axis=1)
+        ends = []
+        for sign, unseen in ((-1.0, self.below), (1.0, self.above)):
+            points = sign * np.concatenate([values, unseen[:, None]], axis=1)
+            ends.append(sign * upper(points, weights, level / 2))
+        return ends[0], ends[1]
+
+
+def most_common(values: Floats) -> tuple[Floats, Floats]:
+    """Return a value and its fraction of each row: 0, or the median where more are equal to it.
+
+    A value that more than half of a row has is its median.
+
+    >>> most_common(np.array([[0.0, 0, 0, 1, 2], [0, 3, 3, 3, 1]]))
+    (array([0., 3.]), array([0.6, 0.6]))
+    """
+    median = np.median(values, axis=1)
+    zeros, equal = (values == 0).mean(axis=1), (values == median[:, None]).mean(axis=1)
+    return np.where(equal > zeros, median, 0.0), np.maximum(zeros, equal)
+
+
+def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[Indices, Floats, Floats]:
+    """Return the pairs most of whose differences are the same, and limits of their means."""
+    pairs, lows, highs = [], [], []
+    reach = family.reach / family.unit
+    for places, apart in family.differences():
+        equal = np.ptp(apart, axis=1) <= 2  # equal but for rounding
+        apart[equal] = apart[equal, :1]
+        unseen = Unseen.of(apart, -reach, reach)
+        rows = np.flatnonzero(unseen.weight > 0)
+        if not np.isfinite(family.span):  # a guess from the scores seen, of no use where one system is always ahead
+            rows = rows[(apart[rows] == 0).mean(axis=1) > SPARSE[0]]
+        for part in np.array_split(rows, 1 + len(rows) * apart.shape[1] // AT_ONCE):
+            chosen = Unseen(unseen.weight[part], unseen.above[part], unseen.below[part])
+            low, high = chosen.limits(apart[part], level, most)
+            pairs.append(places[part])
+            lows.append(low * family.unit)
+            highs.append(high * family.unit)
+    return np.concatenate(pairs), np.concatenate(lows), np.concatenate(highs)
+
+
+def widened(family: Family, level: float, low: Floats, high: Floats, most: float = WEIGHT) -> tuple[Floats, Floats]:
+    """Return limits that are outside both the given ones and, for sparse differences, those that the range allows."""
+    pairs, below, above = sparse_limits(family, level, most)
+    largest = max(family.span, float(np.ptp(family.values)))  # infinite where the range is unknown
+    low, high = low.copy(), high.copy()
+    low[pairs] = np.maximum(np.minimum(low[pairs], below), -largest)
+    high[pairs] = np.minimum(np.maximum(high[pairs], above), largest)
+    return low, high
