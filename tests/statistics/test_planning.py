@@ -132,16 +132,11 @@ def test_a_whole_float_is_a_seed(pilot):
     assert plan(pilot, "s0", "s1", "m0", seed=1.0).low == plan(pilot, "s0", "s1", "m0", seed=1).low
 
 
-def test_constant_differences_need_two_queries(make_scores):
-    found = plan(make_scores([np.full(10, 0.4), np.full(10, 0.3)]), "s0", "s1", "m0")
-    assert (found.queries, found.low, found.high, found.resampled) == (2, 2, 2, 2)
-
-
 @pytest.fixture
 def sparse(make_scores):
-    """Forty queries, of which three differ."""
+    """Forty queries, of which five differ."""
     apart = np.zeros(40)
-    apart[:3] = 0.2, 0.3, 0.4
+    apart[:5] = 0.1, 0.2, 0.3, 0.4, 0.9
     return make_scores([0.3 + apart, np.full(40, 0.3)])
 
 
@@ -183,3 +178,48 @@ def test_the_order_of_the_systems_does_not_matter(rng):
     one, other = plan(scores, "a", "b", "P@5", difference=0.03), plan(scores, "b", "a", "P@5", difference=0.03)
     assert (one.queries, one.low, one.high, one.resampled) == (other.queries, other.low, other.high, other.resampled)
     assert one.to_polars().equals(other.to_polars())
+
+
+def sparse_pilot(apart, measure="P@1"):
+    values = np.stack([np.maximum(apart, 0), np.maximum(-apart, 0)])[:, :, None]
+    return Scores(("a", "b"), tuple(map(str, range(len(apart)))), (measure,), values)
+
+
+@pytest.mark.parametrize("moved", [0, 1, 4])
+def test_a_pilot_that_hardly_differs_cannot_tell(moved):
+    """Not two queries: at least as many as a mean of .05 needs that comes from few queries, and no upper limit."""
+    apart = np.where(np.arange(25) < moved, 1.0, 0.0)
+    with pytest.warns(RankdevWarning, match=f"the pilot cannot tell.*all but {moved} quer"):
+        found = plan(sparse_pilot(apart), "a", "b", "P@1", difference=0.05)
+    often = stats.beta.ppf(0.975, moved + 1, 25 - moved)
+    assert np.isnan(found.queries)
+    assert found.resampled is None
+    assert queries_for(np.sqrt(often / (1 - often)), 0.8, 0.05) <= found.low < found.high == np.inf
+    assert found.summary()["queries"][0] is None
+    assert found.to_polars().is_empty()
+    assert f"cannot tell: at least {found.low:g}" in " ".join(str(found).split())
+    found.plot()
+
+
+def test_a_pilot_that_differs_on_five_queries_can_tell():
+    apart = np.where(np.arange(25) < 5, [1.0, -1.0, 1.0, 1.0, 1.0] * 5, 0.0)
+    found = plan(sparse_pilot(apart), "a", "b", "P@1", difference=0.05)
+    assert found.low < found.queries < found.high < np.inf
+
+
+def test_sparse_pilots_allow_for_larger_differences_than_they_show():
+    """The range counts: with small differences seen, unseen large ones may make the needed number much larger."""
+    apart = np.where(np.arange(50) < 10, 0.1, 0.0)
+    seen = bounded_effect(apart, 0.05)
+    low, high = bounded_effect(apart, 0.05, reach=1.0)
+    assert low < seen[0] / 1.5
+    assert high >= seen[1]
+    assert bounded_effect(apart + np.linspace(0, 1, 50), 0.05, reach=2.0) == bounded_effect(
+        apart + np.linspace(0, 1, 50), 0.05
+    )
+
+
+def test_a_pilot_with_one_constant_difference_cannot_tell_either():
+    with pytest.warns(RankdevWarning, match="cannot tell"):
+        found = plan(sparse_pilot(np.full(20, 0.2)), "a", "b", "P@1", difference=0.05)
+    assert (found.low, found.high) == (2, np.inf)

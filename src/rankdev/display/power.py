@@ -307,12 +307,19 @@ def stability_report(found: Stability) -> Report:
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
     """State how many queries are needed, with the power at numbers around it."""
-    table = Table(found.to_polars(), "Power by number of queries", digits=3)
-    return result_report(found, "plan", [table], [plan_in_words(found)])
+    rows = found.to_polars()
+    tables = [] if rows.is_empty() else [Table(rows, "Power by number of queries", digits=3)]
+    return result_report(found, "plan", tables, [plan_in_words(found)])
 
 
 def plan_in_words(found: Plan) -> str:
     """State how many queries are needed."""
+    if math.isnan(found.queries):
+        return (
+            f"How many queries are needed to detect a difference of {found.difference:.4g} in {found.measure} between"
+            f" {found.a} and {found.b} with {percent(found.power)} power at level {found.alpha:g}, the pilot of"
+            f" {found.pilot} queries cannot tell: at least {_queries(found.low)} (95% confidence), with no upper limit."
+        )
     resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
@@ -341,12 +348,15 @@ def plot_plan(found: Plan) -> Figure:
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
     if np.isfinite(found.low):
-        last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
+        furthest = float(sizes[-1]) if len(sizes) else 2 * found.low
+        last = max(furthest, found.high) if np.isfinite(found.high) else 2 * furthest
         label = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
         axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
-        over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
+        over_queries(axis, [int(min([*sizes[:1], found.low])), int(last)])
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
+    if np.isnan(found.queries):
+        return titled(drawn, f"The pilot cannot tell how many queries {pair} need in {found.measure}")
     enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
     return titled(drawn, f"{enough} queries give {percent(found.power)} power to distinguish {pair} in {found.measure}")

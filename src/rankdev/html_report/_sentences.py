@@ -102,6 +102,12 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
 
 def _queries_needed(found: Plan) -> str:
     """State how many queries would make a difference significant, and how rough that estimate is."""
+    if math.isnan(found.queries):
+        return (
+            f"How many queries would confirm a difference as small as that between {found.a} and {found.b} on"
+            f" {found.measure} ({number(abs(found.observed))}), your {found.pilot:,} cannot tell: these systems differ"
+            f" on too few of them. It is at least {_many(found.low)} (95% confidence)."
+        )
     return (
         f"To confirm a difference as small as that between {found.a} and {found.b} on {found.measure}"
         f" ({number(abs(found.observed))}), you would need about {_many(found.queries)} queries;"

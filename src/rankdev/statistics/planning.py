@@ -14,8 +14,9 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, RankdevWarning, UsageError, shown
+from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.panels import as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
@@ -30,6 +31,7 @@ SMALLEST = 10  # queries of a pilot from which its interval holds in simulations
 ASSURANCE = 0.07  # level whose lower limit holds in 90% of pilots, skewed ones such as those of AP@5 included
 HEAVY = 8.0  # kurtosis above which its coverage is below the nominal level in simulations
 ROUNDING = 1e-12  # spread up to which differences are equal
+TELLING = 5  # queries with another difference than most from which on a pilot can tell
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,10 +53,10 @@ class Plan(Result):
     difference : float
         The difference to detect.
     queries : float
-        Queries needed (noncentral t).
+        Queries needed (noncentral t); NaN where the pilot cannot tell, because its systems differ on too few queries.
     low, high : float
         95% interval of that number, given the uncertainty of the pilot; high is infinite where the pilot cannot
-        exclude that there is no difference.
+        exclude that there is no difference, or cannot tell.
     assured : float
         Queries at which the power is reached with 90% confidence, not only on average.
     resampled : float or None
@@ -139,7 +141,7 @@ class Plan(Result):
         >>> found.summary().select("a", "b", "queries").row(0)
         ('a', 'b', 63.0)
         """
-        return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY})
+        return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY}).fill_nan(None)
 
 
 @overload
@@ -189,6 +191,8 @@ def plan(
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
     With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
+    A pilot that has the same difference (most often 0) on all but four queries or fewer cannot tell: there is a lower
+    limit then, and no upper one.
     Without them the answer is for a new collection (topic set size design), and follows from the variance of scores.
 
     Parameters
@@ -276,18 +280,22 @@ def _of_pair(
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; give the one that matters: difference=")
     target = abs(observed) if difference is None else difference
-    low, high = bounded_effect(apart, difference)
-    assured, _ = bounded_effect(apart, difference, alpha=ASSURANCE)
-    remarks = _remarks(apart)
+    reach = _reach(pair)
+    low, high = bounded_effect(apart, difference, reach=reach)
+    assured, _ = bounded_effect(apart, difference, ASSURANCE, reach)
+    open_ended = cannot_tell(apart)
+    remarks = _remarks(apart, a, b)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=3)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
-    queries = queries_for(effect, power, alpha)
+    least, most = (queries_for(each, power, alpha) for each in (high, low))
+    queries = min(max(queries_for(effect, power, alpha), least), most)
     # moved to the difference that matters, the better system first, so that skew stays on its side
     # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
     wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
     shifted = target + (apart - observed) * wider
     draws = _Resampling(shifted, alpha, seed)
+    nothing = np.array([])
     return Plan(
         a=a,
         b=b,
@@ -296,13 +304,13 @@ def _of_pair(
         observed=observed,
         deviation=deviation,
         difference=target,
-        queries=queries,
-        low=queries_for(high, power, alpha),
-        high=queries_for(low, power, alpha),
+        queries=np.nan if open_ended else queries,
+        low=least,
+        high=most,
         assured=queries_for(assured, power, alpha),
-        resampled=draws.queries_for(power, queries),
-        detectable=detectable_effect(len(apart), power, alpha) * deviation,
-        curve=draws.curve(effect, queries),
+        resampled=None if open_ended else draws.queries_for(power, queries),
+        detectable=np.nan if open_ended else detectable_effect(len(apart), power, alpha) * deviation,
+        curve=(nothing, nothing, nothing) if open_ended else draws.curve(effect, queries),
         power=power,
         alpha=alpha,
         seed=seed,
@@ -310,7 +318,19 @@ def _of_pair(
     )
 
 
-def _remarks(apart: Floats) -> tuple[str, ...]:
+def _reach(pair: Scores) -> float:
+    """Return the largest difference that a query can show, or that of the scores seen where that is unknown."""
+    low, high = pair.kinds[0].range
+    return high - low if np.isfinite(high - low) else float(np.nanmax(pair.values) - np.nanmin(pair.values))
+
+
+def _remarks(apart: Floats, a: str, b: str) -> tuple[str, ...]:
+    if cannot_tell(apart):
+        others = counted(len(apart) - int(round(float(most_common(apart[None])[1][0]) * len(apart))), "query")
+        return (
+            f"the pilot cannot tell how many queries are needed: {a} and {b} have the same difference on all but"
+            f" {others} of {len(apart)}; a pilot with at least {TELLING} such queries can",
+        )
     kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
     if kurtosis <= HEAVY:
         return ()
@@ -328,15 +348,57 @@ def _pilot(scores: Scores) -> Floats:
     return apart
 
 
-def bounded_effect(apart: Floats, difference: float | None, alpha: float = 0.05) -> tuple[float, float]:
+def cannot_tell(apart: Floats) -> bool:
+    """Check whether almost all differences are the same, so that their spread is unknown."""
+    share = float(most_common(apart[None])[1][0])
+    return share > SPARSE[0] and len(apart) * (1 - share) < TELLING - 0.5
+
+
+def bounded_effect(
+    apart: Floats, difference: float | None, alpha: float = 0.05, reach: float | None = None
+) -> tuple[float, float]:
     """Return an interval of the standardised effect at that level; its lower limit is 0 where the sign is uncertain.
 
     For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
     queries underestimate it; for the observed one by the effect's standard error, skewness and kurtosis included.
+    ``reach`` is the largest possible difference: with it, sparse differences may hide larger ones.
     """
+    usual = (np.inf, np.inf) if apart.std(ddof=1) <= ROUNDING else _usual_effect(apart, difference, alpha)
+    if reach is None or most_common(apart[None])[1][0] <= SPARSE[0]:
+        return usual
+    low, high = _sparse_effect(apart, difference, alpha, reach)
+    return (0.0, high) if cannot_tell(apart) else (min(low, usual[0]), max(high, usual[1]))
+
+
+def _sparse_effect(apart: Floats, difference: float | None, alpha: float, reach: float) -> tuple[float, float]:
+    """Bound the effect by the mean square that unseen differences allow, and by how few queries may differ."""
+    n, common = len(apart), float(most_common(apart[None])[0][0])
+    moved = int((apart != common).sum())
+    often = float(special.betaincinv(moved + 1, n - moved, 1 - alpha / 2)) if moved < n else 1.0
+    # a mean that comes from so few queries is at most so large in deviations: all of them equal
+    largest = np.sqrt(often / (1 - often)) if common == 0 and often < 1 else np.inf
+    unseen = Unseen.of(apart[None], -reach, reach)
+    if difference is None:
+        low, high = (float(limit[0]) for limit in unseen.limits(apart[None], alpha, CAUTIOUS))
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    else:
+        nearest = difference
+    squares = (apart[None] - common) ** 2
+    furthest = np.maximum(np.abs(unseen.above - common), np.abs(unseen.below - common)) ** 2
+    most, least = (
+        sign * upper(sign * np.append(squares, end, 1), np.append(np.ones((1, n)), weight, 1), alpha / 2)[0]
+        for sign, end, weight in (
+            (1.0, furthest[:, None], CAUTIOUS * unseen.weight[:, None]),
+            (-1.0, np.zeros((1, 1)), np.ones((1, 1))),
+        )
+    )
+    if difference is not None and least > difference**2:
+        largest = min(largest, difference / np.sqrt(least - difference**2))
+    return nearest / np.sqrt(most), largest
+
+
+def _usual_effect(apart: Floats, difference: float | None, alpha: float) -> tuple[float, float]:
     n, spread = len(apart), float(apart.std(ddof=1))
-    if spread <= ROUNDING:
-        return np.inf, np.inf
     if difference is not None:
         low, high = _deviation(apart, alpha)
         return difference / high, difference / low
