@@ -4,7 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from scipy import stats
+
 import rankdev as rd
+from rankdev.statistics.bounded_mean import fraction_limits
 
 
 def scores_of(apart):
@@ -100,3 +103,41 @@ def test_what_was_not_scored_is_said():
     assert found.remarks == ("5 of 45 preferences are on queries that were not scored",)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
     assert any("1 query is few" in line for line in few.remarks)
+
+
+def test_intervals_do_not_collapse_where_every_preference_is_predicted():
+    """Eight of eight is no proof: the lower limit is that of a Beta distribution with one more query, of weight .75."""
+    found = rd.agreement_with_people(scores_of(np.full((8, 1), 0.2)), said(["x"] * 8)).to_polars().row(0, named=True)
+    assert (found["low"], found["high"]) == (pytest.approx(1 - stats.beta.ppf(0.975, 0.75, 8), abs=0.01), 1.0)
+    wrong = rd.agreement_with_people(scores_of(np.full((8, 1), -0.2)), said(["x"] * 8)).to_polars().row(0, named=True)
+    assert (wrong["low"], wrong["high"]) == (0.0, pytest.approx(1 - found["low"]))
+
+
+def test_several_preferences_of_a_query_count_together():
+    """Preferences that all come in threes are no more than the queries they come from."""
+    apart = np.random.default_rng(3).normal(size=(20, 1))
+    once = said(np.where(np.arange(20) < 14, np.where(apart[:, 0] > 0, "x", "y"), "x"))
+    one, three = (rd.agreement_with_people(scores_of(apart), once * times).to_polars() for times in (1, 3))
+    assert one.select("low", "high").row(0) == pytest.approx(three.select("low", "high").row(0))
+
+
+def test_limits_of_unequal_queries_are_where_dirichlet_means_say():
+    """Brute force: the fraction of Dirichlet-weighted hits beyond the limit is the level, but for rounding."""
+    rng = np.random.default_rng(4)
+    counts = rng.integers(1, 7, 12).astype(float)
+    hits = rng.binomial(counts.astype(int), 0.7).astype(float)
+    low, high = fraction_limits(hits[:, None], counts, 0.1)
+    weights = rng.dirichlet(np.append(np.ones(12), 0.75), 40_000)
+    above = (weights @ np.append(hits, counts.mean())) / (weights @ np.append(counts, counts.mean()))
+    below = (weights @ np.append(hits, 0.0)) / (weights @ np.append(counts, counts.mean()))
+    assert ((above > high).mean(), (below < low).mean()) == (pytest.approx(0.05, abs=0.008),) * 2
+
+
+def test_equally_good_measures_do_not_stand_out():
+    """Thirteen measures that predict 60%: with an interval for each pair alone, one seems better in most trials."""
+    false = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 13])
+        right = np.where(rng.random((40, 13)) < 0.6, 0.1, -0.1)
+        false += any(rd.agreement_with_people(scores_of(right), said(["x"] * 40), resamples=400).significant)
+    assert false <= 6

@@ -19,6 +19,7 @@ from rankdev.statistics.panels import Family, Indices
 SPARSE = (0.4, 0.8)  # fractions of equal values between which the weight rises from 0
 WEIGHT = 0.6  # of the unseen observation in intervals, by simulation
 CAUTIOUS = 1.0  # the same where a wrong limit is a wrong claim: equivalence, plans
+FRACTION = 0.75  # the same for fractions of hits, which have a lowest and a highest value
 SEEN = 10  # values that differ from which on the unseen one need not be the largest possible
 STEPS = 44  # halvings
 AT_ONCE = 1 << 20  # points held at a time
@@ -103,6 +104,38 @@ def most_common(values: Floats) -> tuple[Floats, Floats]:
     median = np.median(values, axis=1)
     zeros, equal = (values == 0).mean(axis=1), (values == median[:, None]).mean(axis=1)
     return np.where(equal > zeros, median, 0.0), np.maximum(zeros, equal)
+
+
+def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return limits of Σ hits ÷ Σ counts over queries, ``hits[query, measure]``; each wrong with ``level`` ÷ 2.
+
+    One more query, of usual size, joins on either side: without any hit below, and with hits only above.
+    """
+    usual = float(counts.mean())
+    sizes = counts / usual
+    shares = (hits / usual).T
+    weights = np.append(np.ones(len(counts)), FRACTION) * np.ones((len(shares), 1))
+
+    def beyond(fraction: Floats, sign: float) -> Floats:
+        """How far Σ (hits − fraction × counts) may reach; the limit is where that is 0."""
+        apart = sign * (shares - fraction[:, None] * sizes)
+        unseen = 1 - fraction if sign > 0 else fraction
+        return upper(np.append(apart, unseen[:, None], 1), weights, level / 2)
+
+    ends = []
+    for sign in (-1.0, 1.0):
+        start = np.zeros(len(shares)) if sign > 0 else np.ones(len(shares))
+        if np.ptp(sizes) == 0:  # linear in the fraction
+            ends.append(start + sign * beyond(start, sign))
+            continue
+        low, high = np.zeros(len(shares)), np.ones(len(shares))
+        for _ in range(30):
+            middle = (low + high) / 2
+            up = (beyond(middle, sign) > 0) == (sign > 0)
+            low, high = np.where(up, middle, low), np.where(up, high, middle)
+        ends.append((low + high) / 2)
+    found = hits.sum(axis=0) / counts.sum()
+    return np.where(found == 0, 0.0, ends[0]), np.where(found == 1, 1.0, ends[1])
 
 
 def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[Indices, Floats, Floats]:
