@@ -163,8 +163,8 @@ def test_of_equally_good_cuts_the_one_with_fewest_tiers_is_taken_by_hand():
     # {0} {1} {2 3} and {0 1 2} {3} both cost −2, and every other cut more
     assert cut(4, {(0, 1): 1, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
     # as long as the second is as good as the first up to rounding
-    assert cut(4, {(0, 1): 1 + 1e-13, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
-    assert cut(4, {(0, 1): 1 + 1e-9, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 1, 2]
+    assert cut(4, {(0, 1): 1 + 1e-9, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
+    assert cut(4, {(0, 1): 1 + 1e-6, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 1, 2]
 
 
 def test_of_as_many_tiers_the_last_one_is_the_longest_by_hand():

@@ -145,24 +145,63 @@ def centred(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
     return values - np.repeat(means.T, sizes, axis=0)
 
 
+SAME = 1e-7  # strengths that differ by less are equal: a fit is not more exact than that
+
+
+def levelled(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
+    """Make strengths of a query that are equal up to rounding exactly equal, so that nothing depends on their order."""
+    query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((values, query))
+    ranked = values[order]
+    apart = (np.diff(ranked, prepend=-np.inf) > SAME) | (np.diff(query[order], prepend=-1) > 0)
+    level = np.cumsum(apart) - 1
+    result = np.empty_like(values)
+    result[order] = (sums(level, ranked, int(apart.sum())) / np.bincount(level, minlength=int(apart.sum())))[level]
+    return result
+
+
 def generator(seed: int) -> np.random.Generator:
     """Make the random number generator of a seed."""
     return np.random.Generator(np.random.Philox(check_seed(seed)))
 
 
-def resample_weights(preferences: Preferences, resamples: int, seed: int) -> Iterator[Floats]:
+def resample_weights(
+    preferences: Preferences, resamples: int, seed: int, strength: Floats | None = None
+) -> Iterator[Floats]:
     """Draw random weights of the judgments, again and again: the Bayesian bootstrap.
 
     The weights are exponential with mean 1, one for each worker where workers are known (the judgments of a worker are
     one cluster), else one for each judgment. Unlike drawing with replacement this never drops a comparison that
-    connects two groups.
+    connects two groups. Judgments are numbered by the ``strength`` of their items, then by name, and workers by name,
+    so that the order of the rows does not matter.
     """
     rng = generator(seed)
     base = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
-    clusters = len(preferences) if preferences.worker is None else len(preferences.workers)
+    if preferences.worker is None:
+        number, clusters = _places(_sorted_rows(preferences, base, strength)), len(preferences)
+    else:
+        number, clusters = _places(_by_name(preferences.workers))[preferences.worker], len(preferences.workers)
     for _ in range(check_whole("resamples", resamples, 1)):
-        weight = rng.standard_exponential(clusters)
-        yield base * (weight if preferences.worker is None else weight[preferences.worker])
+        yield base * rng.standard_exponential(clusters)[number]
+
+
+def _sorted_rows(preferences: Preferences, weight: Floats, strength: Floats | None) -> npt.NDArray[np.int64]:
+    named = _places(_by_name(preferences.items))
+    query = _places(_by_name(preferences.queries))[preferences.item_query]
+    strong = np.zeros(len(named)) if strength is None else strength
+    place = _places(np.lexsort((named, strong, query)))
+    share = np.ones(len(preferences)) if preferences.share is None else preferences.share
+    return np.lexsort((share, weight, preferences.tie, place[preferences.loser], place[preferences.winner]))
+
+
+def _by_name(names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+
+
+def _places(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[Strengths]:
@@ -172,7 +211,7 @@ def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[S
 
     judged, prior = fit.preferences, (2.0, 1.0) if fit.workers is None else fit.workers.prior
     options = Options(fit.ridge, fit.tie_model, prior, fit.alpha, fit.position)
-    for weight in resample_weights(judged, resamples, seed):
+    for weight in resample_weights(judged, resamples, seed, fit.values):
         pairs = judged.pairs.weighted(judged, weight)
         yield fit_model(replace(judged, weight=weight), fit.method, options, pairs)
 

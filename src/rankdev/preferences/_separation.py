@@ -259,7 +259,8 @@ def _candidates(ranked: Floats, spread: Floats, clear: float) -> tuple[Ints, Int
     """List the pairs whose Wald statistic is below ``clear``, without ever holding all pairs of a long list."""
     variance = (spread**2).sum(axis=1)
     # Var(θ_i − θ_j) ≤ 2 (Var θ_i + Var θ_j): beyond this difference no pair can qualify
-    reach = np.sqrt(clear * 2 * (variance + variance.max(initial=0.0)))
+    most = 2 * (variance + variance.max(initial=0.0))
+    reach = np.sqrt(clear * most) if np.isfinite(clear) else np.full(len(ranked), np.inf)
     stops = np.searchsorted(-ranked, -ranked + reach, side="right")
     rows, columns, statistics = [], [], []
     for i, stop in enumerate(stops):

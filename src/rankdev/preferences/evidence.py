@@ -60,12 +60,13 @@ class Cut:
         return float(np.logaddexp.reduce(each) - np.log(len(spreads))) - self.inner * np.log(2)
 
 
-def merging_path(wins: Floats) -> list[Cut]:
-    """Join the neighbouring tiers that differ least, refit, and repeat, from one tier per item to one tier.
+def merging_path(wins: Floats, levels: Ints | None = None) -> list[Cut]:
+    """Join the neighbouring tiers that differ least, refit, and repeat, from one tier per level to one tier.
 
-    ``wins[i, j]`` counts how often the item in place i won against the one in place j.
+    ``wins[i, j]`` counts how often the item in place i won against the one in place j; ``levels`` are the places
+    where tiers may start (default: every item).
     """
-    path = [_fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins)))]
+    path = [_joined(wins, np.arange(len(wins)) if levels is None else levels)]
     while path[-1].tiers > 1:
         cut = path[-1]
         between = cut.covariance.diagonal()
@@ -73,23 +74,28 @@ def merging_path(wins: Floats) -> list[Cut]:
         statistic = np.diff(cut.strength) ** 2 / np.maximum(variance, 1e-300)
         joined = _disjoint(statistic, 1 if cut.tiers <= ONE_BY_ONE else cut.tiers // 10)
         kept = np.setdiff1d(np.arange(cut.tiers), joined + 1)
-        summed = np.add.reduceat(np.add.reduceat(cut.wins, kept, axis=0), kept, axis=1)
-        inside = float(np.trace(summed))
-        np.fill_diagonal(summed, 0.0)
-        path.append(_fitted(cut.starts[kept], summed, cut.inner + inside, cut.strength[kept]))
+        path.append(_joined(cut.wins, kept, cut))
     return path
 
 
+def _joined(wins: Floats, kept: Ints, cut: Cut | None = None) -> Cut:
+    """Join the tiers between the places ``kept``, and fit their strengths."""
+    summed = np.add.reduceat(np.add.reduceat(wins, kept, axis=0), kept, axis=1)
+    inside = float(np.trace(summed))
+    np.fill_diagonal(summed, 0.0)
+    if cut is None:
+        return _fitted(kept, summed, inside, np.zeros(len(kept)))
+    return _fitted(cut.starts[kept], summed, cut.inner + inside, cut.strength[kept])
+
+
 def _disjoint(statistic: Floats, number: int) -> Ints:
-    """Take the smallest statistics, no two of them neighbours."""
+    """Take the smallest statistics, no two of them neighbours; of equal ones the first."""
+    open_ = np.array(statistic)
     chosen: list[int] = []
-    taken: set[int] = set()
-    for k in np.argsort(statistic, kind="stable").tolist():
-        if not taken & {k - 1, k + 1}:
-            chosen.append(k)
-            taken.add(k)
-        if len(chosen) == number:
-            break
+    while len(chosen) < number and np.isfinite(least := open_.min(initial=np.inf)):
+        k = int(np.argmax(open_ <= least * (1 + 1e-6) + 1e-9))
+        chosen.append(k)
+        open_[max(k - 1, 0) : k + 2] = np.inf
     return np.array(sorted(chosen), np.int64)
 
 
@@ -132,23 +138,22 @@ class TierPosterior:
     one: float
     some: float
     strict: float
-    path: list[Cut]
+    apart: Cut  # every item a tier
     tiers: Cut  # the cut that represents "some tiers"
-    judgments: float
 
     def tie_and_reversal(self) -> tuple[Floats, Floats]:
         """Posterior probabilities for every two places in the order: of a tie, and of the reverse order."""
         from scipy.special import ndtr
 
-        n = len(self.path[0].strength)
+        n = self.apart.tiers
         label = np.searchsorted(self.tiers.starts, np.arange(n), side="right")
         tie = self.one + self.some * (label[:, None] == label)
-        strength, covariance = self.path[0].strength, self.path[0].covariance
+        strength, covariance = self.apart.strength, self.apart.covariance
         spread = np.sqrt(np.maximum(covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance, 1e-300))
         return tie, self.strict * ndtr(-np.abs(strength[:, None] - strength) / spread)
 
 
-def tier_posterior(wins: Floats) -> TierPosterior:
+def tier_posterior(wins: Floats, levels: Ints | None = None) -> TierPosterior:
     """Compare one tier, some tiers and a strict order by their evidence.
 
     A priori every number of tiers, then every size of tiers has the same weight; the constants that favour tiers
@@ -158,19 +163,21 @@ def tier_posterior(wins: Floats) -> TierPosterior:
     from scipy.special import expit
 
     n, judgments = len(wins), float(wins.sum())
-    path = merging_path(wins)
-    one, strict = -judgments * np.log(2), path[0].evidence(STRICT_SPREADS)
-    inner = path[1:-1]
+    path = merging_path(wins, levels)
+    apart = path[0] if path[0].tiers == n else _joined(wins, np.arange(n))
+    one, strict = -judgments * np.log(2), apart.evidence(STRICT_SPREADS)
+    inner = [cut for cut in path if 1 < cut.tiers < n]
     if inner:
         each = np.array([cut.evidence(TIER_SPREADS) + _log_prior(cut.starts, n) for cut in inner])
-        represented = np.log(-np.diff([cut.tiers for cut in path[:-1]]))  # numbers of tiers passed over
+        before = path[0].tiers + (path[0] is inner[0])
+        represented = np.log(-np.diff([before, *(cut.tiers for cut in inner)]))  # numbers of tiers passed over
         some = 1 + float(np.logaddexp.reduce(each + represented))
         best = inner[int(np.argmax(each))] if some > strict else by_bic(path, judgments)
     else:
         some, best = -np.inf, path[-1]
     w_one = float(expit(one + 3 / n - np.logaddexp(some, strict)))
     leaning = float(expit(some + 0.2 * n - strict))
-    return TierPosterior(w_one, (1 - w_one) * leaning, (1 - w_one) * (1 - leaning), path, best, judgments)
+    return TierPosterior(w_one, (1 - w_one) * leaning, (1 - w_one) * (1 - leaning), apart, best)
 
 
 def _log_prior(starts: Ints, n: int) -> float:

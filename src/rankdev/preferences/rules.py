@@ -46,6 +46,11 @@ class Question:
         start, stop = self.fit.pairs.starts[self.query : self.query + 2]
         return -np.sort(-self.fit.values[start:stop])
 
+    @property
+    def levels(self) -> Ints:
+        """Places where a new strength starts. Only there may a tier start: nothing orders equal strengths."""
+        return np.flatnonzero(np.append(True, np.diff(self.ordered) < 0)[: self.size])
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -75,29 +80,32 @@ def by_evidence(question: Question) -> Ints:
     """Take the cut with the fewest pair relations expected to be wrong."""
     if question.size < 2:
         return np.zeros(question.size, np.int64)
-    tie, reversal = tier_posterior(effective_wins(question.fit, question.query)).tie_and_reversal()
+    wins = effective_wins(question.fit, question.query)
+    tie, reversal = tier_posterior(wins, question.levels).tie_and_reversal()
     worse_together = (1 - tie) - (tie + reversal)
-    return cheapest_cut(question.size, lambda b: worse_together[:b, b])
+    return cheapest_cut(question.size, lambda b: worse_together[:b, b], question.levels)
 
 
 @rule("strict", "every item a tier of its own; only equal strengths share one")
 def strict(question: Question) -> Ints:
     """Cut wherever strengths differ."""
-    return np.flatnonzero(np.append(True, -np.diff(question.ordered) > 1e-9)[: question.size])
+    return question.levels
 
 
 @rule("bic", "joins neighbours as long as the Bayesian information criterion improves")
 def by_information_criterion(question: Question) -> Ints:
     """Take the best cut on the way from all items apart to one tier."""
+    if not question.size:
+        return np.zeros(0, np.int64)
     wins = effective_wins(question.fit, question.query)
-    return by_bic(merging_path(wins), float(wins.sum())).starts if question.size else np.zeros(0, np.int64)
+    return by_bic(merging_path(wins, question.levels), float(wins.sum())).starts
 
 
 @rule("partition", "fewest errors: separated pairs inside a tier, pairs not separated across tiers", tested=True)
 def by_partition(question: Question) -> Ints:
     """Count errors by the tests of all pairs."""
     assert question.close is not None
-    return partition(question.close, question.alpha)
+    return partition(question.close, question.alpha, question.levels)
 
 
 @rule(
@@ -117,11 +125,11 @@ def by_first(question: Question) -> Ints:
         judgments = question.judgments
         fraction = max(judgments - question.size + 1, 0) / max(judgments, 1)
         p = 2 * ndtr(ndtri(p / 2) * np.sqrt(fraction))
-    return by_leader(replace(question.close, p=p), question.alpha)
+    return by_leader(replace(question.close, p=p), question.alpha, question.levels)
 
 
-def partition(close: Close, alpha: float) -> Ints:
-    """Return the starts of the contiguous tiers with the fewest errors."""
+def partition(close: Close, alpha: float, levels: Ints | None = None) -> Ints:
+    """Return the starts of the contiguous tiers with the fewest errors, each at one of ``levels``."""
     together = close.p >= alpha
     i, j = close.i[together], close.j[together]
     order = np.argsort(j, kind="stable")
@@ -132,23 +140,33 @@ def partition(close: Close, alpha: float) -> Ints:
         cost[upper[bounds[b] : bounds[b + 1]]] = -1.0  # not separated: an error across tiers
         return cost
 
-    return cheapest_cut(close.size, worse_together)
+    return cheapest_cut(close.size, worse_together, levels)
 
 
-def cheapest_cut(n: int, worse_together: Callable[[int], Floats]) -> Ints:
+EQUAL = 1e-7  # costs and statistics that differ by less are equal: rounding decides nothing
+
+
+def cheapest_cut(n: int, worse_together: Callable[[int], Floats], levels: Ints | None = None) -> Ints:
     """Cut 0 … n − 1 into contiguous tiers by dynamic programming; return their starts.
 
-    ``worse_together(b)[a]``, a < b, is the extra cost of a and b in one tier rather than two. Among cuts of equal cost
-    the one with fewer tiers is taken, and of those the one with the longer last tier.
+    ``worse_together(b)[a]``, a < b, is the extra cost of a and b in one tier rather than two. Tiers start at places of
+    ``levels`` only (default: anywhere). Among cuts of equal cost the one with fewer tiers is taken, and of those the
+    one with the longer last tier.
     """
+    allowed = np.arange(n) if levels is None else levels
+    ends = np.zeros(n + 1, bool)
+    ends[[*allowed, n]] = True
     cost, back = np.zeros((n + 1, 2)), np.zeros(n + 1, np.int64)  # of the first b items: cost, tiers
     inside = np.zeros(n)  # inside[a]: cost of the tier a..b
     for b in range(n):
         inside[:b] += np.cumsum(worse_together(b)[::-1])[::-1]
-        total = cost[: b + 1, 0] + inside[: b + 1]
-        best = np.flatnonzero(total <= total.min() + 1e-12)
+        if not ends[b + 1]:
+            continue
+        starts = allowed[: np.searchsorted(allowed, b, side="right")]
+        total = cost[starts, 0] + inside[starts]
+        best = starts[total <= total.min() + EQUAL]
         a = best[np.argmin(cost[best, 1])]
-        cost[b + 1], back[b + 1] = (total[a], cost[a, 1] + 1), a
+        cost[b + 1], back[b + 1] = (cost[a, 0] + inside[a], cost[a, 1] + 1), a
     starts = []
     while n:
         n = int(back[n])
@@ -156,16 +174,20 @@ def cheapest_cut(n: int, worse_together: Callable[[int], Floats]) -> Ints:
     return np.array(starts[::-1], np.int64)
 
 
-def by_leader(close: Close, alpha: float) -> Ints:
-    """Return the starts of tiers, each opened by the first item that differs from its tier's leader."""
-    n = close.size
+def by_leader(close: Close, alpha: float, levels: Ints | None = None) -> Ints:
+    """Return the starts of tiers, each opened by the first level that differs from its tier's leader.
+
+    Two levels (items of equal strength) differ where each item of the one differs from each of the other.
+    """
+    levels = np.arange(close.size) if levels is None else levels
     order = np.argsort(close.p, kind="stable")
     steps = np.arange(len(order), 0, -1)  # Holm: the unlisted pairs are separated and come first
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, close.p[order] * steps))
-    same = {(a, b) for a, b in zip(*(c[adjusted >= alpha].tolist() for c in (close.i, close.j)), strict=True)}
-    starts = [0] if n else []
-    for item in range(1, n):
-        if (starts[-1], item) not in same:
-            starts.append(item)
-    return np.array(starts, np.int64)
+    alike = (np.searchsorted(levels, c[adjusted >= alpha], side="right") - 1 for c in (close.i, close.j))
+    same = set(zip(*(c.tolist() for c in alike), strict=True))
+    starts = [0] if len(levels) else []
+    for level in range(1, len(levels)):
+        if (starts[-1], level) not in same:
+            starts.append(level)
+    return np.asarray(levels[starts], np.int64)

@@ -15,7 +15,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.preferences._fitting import centred, clustered_factors, factors
+from rankdev.preferences._fitting import centred, clustered_factors, factors, levelled
 from rankdev.preferences._pairs import Pairs
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
@@ -260,7 +260,7 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
         method=method,
         ridge=options.ridge,
         tie_model=options.ties,
-        values=centred(fit.strength, fit.pairs.starts),
+        values=levelled(centred(fit.strength, fit.pairs.starts), fit.pairs.starts),
         pairs=fit.pairs,
         curvature=fit.curvature,
         penalty=fit.penalty,

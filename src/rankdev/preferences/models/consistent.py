@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences._fitting import centred, maximise
+from rankdev.preferences._fitting import centred, levelled, maximise
 from rankdev.preferences._pairs import Pairs, sums
 from rankdev.preferences._separation import Close
 from rankdev.preferences.diagnostics import cyclic_groups, losers_of, majorities
@@ -35,11 +35,15 @@ class Consistent(Model):
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Put winners above losers; where nothing is implied, the stronger first."""
         fit = maximise(pairs, options.ridge)
-        strength = centred(fit.strength, pairs.starts)
+        strength = levelled(centred(fit.strength, pairs.starts), pairs.starts)
         query = np.repeat(np.arange(len(pairs.starts) - 1), np.diff(pairs.starts))
-        order = _implied_order(pairs, query, strength)
+        place = _implied_places(pairs, query, strength)
+        order = np.lexsort((-strength, place))
+        apart = (np.diff(place[order], prepend=-1) > 0) | (np.diff(strength[order], prepend=np.inf) < 0)
+        level = np.cumsum(apart) - 1  # items of one level share their value: nothing implies an order of them
+        assigned = sums(level, strength[np.lexsort((-strength, query))], level[-1] + 1) / np.bincount(level)
         values = np.empty_like(strength)
-        values[order] = strength[np.lexsort((-strength, query))] - APART * np.arange(len(order))
+        values[order] = assigned[level] - APART * level
         return Fitted(values, pairs, fit.iterations, fit.converged)
 
     def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
@@ -53,29 +57,32 @@ class Consistent(Model):
         return tuple(_implied(losers, label, *starts[q : q + 2].tolist()) for q in range(len(starts) - 1))
 
 
-def _implied_order(pairs: Pairs, query: Ints, strength: Floats) -> Ints:
-    """Order items so that each is above those it beat, cycles together; otherwise by strength."""
+def _implied_places(pairs: Pairs, query: Ints, strength: Floats) -> Ints:
+    """Place items so that each is above those it beat, a cycle in one place; otherwise by strength, equals together."""
     n = len(strength)
     winner, loser = majorities(pairs)
     label = cyclic_groups(winner, loser, n)
     size = np.bincount(label)
-    mean = sums(label, strength, len(size)) / np.maximum(size, 1)
     of_query = np.zeros(len(size), np.int64)
     of_query[label] = query
+    mean = levelled(sums(label, strength, len(size)) / np.maximum(size, 1), np.array([0, len(size)]))
     across = label[winner] != label[loser]
     below = losers_of(label[winner[across]], label[loser[across]], len(size))
     above = np.bincount(label[loser[across]], minlength=len(size))
     ready = [(int(of_query[g]), -float(mean[g]), int(g)) for g in np.flatnonzero(above == 0)]
     heapify(ready)
-    place = np.empty(len(size), np.int64)
-    for position in range(len(size)):
-        group = heappop(ready)[2]
-        place[group] = position
-        for g in below[group].tolist():
+    place, position = np.empty(len(size), np.int64), 0
+    while ready:
+        first = ready[0][:2]
+        groups = []
+        while ready and ready[0][:2] == first:
+            groups.append(heappop(ready)[2])
+        place[groups], position = position, position + 1
+        for g in np.concatenate([below[group] for group in groups]).tolist():
             above[g] -= 1
             if above[g] == 0:
                 heappush(ready, (int(of_query[g]), -float(mean[g]), g))
-    return np.lexsort((-strength, place[label]))
+    return place[label]
 
 
 def _implied(losers: list[Ints], label: Ints, start: int, stop: int) -> Close:
