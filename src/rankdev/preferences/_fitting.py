@@ -298,6 +298,32 @@ def clustered_factors(fit: Strengths) -> list[tuple[Floats, float]]:
     return result
 
 
+OTHERS = 20.0  # degrees of freedom that the other queries' ratios together count for at most
+
+
+def inflation(fit: Strengths) -> Floats:
+    """Compute each query's ratio of the variance of its strengths to that of independent judgments; at least 1.
+
+    A query's own ratio counts by its degrees of freedom, the mean of the others' by theirs, up to ``OTHERS``: with few
+    workers the ratio of one query says little.
+    """
+    result = np.ones(len(fit.pairs.starts) - 1)
+    if fit.curvature is None:
+        return result
+    simple = fit.factors if fit.coupling is None else factors(fit.pairs, fit.curvature, fit.penalty)
+    own = np.array([(factor**2).sum() for factor in simple])
+    ratio = np.array([(factor**2).sum() for factor, _ in fit.clustered]) / np.where(own > 0, own, 1.0)
+    freedom = np.array([freedom for _, freedom in fit.clustered])
+    known = np.isfinite(freedom) & (own > 0)
+    result[~known & (own > 0)] = ratio[~known & (own > 0)]  # where the order of presentation was corrected for
+    weight = np.where(known, freedom, 0.0)
+    rest = weight.sum() - weight
+    others = ((weight * ratio).sum() - weight * ratio) / np.maximum(rest, 1e-300)
+    prior = np.minimum(rest, OTHERS)
+    pooled = (weight * ratio + prior * others) / np.maximum(weight + prior, 1e-300)
+    return np.maximum(1.0, np.where(known, pooled, result))
+
+
 def _sandwich(fit: Strengths, query: int, factor: Floats) -> Floats:
     judged, pairs = fit.preferences, fit.pairs
     assert judged.worker is not None

@@ -209,14 +209,4 @@ def effective_wins(fit: Strengths, query: int) -> Floats:
     wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
     ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
     wins /= 1 - ties
-    if seen.curvature is None:
-        return wins
-    factor, freedom = seen.clustered[query]
-    as_they_are = np.isinf(freedom) and seen.position == "ignore"
-    return wins if as_they_are else wins / _inflation(wins, factor)
-
-
-def _inflation(wins: Floats, factor: Floats) -> float:
-    """Ratio of the variance of strengths to that of independent judgments; at least 1."""
-    own = _fitted(np.arange(len(wins)), wins, 0.0, np.zeros(len(wins))).covariance
-    return max(1.0, float((factor**2).sum() / (np.trace(own) - own.mean() * len(own))))
+    return np.asarray(wins / fit.inflation[query])

@@ -77,9 +77,17 @@ def rule(name: str, about: str, *, tested: bool = False) -> Callable[[Callable[[
 
 @rule("auto", "compares the evidence for one tier, some tiers and a strict order")
 def by_evidence(question: Question) -> Ints:
-    """Take the cut with the fewest pair relations expected to be wrong."""
+    """Take the cut with the fewest pair relations expected to be wrong.
+
+    Their probabilities are learnt from all queries; for very long lists, from the query alone.
+    """
     if question.size < 2:
         return np.zeros(question.size, np.int64)
+    if question.query in question.fit.relations:
+        start, stop = question.fit.pairs.starts[question.query : question.query + 2]
+        order = np.argsort(-question.fit.values[start:stop], kind="stable")
+        equal, better = (part[np.ix_(order, order)] for part in question.fit.relations[question.query])
+        return cheapest_cut(question.size, lambda b: better[:b, b] - equal[:b, b], question.levels)
     wins = effective_wins(question.fit, question.query)
     tie, reversal = tier_posterior(wins, question.levels).tie_and_reversal()
     worse_together = (1 - tie) - (tie + reversal)

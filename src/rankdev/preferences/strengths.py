@@ -15,10 +15,11 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.preferences._fitting import centred, clustered_factors, factors, levelled
+from rankdev.preferences._fitting import centred, clustered_factors, factors, inflation, levelled
 from rankdev.preferences._pairs import Pairs
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
+from rankdev.preferences.pooling import Relations, learn_relations
 from rankdev.preferences.position_bias import check_order
 from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
 
@@ -121,6 +122,16 @@ class Strengths(Result):
         simple = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
         inverted = [] if self.workers is None else self.workers.suspects()["inverted"]
         return simple(flipped(self.preferences, inverted, lambda judged: simple(judged).values))
+
+    @cached_property
+    def inflation(self) -> Floats:
+        """For each query the variance of strengths over what it were if all judgments were independent; at least 1."""
+        return inflation(self.inference_fit)
+
+    @cached_property
+    def relations(self) -> dict[int, Relations]:
+        """For each query how probable it is that two items are equal, and that one is better; all queries together."""
+        return learn_relations(self)
 
     @cached_property
     def standard_errors(self) -> Floats:

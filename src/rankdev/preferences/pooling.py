@@ -1,0 +1,205 @@
+"""Probabilities of the hypotheses about each query's strengths, learnt from all queries of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.preferences._propagation import Approximation, normal_posteriors
+from rankdev.preferences.shapes import KINDS, SPREADS, Observations, hypotheses, possible
+
+if TYPE_CHECKING:
+    from rankdev.preferences.strengths import Strengths
+
+LARGEST = 300  # items of one query; for longer lists expectation propagation takes too long
+CELLS = 400_000  # items² × queries that are worked on at a time
+
+ALIKE = 0.8  # a priori: all queries are of one kind and of one spread
+BANDS = np.geomspace(0.25, 4.0, 7)  # spreads of a collection …
+REACH = 1.75  # … within this factor
+
+
+class Relations(NamedTuple):
+    """Probabilities, for items i and j of a query, that they are equal and that i is better."""
+
+    equal: Floats
+    better: Floats
+
+
+def learn_relations(fit: Strengths) -> dict[int, Relations]:
+    """Learn from all queries how strengths are distributed, and what follows for the items of each query.
+
+    Queries of one item, and of more than ``LARGEST``, are left out.
+    """
+    batches = list(_batches(fit))
+    if not batches:
+        return {}
+    tie_rate = _tie_rate(fit, batches)
+    seen = [Observations.of(batch.count, batch.score, tie_rate) for batch in batches]
+    found = probabilities(
+        np.concatenate([part.evidence() for part in seen]),
+        np.concatenate([np.full(len(batch.queries), batch.count.shape[1]) for batch in batches]),
+        np.concatenate([part.reliability for part in seen]),
+    )
+    result: dict[int, Relations] = {}
+    for batch, part in zip(batches, seen, strict=True):
+        equal, better = part.relations(found[: len(batch.queries)])
+        found = found[len(batch.queries) :]
+        result.update(zip(batch.queries.tolist(), map(Relations, equal, better), strict=True))
+    return result
+
+
+class _Batch(NamedTuple):
+    """Queries of one size; judgments of every two items, and the score of the first, by query."""
+
+    queries: Ints
+    count: Floats
+    score: Floats
+
+
+def _batches(fit: Strengths) -> Iterator[_Batch]:
+    """Count independent judgments: fewer than there are where those of a worker are correlated."""
+    pairs, sizes = fit.inference_fit.pairs, np.diff(fit.pairs.starts)
+    query = np.searchsorted(pairs.starts, pairs.first, side="right") - 1
+    i, j = pairs.first - pairs.starts[query], pairs.second - pairs.starts[query]
+    weight = 1 / fit.inflation[query]
+    for size in np.unique(sizes[(sizes > 1) & (sizes <= LARGEST)]).tolist():
+        mine, most = np.flatnonzero(sizes == size), max(1, CELLS // size**2)
+        for chosen in np.array_split(mine, -(-len(mine) // most)):
+            row = np.full(len(sizes), -1)
+            row[chosen] = np.arange(len(chosen))
+            k = np.flatnonzero(row[query] >= 0)
+            at, turned = (row[query[k]], i[k], j[k]), (row[query[k]], j[k], i[k])
+            count, score = np.zeros((2, len(chosen), size, size))
+            count[at] = count[turned] = weight[k] * pairs.count[k]
+            score[at], score[turned] = weight[k] * pairs.score[k], weight[k] * (pairs.count[k] - pairs.score[k])
+            yield _Batch(chosen, count, score)
+
+
+def _tie_rate(fit: Strengths, batches: list[_Batch]) -> float:
+    """Estimate Davidson's ν given what is not known of the strengths: at their maximum it is too large.
+
+    The expected number of ties is the observed one, under the posterior with the spread that is the most probable for
+    all queries.
+    """
+    pairs = fit.inference_fit.pairs
+    query = np.searchsorted(pairs.starts, pairs.first, side="right") - 1
+    kept = np.isin(query, np.concatenate([batch.queries for batch in batches]))
+    weight = kept / fit.inflation[query]
+    ties, judgments = float(weight @ pairs.ties), float(weight @ pairs.count)
+    if not ties:
+        return 0.0
+    share = min(ties / judgments, 0.999)
+    rate = 2 * share / (1 - share)
+    for _ in range(2):
+        best, chosen = -np.inf, []
+        for spread in SPREADS[1::2]:
+            found = [
+                normal_posteriors(batch.count, batch.score, rate, np.full(len(batch.count), spread))
+                for batch in batches
+            ]
+            evidence = sum(float(part.evidence.sum()) for part in found)
+            if evidence > best:
+                best, chosen = evidence, found
+        for _ in range(50):
+            expected = sum(_tie_odds(batch.count, part, rate) for batch, part in zip(batches, chosen, strict=True))
+            before, rate = rate, ties / expected
+            if abs(rate - before) < 1e-3 * rate:
+                break
+    return rate
+
+
+def _tie_odds(count: Floats, posterior: Approximation, rate: float) -> float:
+    """Expected number of ties over the tie rate, with three points for each difference of strengths."""
+    own = np.diagonal(posterior.covariance, axis1=1, axis2=2)
+    error = np.sqrt(np.maximum(own[:, :, None] + own[:, None, :] - 2 * posterior.covariance, 0.0))
+    gap = posterior.mean[:, :, None] - posterior.mean[:, None, :]
+    points = ((-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6))
+    chance = sum(weight / (2 * np.cosh((gap + z * error) / 2) + rate) for z, weight in points)
+    return float((count * chance).sum() / 2)
+
+
+def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:
+    """Compute the posterior probability of every hypothesis for every query.
+
+    One query: by the prior. Several: queries are alike (of one kind and spread, which the collection shows), or of
+    several kinds, of which the collection shows the shares. What is learnt from a query is not used for itself.
+    """
+    kind = np.array([KINDS.index(hypothesis.kind) for hypothesis in hypotheses()])
+    of_kind = _prior_of_kinds(float(reliability.mean()))
+    within = _prior_within_kinds(sizes, kind)
+    if len(evidence) == 1:
+        return _normalised(evidence + np.log(within * of_kind[kind] + 1e-300))
+    spread = np.array([hypothesis.spread for hypothesis in hypotheses()])
+    worlds, logs = [], []
+    one, nothing = np.zeros_like(evidence), np.zeros(len(evidence))
+    one[:, 0] = 1.0
+    worlds.append(one)
+    logs.append(np.log(ALIKE * of_kind[0]))
+    for band in BANDS:
+        near = (spread > band / REACH) & (spread < band * REACH)
+        found = {0: (one, nothing)}
+        for k in range(1, len(KINDS)):
+            found[k] = _learnt(evidence, within, near & (kind == k), 2.0)
+            worlds.append(found[k][0])
+            logs.append(np.log(ALIKE * of_kind[k] / len(BANDS)) + found[k][1].sum())
+        kinds = np.stack([each for _, each in found.values()], axis=1)
+        shares, each = _learnt(kinds, np.broadcast_to(of_kind, kinds.shape), np.ones(len(KINDS), bool), 1.0)
+        worlds.append(sum(shares[:, [k]] * found[k][0] for k in found))
+        logs.append(np.log((1 - ALIKE) / len(BANDS)) + each.sum())
+    weight = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+    return np.asarray(sum(w * world for w, world in zip(weight, worlds, strict=True) if w > 1e-6))
+
+
+def _prior_of_kinds(reliability: float) -> Floats:
+    """Prior of each kind. Where strengths are known well, tiers show as tiers, and are as likely as not."""
+    leaning = np.log(7 / 3) * np.clip((reliability - 0.7) / 0.2, 0.0, 1.0)
+    tiers = 0.5 / (1 + np.exp(-leaning))
+    return np.array([0.4, 0.5 - tiers, 0.1, tiers])
+
+
+def _prior_within_kinds(sizes: Ints, kind: Ints) -> Floats:
+    """Prior of each hypothesis among those of its kind, for every query: numbers of tiers K have 1/K."""
+    tiers = np.array([hypothesis.tiers for hypothesis in hypotheses()])
+    own = np.array([hypothesis.prior for hypothesis in hypotheses()])
+    for k in set(zip(kind.tolist(), tiers.tolist(), strict=True)):
+        mine = (kind == k[0]) & (tiers == k[1])
+        own[mine] /= own[mine].sum() * max(k[1], 1)
+    rows = {}
+    for size in np.unique(sizes).tolist():
+        row = np.where(possible(size), own, 0.0)
+        rows[size] = row / np.maximum(np.bincount(kind, row), 1e-300)[kind]
+    return np.stack([rows[size] for size in sizes.tolist()])
+
+
+def _learnt(evidence: Floats, prior: Floats, chosen: Bools, pseudo: float) -> tuple[Floats, Floats]:
+    """Learn the shares of the chosen hypotheses; return their probabilities, and the log evidence of each query.
+
+    Expectation and maximisation, a query's own probabilities left out of the shares it is judged by; the prior counts
+    as ``pseudo`` queries.
+    """
+    result = np.zeros_like(evidence)
+    top = evidence[:, chosen].max(axis=1, initial=-1e9)[:, None]
+    likelihood = np.exp(np.maximum(evidence[:, chosen] - top, -700.0))
+    base = prior[:, chosen] / np.maximum(prior[:, chosen].sum(axis=1, keepdims=True), 1e-300)
+    found = likelihood * base
+    total = found.sum(axis=1, keepdims=True)
+    found /= np.maximum(total, 1e-300)
+    for _ in range(100):
+        share = pseudo * base + found.sum(axis=0) - found
+        new = likelihood * share / share.sum(axis=1, keepdims=True)
+        total = new.sum(axis=1, keepdims=True)
+        new /= np.maximum(total, 1e-300)
+        change = np.abs(new - found).max(initial=0.0)
+        found = 0.3 * found + 0.7 * new
+        if change < 5e-3:
+            break
+    result[:, chosen] = found
+    return result, np.log(np.maximum(total, 1e-300))[:, 0] + top[:, 0]
+
+
+def _normalised(logs: Floats) -> Floats:
+    return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))

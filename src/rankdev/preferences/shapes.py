@@ -1,0 +1,260 @@
+"""How well distributions of strengths explain the judgments of queries: one tier, tiers, strict orders, and mixtures.
+
+A shape is a distribution from which the strengths of a query's items may have been drawn. Its evidence is the
+probability of the judgments under it, as a logarithm, that of "all equal" being 0. It is found in two steps. Expectation
+propagation gives the evidence, the means and the variances for normal strengths of several spreads. Leaving the normal
+prior out of an item's mean and variance leaves what the judgments say about the item, a normal observation of its
+strength; and the evidence for another shape follows from the observations of all items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.preferences._propagation import Approximation, normal_posteriors
+
+SPREADS = 0.2 * 1.5 ** np.arange(9)  # of strengths, a priori: .2 to 5.1
+GAPS = (0.3, 4.0, 13)  # between neighbouring tiers: smallest, largest, how many
+WIDEST = 4.5  # spread of tiers
+LOCATIONS = np.linspace(-2.2, 2.2, 25)  # of a shape, in standard deviations around the observations' mean
+KINDS = ("one", "strict", "mixed", "tiers")
+
+
+class Shape(NamedTuple):
+    """A mixture of normal distributions of mean 0; a component of width 0 is a tier. ``spreads``: what it is scaled by."""
+
+    kind: str
+    weight: Floats
+    centre: Floats
+    width: Floats
+    spreads: Floats
+    prior: float  # of the shape among those of its kind (and number of tiers)
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """List all shapes but "all equal"."""
+    return (*_strict(), *_mixed(), *_tiers())
+
+
+def _strict() -> Iterator[Shape]:
+    """Normal strengths (as probable as the others together), uniform, few strong, few weak, long tails."""
+    yield Shape("strict", np.ones(1), np.zeros(1), np.ones(1), SPREADS, 1.0)
+    u = (np.arange(400) + 0.5) / 400
+    steps = [0, 8, 24, 56, 104, 168, 232, 296, 344, 376, 392, 400]  # finer in the tails
+    tails = -np.sign(u - 0.5) * np.log(1 - np.abs(2 * u - 1))
+    for quantiles, edges in ((u, range(0, 401, 50)), (-np.log(u), steps), (np.log(u), steps), (tails, steps)):
+        ranked = np.sort((quantiles - quantiles.mean()) / quantiles.std())
+        cells = [ranked[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+        weight, centre, width = (np.array([f(cell) for cell in cells]) for f in (len, np.mean, np.std))
+        yield Shape("strict", weight / 400, centre, np.maximum(width, 0.08), SPREADS, 0.25)
+
+
+def _mixed() -> Iterator[Shape]:
+    """One tier somewhere, and other items in a strict order around it."""
+    for share in (0.35, 0.5, 0.65, 0.8, 0.9):
+        for place in (-1.6, -0.8, 0.0, 0.8, 1.6):
+            centre = np.array([place, 0.0])
+            yield Shape(
+                "mixed", np.array([share, 1 - share]), centre, np.array([0.0, 1.0]), SPREADS, np.exp(-(place**2) / 2)
+            )
+
+
+def _tiers() -> Iterator[Shape]:
+    """Two to six tiers, of equal and of unequal sizes and distances."""
+    sizes = {
+        2: [(0.08, 0.92), (0.2, 0.8), (0.5, 0.5), (0.8, 0.2), (0.92, 0.08)],
+        3: [(1, 1, 1), (1, 2, 4), (4, 2, 1), (1, 3, 1), (1, 1.5, 9)],
+        4: [(1, 1, 1, 1), (1, 2, 3, 5), (5, 3, 2, 1)],
+        5: [(1, 1, 1, 1, 1), (1, 2, 2, 3, 4), (4, 3, 2, 2, 1)],
+        6: [(1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 3, 4)],
+    }
+    gaps = {3: [(1, 1), (1, 2), (2, 1)], 4: [(1, 1, 1), (1, 1, 2), (2, 1, 1)]}
+    for number, each in sizes.items():
+        for gap in gaps.get(number, [(1,) * (number - 1)]):
+            for size in each:
+                weight = np.array(size, float) / sum(size)
+                centre = -np.append(0.0, np.cumsum(gap)) / np.mean(gap)
+                centre -= weight @ centre
+                spread = np.sqrt(weight @ centre**2)
+                scales = np.geomspace(GAPS[0], min(GAPS[1], WIDEST / spread), GAPS[2])
+                yield Shape("tiers", weight, centre / spread, np.zeros(number), scales * spread, 1.0)
+
+
+class Hypothesis(NamedTuple):
+    """A shape of one spread; "all equal" has no shape."""
+
+    kind: str
+    shape: int
+    tiers: int
+    spread: float
+    prior: float  # among hypotheses of its kind and number of tiers, up to a factor
+
+
+@cache
+def hypotheses() -> tuple[Hypothesis, ...]:
+    """List what is compared: "all equal" first, then shape by shape, spread by spread."""
+    found = [Hypothesis("one", -1, 1, 0.0, 1.0)]
+    for number, shape in enumerate(shapes()):
+        tiers = len(shape.weight) if shape.kind == "tiers" else 0
+        found += [Hypothesis(shape.kind, number, tiers, spread, shape.prior) for spread in shape.spreads.tolist()]
+    return tuple(found)
+
+
+def possible(size: int) -> Bools:
+    """Which hypotheses apply to so many items: there are fewer tiers than items."""
+    return np.array([hypothesis.tiers < size for hypothesis in hypotheses()])
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What the judgments say about queries of one size; arrays by query, and by the three most probable spreads."""
+
+    spread: Floats  # of the normal approximations
+    normal: Approximation
+    value: Floats  # observation of each item
+    variance: Floats
+    reference: Floats  # log density of the observations under the normal prior, but for a common shift
+    strict: Floats  # evidence of normal strengths of all ``SPREADS``
+
+    @classmethod
+    def of(cls, count: Floats, score: Floats, tie_rate: float) -> Observations:
+        """Approximate each query's posterior for every spread, and leave the prior out of each item's."""
+        queries, n, _ = count.shape
+        rows = (np.repeat(part, len(SPREADS), axis=0) for part in (count, score))
+        found = normal_posteriors(*rows, tie_rate, np.tile(SPREADS, queries))
+        strict = found.evidence.reshape(queries, -1)
+        first = np.clip(strict.argmax(axis=1) - 1, 0, len(SPREADS) - 3)[:, None] + np.arange(3)
+        kept = np.arange(queries)[:, None] * len(SPREADS) + first
+        mean, covariance = found.mean[kept], found.covariance[kept]
+        covariance = covariance - covariance.mean(axis=2, keepdims=True)
+        covariance -= covariance.mean(axis=3, keepdims=True)
+        mean = mean - mean.mean(axis=2, keepdims=True)
+        own = np.diagonal(covariance, axis1=2, axis2=3) * n / (n - 1)
+        spread = SPREADS[first]
+        prior = spread[..., None] ** -2.0
+        variance = 1 / np.maximum(1 / own - prior, 1e-3 * prior)
+        value = variance * mean / own
+        reference = _normal_density(value, variance + spread[..., None] ** 2)
+        normal = Approximation(mean, covariance, found.evidence[kept])
+        return cls(spread, normal, value, variance, reference, strict)
+
+    @property
+    def reliability(self) -> Floats:
+        """Part of the spread of strengths that is not error, for each query, at its most probable spread."""
+        at = np.arange(len(self.spread)), self.normal.evidence.argmax(axis=1)
+        error = 1 / (1 / self.variance[at]).mean(axis=1)
+        return np.asarray(self.spread[at] ** 2 / (self.spread[at] ** 2 + error))
+
+    def evidence(self) -> Floats:
+        """Evidence of every hypothesis for every query."""
+        parts = [np.zeros((len(self.strict), 1)), self.strict]
+        parts += [self._components(shape)[0] for shape in shapes()[1:]]
+        result = np.concatenate(parts, axis=1)
+        result[:, ~possible(self.value.shape[2])] = -np.inf
+        return result
+
+    def _nearest(self, spreads: Floats) -> Ints:
+        """Number the approximations to start from, those of the nearest spread."""
+        off = np.log(spreads)[:, None] - np.log(self.spread)[:, None, :]
+        return np.asarray(np.abs(off).argmin(axis=2))
+
+    def _components(self, shape: Shape, chosen: Ints | None = None) -> tuple[Floats, Floats, Floats, Ints]:
+        """Compute evidence[query, spread], and of each location its weight and the items' probabilities by component."""
+        spreads = shape.spreads if chosen is None else shape.spreads[chosen]
+        near = self._nearest(spreads)
+        at = np.arange(len(near))[:, None], near
+        value, variance = self.value[at], self.variance[at]  # query, spread, item
+        known = 1 / variance
+        middle = (value * known).sum(axis=2) / known.sum(axis=2)
+        step = np.sqrt((spreads**2 + 1 / known.mean(axis=2)) / value.shape[2])
+        location = middle[..., None] + step[..., None] * LOCATIONS
+        off = value[:, :, None, :] - location[..., None]  # query, spread, location, item
+        scale = spreads[:, None, None]
+        density = np.empty((*off.shape, len(shape.weight)))
+        for k, (weight, centre, width) in enumerate(zip(shape.weight, shape.centre, shape.width, strict=True)):
+            total = variance[:, :, None, :] + (scale * width) ** 2
+            density[..., k] = weight / np.sqrt(total) * np.exp(-((off - scale * centre) ** 2) / (2 * total))
+        summed = density.sum(axis=4) + 1e-280
+        each = np.log(summed).sum(axis=3)
+        top = each.max(axis=2, keepdims=True)
+        likely = np.exp(each - top)
+        whole = likely.sum(axis=2)
+        spacing = step * (LOCATIONS[1] - LOCATIONS[0])
+        evidence = top[..., 0] + np.log(whole * spacing) - value.shape[2] / 2 * np.log(2 * np.pi)
+        evidence += self.normal.evidence[at] - self.reference[at]
+        return evidence, likely / whole[..., None], density / summed[..., None], near
+
+    def relations(self, probability: Floats) -> tuple[Floats, Floats]:
+        """Average over hypotheses: the probability, for items i and j, that they are equal and that i is better."""
+        queries, n = len(probability), self.value.shape[2]
+        likely = np.where(probability.max(axis=0) > 2e-3, probability, 0.0)
+        likely /= likely.sum(axis=1, keepdims=True)
+        equal, better = np.zeros((2, queries, n, n))
+        equal += likely[:, 0, None, None]
+        start = 1
+        for shape in shapes():
+            stop = start + len(shape.spreads)
+            chosen = np.flatnonzero(likely[:, start:stop].any(axis=0))
+            weight = likely[:, start + chosen]
+            start = stop
+            if not len(chosen):
+                continue
+            if shape.kind == "strict":
+                better += self._order(weight, self._nearest(shape.spreads[chosen]))
+                continue
+            _, at_location, member, near = self._components(shape, chosen)
+            at_location = at_location * weight[..., None]
+            atoms = member[..., shape.width == 0]
+            equal += _product(atoms * at_location[..., None, None], atoms)
+            if shape.kind == "tiers":
+                below = np.cumsum(member[..., ::-1], axis=-1)[..., ::-1] - member
+                better += _product(member * at_location[..., None, None], below)
+            else:
+                apart = weight[..., None, None] - np.stack(
+                    [
+                        _product(atoms[:, [k]] * at_location[:, [k], :, None, None], atoms[:, [k]])
+                        for k in range(len(chosen))
+                    ],
+                    axis=1,
+                )
+                better += self._order(apart, near)
+        return equal, better
+
+    def _order(self, weight: Floats, near: Ints) -> Floats:
+        """Probability that i is better than j under normal posteriors, weighted, summed over spreads."""
+        from scipy.special import ndtr
+
+        weight = weight if weight.ndim == 4 else weight[..., None, None]
+        result = np.zeros((len(weight), *self.normal.covariance.shape[2:]))
+        rows = np.arange(len(weight))
+        for k in range(weight.shape[1]):
+            mean, covariance = self.normal.mean[rows, near[:, k]], self.normal.covariance[rows, near[:, k]]
+            own = np.diagonal(covariance, axis1=1, axis2=2)
+            variance = own[:, :, None] + own[:, None, :] - 2 * covariance
+            gap = mean[:, :, None] - mean[:, None, :]
+            result += weight[:, k] * ndtr(gap / np.sqrt(np.maximum(variance, 1e-12)))
+        return result
+
+
+def _normal_density(value: Floats, variance: Floats) -> Floats:
+    """Integrate ∏ N(value; shift, variance) over the shift; logarithm."""
+    known = 1 / variance
+    whole = known.sum(axis=-1)
+    shift = (known * value).sum(axis=-1) / whole
+    squares = (known * (value - shift[..., None]) ** 2).sum(axis=-1)
+    n = value.shape[-1]
+    return np.asarray(-(squares + np.log(variance).sum(axis=-1) + np.log(whole) + (n - 1) * np.log(2 * np.pi)) / 2)
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """Sum left[query, spread, location, i, component] · right[…, j, component] over all but query, i and j."""
+    queries, n = left.shape[0], left.shape[3]
+    one, other = (part.transpose(0, 3, 1, 2, 4).reshape(queries, n, -1) for part in (left, right))
+    return np.asarray(one @ other.transpose(0, 2, 1))
