@@ -10,10 +10,20 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from benchmarks.preferences.tiers import judged
 
-from rankdev.preferences import strengths
+from rankdev.preferences import Preferences, strengths
 from rankdev.preferences.evidence import STRICT_SPREADS, effective_wins, merging_path, tier_posterior
+
+
+def judged(truth: np.ndarray, number: int, rng: np.random.Generator) -> Preferences:
+    """A chain through all items, then random pairs."""
+    n, chain = len(truth), rng.permutation(len(truth))
+    a = rng.integers(n, size=max(0, number - n + 1))
+    b = (a + 1 + rng.integers(n - 1, size=len(a))) % n
+    a, b = np.r_[chain[:-1], a], np.r_[chain[1:], b]
+    won = rng.random(len(a)) < 1 / (1 + np.exp(truth[b] - truth[a]))
+    pairs = zip(np.where(won, a, b), np.where(won, b, a), strict=True)
+    return Preferences.from_rows([("q", f"d{x}", f"d{y}") for x, y in pairs])
 
 
 def statistics(truth: np.ndarray, number: int, rng: np.random.Generator) -> list[float]:

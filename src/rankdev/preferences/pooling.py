@@ -190,7 +190,7 @@ def _learnt(evidence: Floats, prior: Floats, chosen: Bools, pseudo: float) -> tu
     found /= np.maximum(total, 1e-300)
     for _ in range(100):
         share = pseudo * base + found.sum(axis=0) - found
-        new = likelihood * share / share.sum(axis=1, keepdims=True)
+        new = likelihood * share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
         total = new.sum(axis=1, keepdims=True)
         new /= np.maximum(total, 1e-300)
         change = np.abs(new - found).max(initial=0.0)
@@ -198,7 +198,8 @@ def _learnt(evidence: Floats, prior: Floats, chosen: Bools, pseudo: float) -> tu
         if change < 5e-3:
             break
     result[:, chosen] = found
-    return result, np.log(np.maximum(total, 1e-300))[:, 0] + top[:, 0]
+    able = (base > 0).any(axis=1)
+    return result, np.where(able, np.log(np.maximum(total, 1e-300))[:, 0] + top[:, 0], -np.inf)
 
 
 def _normalised(logs: Floats) -> Floats:

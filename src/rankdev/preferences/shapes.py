@@ -1,10 +1,10 @@
 """How well distributions of strengths explain the judgments of queries: one tier, tiers, strict orders, and mixtures.
 
 A shape is a distribution from which the strengths of a query's items may have been drawn. Its evidence is the
-probability of the judgments under it, as a logarithm, that of "all equal" being 0. It is found in two steps. Expectation
-propagation gives the evidence, the means and the variances for normal strengths of several spreads. Leaving the normal
-prior out of an item's mean and variance leaves what the judgments say about the item, a normal observation of its
-strength; and the evidence for another shape follows from the observations of all items.
+probability of the judgments under it, as a logarithm, that of "all equal" being 0. It is found in two steps.
+Expectation propagation gives the evidence, the means and the variances for normal strengths of several spreads. Leaving
+the normal prior out of an item's mean and variance leaves what the judgments say about the item, a normal observation
+of its strength; and the evidence for another shape follows from the observations of all items.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ KINDS = ("one", "strict", "mixed", "tiers")
 
 
 class Shape(NamedTuple):
-    """A mixture of normal distributions of mean 0; a component of width 0 is a tier. ``spreads``: what it is scaled by."""
+    """A mixture of normal distributions, scaled by each of ``spreads``; a component of width 0 is a tier."""
 
     kind: str
     weight: Floats
@@ -51,7 +52,7 @@ def _strict() -> Iterator[Shape]:
     tails = -np.sign(u - 0.5) * np.log(1 - np.abs(2 * u - 1))
     for quantiles, edges in ((u, range(0, 401, 50)), (-np.log(u), steps), (np.log(u), steps), (tails, steps)):
         ranked = np.sort((quantiles - quantiles.mean()) / quantiles.std())
-        cells = [ranked[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+        cells = [ranked[a:b] for a, b in pairwise(edges)]
         weight, centre, width = (np.array([f(cell) for cell in cells]) for f in (len, np.mean, np.std))
         yield Shape("strict", weight / 400, centre, np.maximum(width, 0.08), SPREADS, 0.25)
 
@@ -108,8 +109,8 @@ def hypotheses() -> tuple[Hypothesis, ...]:
 
 
 def possible(size: int) -> Bools:
-    """Which hypotheses apply to so many items: there are fewer tiers than items."""
-    return np.array([hypothesis.tiers < size for hypothesis in hypotheses()])
+    """Which hypotheses apply to so many items: those of fewer tiers than items, and of two tiers."""
+    return np.array([hypothesis.tiers < max(size, 3) for hypothesis in hypotheses()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +167,7 @@ class Observations:
         return np.asarray(np.abs(off).argmin(axis=2))
 
     def _components(self, shape: Shape, chosen: Ints | None = None) -> tuple[Floats, Floats, Floats, Ints]:
-        """Compute evidence[query, spread], and of each location its weight and the items' probabilities by component."""
+        """Compute evidence[query, spread], the weight of each location, and the components of the items there."""
         spreads = shape.spreads if chosen is None else shape.spreads[chosen]
         near = self._nearest(spreads)
         at = np.arange(len(near))[:, None], near
