@@ -49,12 +49,24 @@ def means(scores: SystemScores, values: np.ndarray) -> np.ndarray:
     return np.mean([scores(query, orders[q : q + 1])[0] for q, query in enumerate(POOL.items)], axis=0)
 
 
+class RandomPairs(OrderStrategy):
+    """Asks pairs at random, each query equally often."""
+
+    def ask(self, skip: Any = ()) -> Any:
+        states = self._queries
+        query = min(states, key=lambda name: states[name].count)
+        rng = np.random.default_rng((self.seed, list(states).index(query)))
+        order = rng.permutation(len(states[query].i))
+        k = order[int(states[query].count) % len(order)]
+        return query, NAMES[states[query].i[k]], NAMES[states[query].j[k]]
+
+
 def chooser(strategy: str, scores: SystemScores, seed: int) -> Any:
     if strategy == "decide":
-        return DecisionStrategy(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
-    rule = Rule(confidence=1 - 1e-9, indifference=1e-6, top=TOP if strategy == "top-heavy" else None)  # never stops
-    repeats = 1 if strategy == "random" else REPEATS
-    return OrderStrategy(POOL, rule, repeats=repeats, seed=seed, selection=strategy)
+        return DecisionStrategy(POOL, scores, 0.05, repeats=REPEATS, seed=seed)
+    rule = Rule(error=1e-9, top=TOP if strategy == "top-heavy" else None)  # never stops
+    kind = RandomPairs if strategy == "random" else OrderStrategy
+    return kind(POOL, rule, repeats=REPEATS, seed=seed, spread=True)
 
 
 def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: float) -> tuple[str, str, str]:
@@ -68,7 +80,7 @@ def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator, lapses: f
 def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) -> tuple[int, bool, float]:
     """Judgments until a decision, whether it is correct, and the true difference."""
     strength, scores, truth, rng = world(noises, seed)
-    verdicts = DecisionStrategy(POOL, scores, 0.95, repeats=REPEATS, seed=seed)
+    verdicts = DecisionStrategy(POOL, scores, 0.05, repeats=REPEATS, seed=seed)
     ask = verdicts if strategy == "decide" else chooser(strategy, scores, seed)
     count = 0
     while verdicts.unsettled() and count < MOST:
@@ -110,7 +122,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
     """After each step: τ of the systems, whether the best is found, τ of the items, fraction of the best five found."""
     noises = np.linspace(0.6, 2.4, 8).tolist()
     strength, scores, truth, rng = world(noises, seed)
-    ask, learn = chooser(strategy, scores, seed), OrderStrategy(POOL, Rule(), repeats=REPEATS, seed=seed)
+    ask, learn = chooser(strategy, scores, seed), OrderStrategy(POOL, Rule(), repeats=REPEATS, seed=seed, spread=True)
     found = []
     for count in range(1, int(STEPS[-1]) + 1):
         answer = answered(ask, strength, rng, 0.0)
@@ -120,7 +132,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
         else:
             learn.tell(*answer)
         if count in STEPS:
-            fitted = np.array([state.strength for state in learn.queries.values()])
+            fitted = np.array([state.mixture.strength for state in learn.queries.values()])
             own = means(scores, fitted)
             items = np.mean([np.nan_to_num(kendalltau(*rows).statistic) for rows in zip(fitted, strength, strict=True)])
             best = np.mean([len(top(a) & top(b)) / TOP for a, b in zip(fitted, strength, strict=True)])

@@ -282,7 +282,7 @@ def test_the_page_can_ask_what_decides(tmp_path):
     items = read_items(written(tmp_path / "items.jsonl", rows))
     runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
     scores = SystemScores.of(items.pool.items, runs, "RDQ@3")
-    strategy = DecisionStrategy(items.pool, scores, 0.95, repeats=2, seed=0)
+    strategy = DecisionStrategy(items.pool, scores, 0.05, repeats=2, seed=0)
     store = Store(tmp_path / "j.sqlite")
     session = Session(items, store, strategy)
     for number in range(200):

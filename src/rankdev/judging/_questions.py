@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread
+from typing import Any
 
 from rankdev.judging.items import Pair, sorted_pair
 from rankdev.judging.store import StoredAnswer
@@ -49,7 +50,7 @@ class Questions:
         self._pending: list[tuple[StoredAnswer, int]] = []
         self._work = Condition(self._lock)
         self._total = 0
-        self._state: dict[str, int] = {}
+        self._state: dict[str, Any] = {}
         self._closed = False
         self._recall(before)
         with self._fitting:
@@ -58,8 +59,8 @@ class Questions:
         self._thread.start()
 
     @property
-    def state(self) -> dict[str, int]:
-        """Number of unsettled queries, and of judgments left."""
+    def state(self) -> dict[str, Any]:
+        """Number of unsettled queries and of those given up, of judgments left, and the share expected to be wrong."""
         return self._state
 
     def ask(self, name: str) -> Pair | None:
@@ -193,7 +194,15 @@ class Questions:
             self.strategy.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
         if pending or not self._state:
             unsettled = set(self.strategy.unsettled())
-            state = {"open": len(unsettled), "left": self.strategy.left()}
+            errors, left = self.strategy.errors(), self.strategy.left()
+            state = {
+                "open": len(unsettled),
+                "given_up": len(self.strategy.given_up()),
+                "error": sum(errors.values()) / len(errors),
+                "left": left.about,
+                "low": left.low,
+                "high": left.high,
+            }
             with self._lock:
                 self._state = state
                 for judge in self._judges.values():

@@ -19,6 +19,7 @@ from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 
 GOALS = ("order", "top", "decide")
+OUT_OF_REACH = "no number of answers will do"
 
 
 def collect(
@@ -31,18 +32,18 @@ def collect(
     runs: Any = None,
     measure: str | Measure | None = None,
     repeats: int = 1,
-    alpha: float = 0.05,
-    indifference: float = 0.1,
+    error: float | None = None,
+    probability: float | None = None,
     file: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> Collected:
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
 
     Each time, the pair is asked whose answer is expected to be most informative about the goal. Which of the two is
-    shown first is random. The loop stops when the budget is spent, when no pair is left, or when the goal is reached.
-    An order is settled where each item is better than the next with probability 1 − ``alpha``, or where the two are
-    equal: the better one wins with a probability of less than .5 + ``indifference``. A decision is reached where one
-    system is better with probability 1 − ``alpha``.
+    shown first is random. The loop stops when the goal is reached: when at most a share ``error`` of the pair
+    relations, or of the top, is expected to be wrong, or the verdict is wrong with a probability of at most ``error``.
+    It also stops when the budget is spent, when no pair is left, and, without a budget, where no number of answers
+    will do.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def collect(
     items : dict
         ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from.
     budget : int, optional
-        Largest number of questions, those of earlier calls with the same file included. Default: no limit.
+        Largest number of questions, those of earlier calls with the same file included; they are spread over all
+        queries. Default: no limit, and one query is finished before the next.
     goal : {"order", "top", "decide"}
         Whether questions are about the order of all items, about the first ``top`` places, or about which of the
         systems in ``runs`` is better by ``measure``.
@@ -63,10 +65,12 @@ def collect(
         Measure of the systems, for ``goal="decide"``.
     repeats : int, default 1
         How often a pair may be asked, each time in the other order.
-    alpha : float, default 0.05
-        Probability of error that is accepted for each conclusion; below .5.
-    indifference : float, default 0.1
-        Two items count as equal if the better one wins with a probability of less than .5 + ``indifference``.
+    error : float, optional
+        Share of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or probability
+        of a wrong verdict (``decide``); below .5. Default: .05, but .1 of the top.
+    probability : float, optional
+        Ask on until the share that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
+        Default: until it is so on average.
     file : path, optional
         JSONL file of answers: every answer is on disk before the next question. Call again with the same file to
         resume.
@@ -94,12 +98,15 @@ def collect(
     _check(judge, budget, goal)
     seed = check_seed(seed)
     pool = Pool.of(items)
-    rule = Rule(1 - check_number("alpha", alpha, 0, 0.5), check_number("indifference", indifference, 0, 0.5))
-    strategy = strategy_for(pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed)
+    rule = Rule(accepted_error(error, goal), _probability(probability, goal))
+    strategy = strategy_for(
+        pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed, spread=budget is not None
+    )
     answers = AnswerFile(check_path(file), pool) if file is not None else None
     loop = _Loop(judge, pool, strategy, answers, seed)
 
     def result(stopped: str) -> Collected:
+        given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
         return Collected(
             pool=pool,
             answers=tuple(loop.answers),
@@ -107,25 +114,27 @@ def collect(
             goal=goal,
             budget=budget,
             repeats=repeats,
-            alpha=alpha,
+            error=rule.error,
+            probability=probability,
             seed=seed,
-            unsettled=tuple(strategy.unsettled()),
+            errors=strategy.errors(),
+            unsettled=(*strategy.unsettled(), *given_up),
             verdict=_verdict(strategy),
-            remarks=_remarks(pool, loop.answers),
+            remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool)),
         )
 
     reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
     try:
         while budget is None or len(loop.answers) < budget:
             if not strategy.unsettled():
-                return result(reached)
+                return result(OUT_OF_REACH if strategy.given_up() else reached)
             pair = strategy.ask()
             if pair is None:
                 return result("no pair left to ask")
             try:
                 loop.put(pair)
-            except _NoAnswerError as error:
-                raise JudgeError(str(error), result("the judge gave no answer")) from error.__cause__
+            except _NoAnswerError as failed:
+                raise JudgeError(str(failed), result("the judge gave no answer")) from failed.__cause__
         return result("budget spent" if strategy.unsettled() else reached)
     finally:
         if answers is not None:
@@ -142,6 +151,7 @@ def strategy_for(
     measure: str | Measure | None = None,
     repeats: int = 1,
     seed: int = 0,
+    spread: bool = False,
 ) -> Strategy:
     """Make the strategy of a goal."""
     repeats = check_whole("repeats", repeats, 1)
@@ -149,12 +159,12 @@ def strategy_for(
         if measure is None:
             raise UsageError(NEEDS_RUNS)
         return DecisionStrategy(
-            pool, SystemScores.of(pool.items, runs, measure), rule.confidence, repeats=repeats, seed=seed
+            pool, SystemScores.of(pool.items, runs, measure), rule.error, repeats=repeats, seed=seed
         )
     if runs is not None or measure is not None:
         raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
     places = check_whole("top", top, 1) if goal == "top" else None
-    return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed)
+    return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
 
 
 class _NoAnswerError(Exception):
@@ -172,6 +182,7 @@ class _Loop:
         self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
         for answer in file.before if file else ():
             self._learn(answer)
+            strategy.unsettled()  # as after every answer, so that resuming asks what one call would have asked
 
     def put(self, pair: Pair) -> None:
         """Ask one question, keep the answer, and update the strategy."""
@@ -236,6 +247,31 @@ def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
         return ()
     few = counted(lost, "item", "was", of=len(judged.items))
     return (f"{few} not compared with the others; references leave {'it' if lost == 1 else 'them'} out.",)
+
+
+def _out_of_reach(given_up: dict[str, float], pool: Pool) -> tuple[str, ...]:
+    """Note the queries in which the goal cannot be reached."""
+    if not given_up:
+        return ()
+    few = counted(len(given_up), "query", "cannot", of=len(pool.items))
+    wrong = np.mean(list(given_up.values()))
+    return (
+        f"{few} be settled: with an answer to every pair about {wrong:.0%} would still be wrong. Accept a larger error,"
+        " allow more repeats, or give a budget.",
+    )
+
+
+def accepted_error(error: float | None, goal: str) -> float:
+    """Check the share that may be wrong; by default one in twenty, at the top one in ten."""
+    return (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
+
+
+def _probability(probability: object, goal: str) -> float | None:
+    if probability is None:
+        return None
+    if goal == "decide":
+        raise UsageError("probability belongs to goal='order' or 'top'; a verdict is wrong with probability error")
+    return check_number("probability", probability, 0.5, 1)
 
 
 def _check(judge: object, budget: int | None, goal: str) -> None:

@@ -144,10 +144,14 @@ class Collected(Result):
         Largest number of questions.
     repeats : int
         How often a pair may be asked.
-    alpha : float
-        Accepted probability of error.
+    error : float
+        Accepted share of wrong relations, or probability of a wrong verdict.
+    probability : float or None
+        Probability with which the share of wrong relations is at most ``error``; None: on average.
     seed : int
         Seed of random choices.
+    errors : dict of str to float
+        Share of pair relations expected to be wrong in each query (of the top; probability of a wrong verdict).
     unsettled : tuple of str
         Queries in which the goal is not reached.
     verdict : Better or None
@@ -166,13 +170,15 @@ class Collected(Result):
     goal: str
     budget: int | None
     repeats: int
-    alpha: float
+    error: float
+    probability: float | None
     seed: int
+    errors: dict[str, float] = field(repr=False)
     unsettled: tuple[str, ...] = field(default=(), repr=False)
     verdict: Better | None = None
     remarks: tuple[str, ...] = ()
 
-    made_with = ("goal", "budget", "repeats", "alpha", "seed")
+    made_with = ("goal", "budget", "repeats", "error", "probability", "seed")
 
     @property
     def asked(self) -> int:
@@ -223,17 +229,26 @@ class Collected(Result):
         Returns
         -------
         polars.DataFrame
-            One row per query: query, items, asked, settled.
+            One row per query: query, items, asked, settled, error (the share expected to be wrong).
 
         Examples
         --------
         >>> from rankdev.judging import collect
-        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}, budget=1).summary().rows()
-        [('q', 2, 1, False)]
+        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}, budget=1).summary().rows()[0][:4]
+        ('q', 2, 1, False)
         """
         asked = [answer.query for answer in self.answers]
-        rows = [(q, len(items), asked.count(q), q not in self.unsettled) for q, items in self.pool.items.items()]
-        names = {"query": pl.String, "items": pl.Int64, "asked": pl.Int64, "settled": pl.Boolean}
+        rows = [
+            (q, len(items), asked.count(q), q not in self.unsettled, self.errors[q])
+            for q, items in self.pool.items.items()
+        ]
+        names = {
+            "query": pl.String,
+            "items": pl.Int64,
+            "asked": pl.Int64,
+            "settled": pl.Boolean,
+            "error": pl.Float64,
+        }
         return pl.DataFrame(rows, schema=names, orient="row")
 
 
@@ -261,7 +276,10 @@ class JudgeError(DataError):
 def collected_report(found: Collected) -> Report:
     """Report what was asked, why it stopped and the result; a row per query."""
     lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
-    if found.verdict is not None:
+    if found.verdict is None:
+        what = {"order": "of the pairs in each query", "top": "of each query's top"}[found.goal]
+        lines.append(f"About {np.mean(list(found.errors.values())):.0%} {what} are expected to be wrong.")
+    else:
         better = found.verdict
         chance = "more than 0.999" if better.probability >= 0.9995 else f"{better.probability:.3f}"
         lines.append(

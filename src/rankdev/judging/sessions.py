@@ -134,7 +134,7 @@ class Session:
         """Stop choosing questions."""
         self.questions.close()
 
-    def _progress(self, name: str) -> dict[str, int]:
+    def _progress(self, name: str) -> dict[str, Any]:
         counts = self.questions.progress(name)
         return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,12 +14,16 @@ from rankdev.io.loading import load_run, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
-from rankdev.preferences.active_selection import Candidates
+from rankdev.preferences._expectation_propagation import chances
 from rankdev.preferences.decision import Decision, Scorer, Verdict
-from rankdev.preferences.evidence import newton_fit
+from rankdev.preferences.posterior import NORMAL_NODES, NORMAL_WEIGHTS, Mixture, Posteriors
 
-RIDGE = 0.1
-NONE = np.zeros(0, np.int64)
+CHECKS = 0.2  # share of the questions that are about the judge: how far items scatter, how many answers are random
+EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
+DRAWS = 400  # orders drawn from the posterior
+FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
+FUTILE = 0.95  # share of these in which the goal is missed, for the strategy to give up
+PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
 
 
 class Strategy(Protocol):
@@ -33,124 +36,262 @@ class Strategy(Protocol):
         """Take an answer into account; ``times=-1`` takes it back."""
 
     def unsettled(self) -> list[str]:
-        """List the queries in which the goal is not reached."""
+        """List the queries in which the goal is not reached, and can be."""
 
-    def left(self) -> int:
+    def left(self) -> Left:
         """Estimate how many judgments are left until the goal is reached."""
+
+    def errors(self) -> dict[str, float]:
+        """Return the share that is expected to be wrong, by query."""
+
+    def given_up(self) -> dict[str, float]:
+        """Return the queries in which no number of answers will do, and the share that would still be wrong."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """An estimate of how many judgments are left, with an 80% interval."""
+
+    about: int
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When the order of two items is settled.
+    """When a query is settled: at most a share ``error`` of its pair relations, or of its top, is expected to be wrong.
 
-    Either one is better with probability ``confidence``, or the better one wins with a probability below
-    ``0.5 + indifference``, again with probability ``confidence``.
+    With a ``probability``: the share that is wrong is at most ``error`` with this probability.
     """
 
-    confidence: float = 0.95
-    indifference: float = 0.1
+    error: float = 0.05
+    probability: float | None = None
     top: int | None = None  # number of places that count
-
-    @cached_property
-    def critical(self) -> float:
-        """Standard errors that make a difference significant."""
-        from scipy.special import ndtri
-
-        return float(ndtri(self.confidence))
-
-    @cached_property
-    def margin(self) -> float:
-        """The difference in strength below which two items count as equal."""
-        return float(2 * np.arctanh(2 * min(self.indifference, 0.499)))
-
-    def settled(self, d: Floats, error: Floats) -> Bools:
-        """Whether differences with given standard errors are settled."""
-        return np.asarray((d >= self.critical * error) | (d + self.critical * error <= self.margin))
-
-    def needed(self, d: Floats, error: Floats) -> int:
-        """Estimate how many answers settle differences, if they are as estimated."""
-        unsettled = ~self.settled(d, error)
-        d, error = d[unsettled], error[unsettled]
-        reach = np.maximum(d, self.margin - d)  # whichever is easier to show
-        chance = 0.25 / np.cosh(d / 2) ** 2
-        return int(np.ceil(((self.critical / reach) ** 2 - error**-2) / chance).clip(1).sum())
 
 
 class _Query:
-    """State of one query: a function of its wins alone, whatever the order of the answers."""
+    """State of one query: its posterior, and what follows for the goal."""
 
-    def __init__(self, wins: Floats, selection: str, rule: Rule, seed: Sequence[int]) -> None:
-        self.wins, self.selection, self.rule, self.seed = wins, selection, rule, seed
+    def __init__(self, posteriors: Posteriors, number: int, size: int, rule: Rule, seed: int) -> None:
+        self.posteriors, self.number, self.size, self.rule, self.seed = posteriors, number, size, rule, seed
         self.asked: dict[tuple[int, int], float] = {}
+        self.i, self.j = np.triu_indices(size, 1)
         self.stale = True
+        self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
+        self.remaining: float | None = None  # what all answers would leave wrong, where the goal is out of reach
+        self.looked = 0.0  # number of answers when that was last computed
+        self.finished: float | None = None  # answers that it took
+
+    @property
+    def count(self) -> float:
+        """Number of answers."""
+        return sum(self.asked.values())
+
+    @property
+    def usual(self) -> float:
+        """Number of comparisons that sorting needs."""
+        return self.size * np.log2(self.size) if self.size > 1 else 0.0
 
     def tell(self, winner: int, loser: int, *, tie: bool, times: float) -> None:
-        """Count an answer; the model is fitted when it is next needed."""
-        self.wins[winner, loser] += 0.5 * times if tie else times
-        self.wins[loser, winner] += 0.5 * times if tie else 0
+        """Count an answer; the posterior is computed when it is next needed."""
+        self.posteriors.tell(self.number, winner, loser, tie=tie, times=times)
         pair = min(winner, loser), max(winner, loser)
-        self.asked[pair] = self.asked.get(pair, 0) + times
+        self.asked[pair] = max(0.0, self.asked.get(pair, 0) + times)
         self.stale = True
 
     def learn(self, repeats: int) -> None:
-        """Refit if there were answers, and evaluate all pairs but those asked as often as allowed."""
+        """Update what is known, if there were answers."""
         if not self.stale:
             return
-        n = len(self.wins)
-        self.strength = newton_fit(self.wins, np.zeros(n), RIDGE, enough=1e-8)
-        lead = np.tanh((self.strength[:, None] - self.strength) / 2)
-        weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
-        information = np.diag(weights.sum(axis=1) + RIDGE) - weights
-        factor = np.linalg.solve(np.linalg.cholesky(information).T, np.eye(n))
-        rng = np.random.default_rng(self.seed)
-        self.candidates = Candidates(self.strength, factor, self.selection, rng, NONE, None, self.rule.top or 1)
-        if closed := [pair for pair, count in self.asked.items() if count >= repeats]:
-            self.candidates.close(self.numbers(closed))
-        self.first = self.candidates.best()
-        self.compared = self._compared(self.rule.top)
-        self.settled = bool(self.rule.settled(*self.compared).all())
         self.stale = False
+        if not self.posteriors.count(self.number) or self.size < 2:
+            return
+        self.mixture = self.posteriors[self.number]
+        self.error, self.settled = self._progress()
+        if self.settled and self.posteriors.update(self.number):  # the conclusion rests on all answers
+            self.mixture = self.posteriors[self.number]
+            self.error, self.settled = self._progress()
+        if self.settled:
+            self.remaining = None
+        elif self.count >= max(self.usual, 1.2 * self.looked):
+            self.looked = self.count
+            self.remaining = foreseen(self.mixture, self.rule, repeats, self._rng())
+        done = self.settled or self.remaining is not None or self.exhausted(repeats)
+        self.finished = (self.finished or self.count) if done else None
 
-    def numbers(self, pairs: Collection[tuple[int, int]]) -> Ints:
-        """Number pairs among the candidates."""
-        i, j = np.sort(np.array([*pairs]).T, axis=0)
-        return self.candidates.find(i, j)
+    def exhausted(self, repeats: int) -> bool:
+        """Whether every pair was asked as often as allowed."""
+        return len(self.asked) == len(self.i) and min(self.asked.values(), default=0) >= repeats
 
-    def best(self, skip: Collection[tuple[int, int]]) -> tuple[float, int]:
-        """Return the value of the most useful pair, and the pair."""
-        if not skip:
-            return self.first
-        with self.candidates.without(self.numbers(skip)):
-            return self.candidates.best()
+    def best(self, skip: Collection[tuple[int, int]], repeats: int) -> tuple[int, int] | None:
+        """Return the most useful pair, other than those to skip; None where no pair is left."""
+        rng = self._rng(len(skip))
+        seen = self.posteriors.seen(self.number)
+        fresh = rng.permutation(np.setdiff1d(np.arange(self.size), seen))
+        pool = np.concatenate([seen, fresh[: 2 + 2 * len(skip)]])  # items without answers are alike: a few will do
+        closed = np.zeros((self.size, self.size), bool)
+        for pair in [*skip, *(pair for pair, count in self.asked.items() if count >= repeats)]:
+            closed[pair] = True
+        a, b = (pool[side] for side in np.triu_indices(len(pool), 1))
+        i, j = np.minimum(a, b), np.maximum(a, b)
+        i, j = i[~closed[i, j]], j[~closed[i, j]]
+        if not len(i):
+            return None
+        mixture = self.posteriors[self.number]
+        if 2 * self.count >= self.size and rng.random() < CHECKS:
+            k = int(np.argmax(about_the_judge(mixture, i, j) * (1 + 1e-3 * rng.random(len(i)))))
+            return int(i[k]), int(j[k])
+        chosen = self._most_useful(mixture, i, j, rng)
+        return int(i[chosen]), int(j[chosen])
 
-    def _compared(self, top: int | None) -> tuple[Floats, Floats]:
-        """Differences that the goal is about, and their standard errors.
+    def _most_useful(self, mixture: Mixture, i: Ints, j: Ints, rng: np.random.Generator) -> int:
+        about = approximate_information(mixture, i, j)
+        if self.rule.top is None:
+            shortlist = _largest(about, EXAMINED)
+            value = expected_information(mixture, i[shortlist], j[shortlist])
+        else:
+            drawn, part = mixture.draw(self._noise(DRAWS))
+            member = _top(drawn, self.rule.top)
+            open_ = member.mean(axis=0) * (1 - member.mean(axis=0))
+            shortlist = _largest(about * (open_[i] + open_[j] + 1e-6), EXAMINED)
+            value = explained(mixture, drawn, part, i[shortlist], j[shortlist], member.astype(float))
+        return int(shortlist[np.argmax(value * (1 + 1e-3 * rng.random(len(value))))])
 
-        Those of neighbours in the order; where only the top counts, of neighbours there and of the last place in
-        it with every item below.
-        """
-        order = np.argsort(-self.strength, kind="stable")
-        a, b = order[:-1], order[1:]
-        if top is not None and top < len(order):
-            below = order[top:]
-            a = np.concatenate([order[: top - 1], np.full(len(below), order[top - 1])])
-            b = np.concatenate([order[1:top], below])
-        spread = self.candidates.factor[a] - self.candidates.factor[b]
-        return self.strength[a] - self.strength[b], np.sqrt((spread**2).sum(axis=1))
+    def _progress(self) -> tuple[float, bool]:
+        """Return the expected share that is wrong, and whether the goal is reached."""
+        rule, mixture = self.rule, self.mixture
+        strength = mixture.strength
+        if rule.top is not None and rule.top < self.size:
+            member = _top(mixture.draw(self._noise(DRAWS))[0], rule.top)
+            best = np.zeros(self.size, bool)
+            best[np.argsort(-member.mean(axis=0), kind="stable")[: rule.top]] = True
+            wrong = 1 - member[:, best].mean(axis=1)
+            across = best[self.i] != best[self.j]
+            wrong *= self._ratio(self.i[across], self.j[across], best[self.i[across]])
+            error = float(wrong.mean())
+        else:
+            stated = strength[self.i] > strength[self.j]
+            above = mixture.above(self.i, self.j)
+            error = float(np.where(stated, 1 - above, above).mean())
+            if rule.probability is None or error > rule.error:
+                return error, rule.probability is None and error <= rule.error
+            drawn = mixture.draw(self._noise(DRAWS))[0]
+            wrong = ((drawn[:, self.i] > drawn[:, self.j]) != stated).mean(axis=1)
+            wrong *= self._ratio(self.i, self.j, stated)
+        if rule.probability is None:
+            return error, error <= rule.error
+        return error, float((wrong <= rule.error + 1e-9).mean()) >= rule.probability
+
+    def _ratio(self, i: Ints, j: Ints, stated: Bools) -> float:
+        """Ratio of the error expected of relations to that of normal draws, which overstate it."""
+        found = [way(i, j) for way in (self.mixture.above, self.mixture.normal_above)]
+        exact, normal = (float(np.where(stated, 1 - above, above).sum()) for above in found)
+        return min(1.0, exact / max(normal, 1e-12))
+
+    def _noise(self, draws: int) -> Floats:
+        half = np.random.default_rng((self.seed, self.number)).standard_normal((draws // 2, self.size))
+        return np.concatenate([half, -half])
+
+    def _rng(self, more: int = 0) -> np.random.Generator:
+        """Return random numbers that depend on the seed and the number of answers only."""
+        return np.random.default_rng((self.seed, self.number, int(self.count), more))
+
+
+def _top(strength: Floats, top: int) -> Bools:
+    """Mark the items at the top of each row."""
+    if top >= strength.shape[1]:
+        return np.ones(strength.shape, bool)
+    return np.asarray(strength >= np.partition(strength, -top, axis=1)[:, -top, None])
+
+
+def _largest(value: Floats, number: int) -> Ints:
+    if len(value) <= number:
+        return np.arange(len(value))
+    return np.sort(np.argpartition(-value, number)[:number])
+
+
+def about_the_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
+    """Information of answers about spread and lapses: whether the judge would confirm what seems settled."""
+    d, variance = mixture.difference(i, j)
+    chance, _, _ = chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)
+    mean = mixture.weight @ chance
+    within = mixture.weight @ (_entropy(chance) + _entropy(1 - chance))
+    return np.asarray(_entropy(mean) + _entropy(1 - mean) - within)
+
+
+def approximate_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:
+    """Information of answers about the strengths if answers were probit, in closed form (Houlsby et al. 2011)."""
+    d, variance = (x / scale for x, scale in zip(mixture.difference(i, j), (1.7, 2.89), strict=True))
+    constant = np.pi * np.log(2) / 2
+    inside = np.sqrt(constant / (variance + constant)) * np.exp(-(d**2) / (2 * (variance + constant)))
+    outside = np.exp(-(d**2) / (1 + variance) / 2 / constant)  # entropy of the mean answer
+    return np.asarray(mixture.weight @ (outside - inside))
+
+
+def expected_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:
+    """Mutual information, in bits, between each answer and the strengths, spread and lapses together."""
+    d, variance = mixture.difference(i, j)
+    x = d[..., None] + np.sqrt(variance)[..., None] * NORMAL_NODES
+    found = chances(x, mixture.lapse[:, None, None], mixture.tie_rate)
+    before, after = np.zeros(len(i)), np.zeros(len(i))
+    for chance in found if mixture.tie_rate else found[:2]:
+        before += _entropy(mixture.weight @ (chance @ NORMAL_WEIGHTS))
+        after += mixture.weight @ (_entropy(chance) @ NORMAL_WEIGHTS)
+    return before - after
+
+
+def _entropy(p: Floats) -> Floats:
+    return np.asarray(-p * np.log2(np.maximum(p, 1e-300)))
+
+
+def explained(mixture: Mixture, drawn: Floats, part: Ints, i: Ints, j: Ints, about: Floats) -> Floats:
+    """Variance of the columns of ``about[draw, …]`` that answers are expected to explain."""
+    win, _, _ = chances(drawn[:, i] - drawn[:, j], mixture.lapse[part][:, None], 0.0)
+    mean = win.mean(axis=0)
+    together = (win - mean).T @ (about - about.mean(axis=0)) / len(drawn)
+    return np.asarray((together**2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-12))
+
+
+def foreseen(mixture: Mixture, rule: Rule, repeats: int, rng: np.random.Generator) -> float | None:
+    """Return the share that would be wrong with an answer to every pair, where the goal cannot be reached with it.
+
+    The true strengths may be any that are drawn from the posterior. Answers to all pairs are drawn for each: the order
+    of the items is then that of their wins.
+    """
+    n = mixture.mean.shape[1]
+    i, j = np.triu_indices(n, 1)
+    drawn, part = mixture.draw(rng.standard_normal((FORESEEN, n)))
+    win, _, tie = chances(drawn[:, i] - drawn[:, j], mixture.lapse[part][:, None], mixture.tie_rate)
+    won = rng.binomial(repeats, win)
+    half = rng.binomial(repeats - won, tie / np.maximum(1 - win, 1e-12)) if mixture.tie_rate else 0
+    points = np.zeros((FORESEEN, n, n))
+    points[:, i, j], points[:, j, i] = won + half / 2, repeats - won - half / 2
+    score = points.sum(axis=2) + 1e-6 * rng.random((FORESEEN, n))
+    if rule.top is None or rule.top >= n:
+        wrong = ((drawn[:, i] > drawn[:, j]) != (score[:, i] > score[:, j])).mean(axis=1)
+    else:
+        wrong = 1 - (_top(drawn, rule.top) & _top(score, rule.top)).sum(axis=1) / rule.top
+    return float(wrong.mean()) if (wrong > rule.error).mean() >= FUTILE else None
 
 
 class OrderStrategy:
-    """Asks for the order of the items, or of those at the top, query by query."""
+    """Asks for the order of the items, or of those at the top.
 
-    def __init__(self, pool: Pool, rule: Rule, *, repeats: int, seed: int, selection: str | None = None) -> None:
-        self.pool, self.rule, self.repeats = pool, rule, repeats
-        selection = selection or ("information" if rule.top is None else "top-heavy")
-        started = pool.start()
-        wins = _wins(pool, started.to_polars().rows() if len(started) else ())
+    One query is finished before the next, so that what it took shows how many judgments are left; ``spread`` asks about
+    all queries equally often instead, and gives none up.
+    """
+
+    def __init__(self, pool: Pool, rule: Rule, *, repeats: int, seed: int, spread: bool = False) -> None:
+        self.pool, self.rule, self.repeats, self.seed, self.spread = pool, rule, repeats, seed, spread
         self.places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
+        self.posteriors = Posteriors([len(items) for items in pool.items.values()])
         self._queries = {
-            query: _Query(wins[query], selection, rule, (seed, number)) for number, query in enumerate(pool.items)
+            query: _Query(self.posteriors, number, len(items), rule, seed)
+            for number, (query, items) in enumerate(pool.items.items())
         }
+        for number, (query, places) in enumerate(self.places.items()):
+            for winner, loser, weight in _started(pool).get(query, ()):
+                self.posteriors.tell(number, places[winner], places[loser], times=weight)
 
     @property
     def queries(self) -> dict[str, _Query]:
@@ -164,43 +305,73 @@ class OrderStrategy:
         skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in skip:
             skipped.setdefault(query, []).append(self._pair(query, a, b))
-        value, query, k = -np.inf, "", 0
-        for name in self.unsettled() or self._queries:  # settled queries only once all are settled
-            candidate, its_pair = self._queries[name].best(skipped.get(name, ()))
-            if candidate > value:
-                value, query, k = candidate, name, its_pair
-        if value == -np.inf:
-            return None
-        candidates, items = self._queries[query].candidates, self.pool.items[query]
-        return query, items[candidates.i[k]], items[candidates.j[k]]
+        names = self.unsettled() or list(self._queries)  # settled queries only once all are settled
+        if self.spread:
+            names.sort(key=lambda query: self._queries[query].count / max(self._queries[query].usual, 1.0))
+        for query in names:
+            pair = self._queries[query].best(skipped.get(query, ()), self.repeats)
+            if pair is not None:
+                items = self.pool.items[query]
+                return query, items[pair[0]], items[pair[1]]
+        return None
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Take an answer into account; see :class:`Strategy`."""
         self._queries[query].tell(self.places[query][winner], self.places[query][loser], tie=tie, times=times)
 
     def unsettled(self) -> list[str]:
-        """List the queries in which neighbours are neither separated nor nearly equal."""
-        return [query for query, state in self.queries.items() if not state.settled]
+        """List the queries in which more is expected to be wrong than the goal allows, and answers can help."""
+        given_up = {} if self.spread else self.given_up()
+        return [query for query, state in self.queries.items() if not state.settled and query not in given_up]
 
-    def left(self) -> int:
-        """Estimate how many judgments are left, if strengths are as estimated; at most those that may be asked."""
-        total = 0
-        for state in self.queries.values():
-            n = len(state.wins)
-            allowed = n * (n - 1) // 2 * self.repeats - int(sum(state.asked.values()))
-            total += min(max(allowed, 0), self.rule.needed(*state.compared))
-        return total
+    def given_up(self) -> dict[str, float]:
+        """Return the queries that no number of answers settles; see :class:`Strategy`."""
+        return {query: state.remaining for query, state in self.queries.items() if state.remaining is not None}
+
+    def errors(self) -> dict[str, float]:
+        """Return the expected share of wrong relations, or of a wrong top; see :class:`Strategy`."""
+        return {query: state.error for query, state in self.queries.items()}
+
+    def left(self) -> Left:
+        """Estimate how many judgments are left, by what the finished queries took in proportion to n log₂ n."""
+        from scipy.special import stdtrit
+
+        states = [state for state in self.queries.values() if state.size > 1]
+        took = np.array([state.finished / state.usual for state in states if state.finished is not None])
+        open_ = [state for state in states if state.finished is None]
+        if not open_:
+            return Left(0, 0, 0)
+        usual = np.array([state.usual for state in open_])
+        given = np.array([state.count for state in open_])
+        allowed = np.array([len(state.i) for state in open_]) * self.repeats
+        mean = took.mean() if len(took) else PER_ITEM
+        deviation = took.std(ddof=1) if len(took) > 1 else mean / 2
+        about = np.minimum(np.maximum(mean * usual, given + 0.1 * usual), allowed) - given
+        known = max(len(took), 1)
+        wide = stdtrit(max(known - 1, 2), 0.9) * deviation * np.sqrt((usual**2).sum() + usual.sum() ** 2 / known)
+        most = float((allowed - given).sum())
+        low, high = (float(np.clip(about.sum() + sign * wide, 1, most)) for sign in (-1, 1))
+        return Left(round(float(about.sum())), round(low), round(high))
 
     def _pair(self, query: str, a: str, b: str) -> tuple[int, int]:
         i, j = self.places[query][a], self.places[query][b]
         return min(i, j), max(i, j)
 
 
-class DecisionStrategy:
-    """Asks what is most informative about which system is better."""
+def _started(pool: Pool) -> dict[str, list[tuple[str, str, float]]]:
+    """List what grades imply, by query: winner, loser, weight."""
+    started = pool.start()
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for query, winner, loser, _, weight in started.to_polars().rows() if len(started) else ():
+        found.setdefault(query, []).append((winner, loser, weight))
+    return found
 
-    def __init__(self, pool: Pool, scores: Scorer, confidence: float, *, repeats: int, seed: int) -> None:
-        self.pool, self.scores, self.confidence, self.repeats = pool, scores, confidence, repeats
+
+class DecisionStrategy:
+    """Asks what is most informative about which system is better, until a wrong verdict is improbable (``error``)."""
+
+    def __init__(self, pool: Pool, scores: Scorer, error: float, *, repeats: int, seed: int) -> None:
+        self.pool, self.scores, self.error, self.repeats = pool, scores, error, repeats
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 
@@ -228,23 +399,22 @@ class DecisionStrategy:
 
     def unsettled(self) -> list[str]:
         """List all queries until the decision is reached."""
-        return [] if self.verdict().probability >= self.confidence else list(self.pool.items)
+        return [] if self.verdict().probability >= 1 - self.error else list(self.pool.items)
 
-    def left(self) -> int:
+    def given_up(self) -> dict[str, float]:
+        """Give up nothing: an undecided pair of systems needs all answers that there are."""
+        return {}
+
+    def errors(self) -> dict[str, float]:
+        """Return the probability that the verdict is wrong, the same for all queries."""
+        return dict.fromkeys(self.pool.items, 1 - self.verdict().probability)
+
+    def left(self) -> Left:
         """Estimate how many judgments are left; at most those that may be asked."""
         pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
-        return int(
-            np.ceil(min(self.decision.left(self.confidence), pairs * self.repeats - int(sum(self.asked.values()))))
-        )
-
-
-def _wins(pool: Pool, rows: Collection[tuple[str, str, str, bool, float]]) -> dict[str, Floats]:
-    """Tabulate the wins that grades imply, item by item."""
-    wins = {query: np.zeros((len(items), len(items))) for query, items in pool.items.items()}
-    for query, winner, loser, _, weight in rows:
-        names = pool.items[query]
-        wins[query][names.index(winner), names.index(loser)] += weight
-    return wins
+        allowed = pairs * self.repeats - int(sum(self.asked.values()))
+        about = int(np.ceil(min(self.decision.left(1 - self.error), allowed)))
+        return Left(about, min(1, about), allowed)
 
 
 NEEDS_RUNS = "goal 'decide' needs runs={system: run} of two or more systems, and a measure"

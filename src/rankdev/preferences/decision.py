@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown
+from rankdev.preferences._expectation_propagation import chances
 from rankdev.preferences._fitting import generator
-from rankdev.preferences.evidence import newton_fit
 from rankdev.preferences.judgments import Preferences
+from rankdev.preferences.posterior import Mixture, Posteriors
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Scorer = Callable[[str, Ints], Any]
 
 DRAWS = 400  # orders drawn for each query, in antithetic pairs
-RIDGE = 0.25
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,18 @@ class Verdict:
 
 
 class _Query:
-    """Posterior of one query: its wins, orders drawn from the posterior, and the systems' scores under them."""
+    """One query: orders drawn from the posterior, and the systems' scores under them."""
 
-    def __init__(self, name: str, wins: Floats, scorer: Scorer, rng: np.random.Generator) -> None:
-        self.name, self.wins, self.scorer = name, wins, scorer
-        half = rng.standard_normal((DRAWS // 2, len(wins)))
-        self.noise = np.concatenate([half, -half])  # the same for every refit, so that choices change little
-        self.i, self.j = np.triu_indices(len(wins), 1)
+    def __init__(self, name: str, size: int, scorer: Scorer, rng: np.random.Generator) -> None:
+        self.name, self.scorer = name, scorer
+        half = rng.standard_normal((DRAWS // 2, size))
+        self.noise = np.concatenate([half, -half])  # the same for every update, so that choices change little
+        self.i, self.j = np.triu_indices(size, 1)
         self.closed = np.zeros(len(self.i), bool)
-        self.strength = np.zeros(len(wins))
-        self.learn()
 
-    def learn(self) -> None:
-        """Refit, then draw and score orders again."""
-        self.strength = newton_fit(self.wins, self.strength, RIDGE, enough=1e-2)
-        lead = np.tanh((self.strength[:, None] - self.strength) / 2)
-        weights = (self.wins + self.wins.T) * (0.25 - 0.25 * lead * lead)
-        information = np.diag(weights.sum(axis=1) + RIDGE) - weights
-        drawn = self.strength + np.linalg.solve(np.linalg.cholesky(information).T, self.noise.T).T
+    def learn(self, posterior: Mixture) -> None:
+        """Draw and score orders again."""
+        drawn, part = posterior.draw(self.noise)
         scores = np.asarray(self.scorer(self.name, np.argsort(-drawn, axis=1, kind="stable")), np.float64)
         if scores.ndim != 2 or len(scores) != DRAWS or scores.shape[1] < 2 or not np.isfinite(scores).all():
             raise UsageError(
@@ -72,7 +66,7 @@ class _Query:
                 f" systems; got shape {scores.shape}"
             )
         self.scores = scores
-        self.chance = 0.5 + 0.5 * np.tanh((drawn[:, self.i] - drawn[:, self.j]) / 2)
+        self.chance, _, _ = chances(drawn[:, self.i] - drawn[:, self.j], posterior.lapse[part][:, None], 0.0)
 
     def value(self, best: int, other: int) -> Floats:
         """Expected reduction of the variance of the systems' difference by each pair's answer."""
@@ -121,15 +115,11 @@ class Decision:
     def __init__(self, preferences: Preferences, scores: Scorer, *, seed: int = 0) -> None:
         if not callable(scores):
             raise UsageError(f"scores must be a function of a query and orders of its items; got {shown(scores)}")
-        rng, pairs, starts = generator(seed), preferences.pairs, preferences.starts
-        self.preferences, self._queries = preferences, []
-        for number, name in enumerate(preferences.queries):
-            start, stop = (int(place) for place in starts[number : number + 2])
-            mine = slice(*np.searchsorted(pairs.first, [start, stop]))
-            wins = np.zeros((stop - start, stop - start))
-            i, j = pairs.first[mine] - start, pairs.second[mine] - start
-            wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
-            self._queries.append(_Query(name, wins, scores, rng))
+        rng, sizes = generator(seed), np.diff(preferences.starts).tolist()
+        self.preferences, self._posteriors = preferences, Posteriors.of(preferences)
+        self._queries = [_Query(name, size, scores, rng) for name, size in zip(preferences.queries, sizes, strict=True)]
+        for number, query in enumerate(self._queries):
+            query.learn(self._posteriors[number])
         self._values: list[Floats | None] = [None] * len(self._queries)
         self._leaders = (-1, -1)
         if not any(len(query.i) for query in self._queries):
@@ -246,9 +236,8 @@ class Decision:
         1
         """
         number, i, j = self._places(query, winner, loser)
-        self._queries[number].wins[i, j] += 0.5 * times if tie else times
-        self._queries[number].wins[j, i] += 0.5 * times if tie else 0.0
-        self._queries[number].learn()
+        self._posteriors.tell(number, i, j, tie=tie, times=times)
+        self._queries[number].learn(self._posteriors[number])
         self._values[number] = None
 
     def batch(self, budget: int) -> Iterator[tuple[str, str, str, float]]:

@@ -14,6 +14,7 @@ from rankdev._common.checks import check_choice, check_kind, check_number, check
 from rankdev._common.result import Result
 from rankdev._common.tables import is_table
 from rankdev.preferences._separation import Close
+from rankdev.preferences.few_judgments import cuts_of_few
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
@@ -201,8 +202,9 @@ def tiers(
         refit=refit,
     )
     tests = result.close if RULES[chosen].tested else [None] * len(strengths.preferences.queries)
+    few = cuts_of_few(strengths) if chosen == "auto" else {}
     for number, (query, items) in enumerate(strengths.ordered_items().items()):
-        starts = RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
+        starts = few[number] if number in few else RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
         edges = [*starts[:max_depth].tolist(), len(items)]
         result.tiers[query] = [items[start:stop] for start, stop in pairwise(edges)]
     return result

@@ -2,7 +2,8 @@
 
 Strengths have a normal prior around a curve over the system's own ranking: a ranking that agrees with the judgments
 is informative about items with few judgments, and ignoring that would make every system look worse than it is. How
-informative it is, and how far strengths scatter, is estimated from all queries together (Laplace's approximation).
+informative it is, and how far strengths scatter, is estimated from all queries together, by the evidence of expectation
+propagation: it holds also where the pairs were chosen by the answers before.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from rankdev.errors import RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_run
 from rankdev.measures.base import MeasureLike
+from rankdev.preferences._expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.strengths import Strengths
 from rankdev.statistics.panels import pairs_of
@@ -33,7 +35,6 @@ from rankdev.statistics.panels import pairs_of
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
 LIMITS = (-5.0, 4.0)  # of the logarithm of the prior's deviation
-NEWTON = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +53,6 @@ class Judged:
             padded[query, : len(one), : len(one)], real[query, : len(one)] = one, True
         return cls(padded, real)
 
-    def fit(self, mean: Floats, deviation: float, start: Floats) -> tuple[Floats, Floats]:
-        """Return the posterior mode of the strengths under a normal prior, and the curvature there, query by query."""
-        counts, won = self.wins + self.wins.transpose(0, 2, 1), self.wins.sum(axis=2)
-        prior = np.where(self.real, deviation**-2, 1.0)
-        strength, diagonal = start, np.arange(self.wins.shape[1])
-        for _ in range(NEWTON):
-            chance = special.expit(strength[:, :, None] - strength[:, None, :])
-            curvature = -counts * chance * (1 - chance)
-            curvature[:, diagonal, diagonal] = prior - curvature.sum(axis=2)
-            slope = np.where(self.real, won - (counts * chance).sum(axis=2) - (strength - mean) * prior, 0.0)
-            step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
-            strength = strength + step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True) / 3)
-            if np.abs(step).max() < 1e-6:
-                break
-        return strength, curvature
-
 
 def ranking_curve(place: Floats, real: Bools) -> Floats:
     """Return the two basis functions of the prior's mean over a ranking: ``[function, query, item]``.
@@ -82,31 +67,33 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
 
 def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Draw strengths of all items from their posterior: ``[draw, query, item]``."""
-    warm = {"strength": np.zeros(judged.real.shape)}
+    answers = Answers.of_wins(judged.wins)
+    sites: tuple[Floats, Floats] | None = None
 
-    def negative_log_likelihood(prior: Floats) -> float:
-        mean, deviation = _prior(prior, curve)
-        strength, curvature = judged.fit(mean, deviation, warm["strength"])
-        warm["strength"] = strength
-        likely = (judged.wins * special.log_expit(strength[:, :, None] - strength[:, None, :])).sum()
-        apart = (((strength - mean) / deviation) ** 2)[judged.real].sum()
-        size = judged.real.sum() * np.log(deviation) + np.linalg.slogdet(curvature)[1].sum() / 2
-        return float(apart / 2 + size - likely + (prior[0] ** 2 + prior[2] ** 2) / 2)
+    def fit(hyper: Floats) -> Normal:
+        nonlocal sites
+        mean, deviation = _prior(hyper, curve)
+        queries = np.ones(len(mean))
+        prior = Prior(np.where(judged.real, mean, 0.0), deviation * queries, 0 * queries)
+        found = propagate(answers, prior, sites, tolerance=1e-3)
+        sites = found.precision, found.shift
+        return found
+
+    def negative_log_evidence(hyper: Floats) -> float:
+        return float((hyper[0] ** 2 + hyper[2] ** 2) / 2 - fit(hyper).evidence.sum())
 
     found = optimize.minimize(
-        negative_log_likelihood,
+        negative_log_evidence,
         np.zeros(3),
         method="Nelder-Mead",
         options={"xatol": 0.01, "fatol": 0.01, "initial_simplex": np.vstack([np.zeros(3), np.diag([0.7, 0.7, 0.4])])},
     )
-    values, vectors = np.linalg.eigh(_curvature(negative_log_likelihood, found.x))
+    values, vectors = np.linalg.eigh(_curvature(negative_log_evidence, found.x))
     drawn = []
     for start in range(0, draws, EACH):
-        prior = found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST)))
-        strength, curvature = judged.fit(*_prior(prior, curve), warm["strength"])
-        noise = rng.standard_normal((*strength.shape, min(EACH, draws - start)))
-        moved = np.linalg.solve(np.linalg.cholesky(curvature).transpose(0, 2, 1), noise)
-        drawn.append(np.moveaxis(strength[:, :, None] + moved, 2, 0))
+        normal = fit(found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
+        noise = rng.standard_normal((*normal.mean.shape, min(EACH, draws - start)))
+        drawn.append(np.moveaxis(normal.mean[:, :, None] + np.linalg.cholesky(normal.covariance) @ noise, 2, 0))
     return np.concatenate(drawn)
 
 
@@ -114,15 +101,16 @@ def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:
     return prior[1] * curve[0] + prior[2] * curve[1], float(np.exp(np.clip(prior[0], *LIMITS)))
 
 
-def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.05) -> Floats:
+def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.1) -> Floats:
     """Return second derivatives by finite differences."""
     moves = step * np.eye(len(at))
-    found = np.empty((len(at), len(at)))
+    found, centre = np.empty((len(at), len(at))), function(at)
     for i, one in enumerate(moves):
-        for j, other in enumerate(moves):
+        found[i, i] = (function(at + one) + function(at - one) - 2 * centre) / step**2
+        for j, other in enumerate(moves[:i]):
             corners: list[Any] = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
-            found[i, j] = sum(corners) / (4 * step**2)
-    return (found + found.T) / 2
+            found[i, j] = found[j, i] = sum(corners) / (4 * step**2)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
+@click.option("--error", type=float, help="Share of wrong pairs that is accepted. Default: .05; of the top .1.")
 @click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the whole network.")
 @click.option("--port", default=0, help="Port. Default: any free one.")
@@ -101,8 +102,10 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
-def _strategy(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int) -> Any:
-    from rankdev.judging.collect import strategy_for
+def _strategy(
+    pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int, error: float | None
+) -> Any:
+    from rankdev.judging.collect import accepted_error, strategy_for
     from rankdev.judging.strategies import Rule
 
     if goal == "decide" and (len(runs) < 2 or measure is None):
@@ -112,7 +115,9 @@ def _strategy(pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: st
     if goal != "decide" and (runs or measure):
         raise UsageError("--run and --measure belong to --goal decide")
     named = named_runs("", runs, ()) if runs else None
-    return strategy_for(pool, goal, Rule(), top=top, runs=named, measure=measure, repeats=repeats)
+    return strategy_for(
+        pool, goal, Rule(accepted_error(error, goal)), top=top, runs=named, measure=measure, repeats=repeats
+    )
 
 
 @click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")

@@ -3,7 +3,7 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string}} Query */
-/** @typedef {{mine: number, all: number, queries: number, open: number, left: number}} Progress */
+/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number, left: number, low: number, high: number}} Progress */
 
 const token = location.hash.slice(1);
 const state = {
@@ -77,10 +77,17 @@ function showSide(place, side, query) {
   place.replaceChildren(...parts);
 }
 
+/** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
+function openOf(state) {
+  const lost = state.given_up ? `; ${counted(state.given_up, "query")} given up: no number of answers will do` : "";
+  if (!state.open) return `${state.given_up ? "the rest" : "all queries"} settled${lost}`;
+  const left = `about ${counted(state.left, "judgment")} left (${state.low} to ${state.high})`;
+  return `${state.open} of ${counted(state.queries, "query")} unsettled, ${left}${lost}`;
+}
+
 /** @param {Progress} progress */
 function showProgress(progress) {
-  const open = progress.open ? `${progress.open} of ${counted(progress.queries, "query")} unsettled, about ${counted(progress.left, "judgment")} left` : "all queries settled";
-  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in total; ${open}`;
+  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in total; ${openOf(progress)}`;
 }
 
 /** @param {any} reply */
@@ -195,7 +202,8 @@ const showOwner = () =>
       ),
     );
     byId("which").value = reply.query;
-    byId("state").textContent = reply.open ? `${counted(reply.open, "query")} unsettled; about ${counted(reply.left, "judgment")} left.` : "All queries are settled.";
+    const text = openOf({ ...reply, queries: reply.queries.length });
+  byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );

@@ -1,0 +1,264 @@
+"""Posterior of the strengths of each query, with what its answers have in common with those of other queries.
+
+How far strengths scatter, how many answers are given at random and how many are ties is learnt from all queries
+together: a mixture over a grid of the first two, weighted by their evidence. Valid whatever chose the pairs. A judge
+who is nearly consistent makes the strengths scatter widely, and that is what makes transitivity count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankdev._common.arrays import Floats, Ints
+from rankdev.preferences._expectation_propagation import Answers, Normal, Prior, propagate
+
+if TYPE_CHECKING:
+    from rankdev.preferences.judgments import Preferences
+
+SPREADS = np.array([0.05, 0.3, 0.6, 1.0, 1.6, 2.5, 4.0, 7.0, 12.0, 25.0, 60.0])
+LAPSES = np.array([0.0, 0.05, 0.15, 0.3])
+SPREAD, LAPSE = (part.ravel() for part in np.meshgrid(SPREADS, LAPSES, indexing="ij"))
+LOG_PRIOR = (-0.5 * (np.log(SPREAD / 2.5) / 1.5) ** 2) + np.tile(np.log([0.55, 0.2, 0.15, 0.1]), len(SPREADS))
+LOG_PRIOR -= np.logaddexp.reduce(LOG_PRIOR)
+
+NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+NORMAL_WEIGHTS = NORMAL_WEIGHTS / NORMAL_WEIGHTS.sum()
+OTHERS = 4.0  # queries that the evidence of all others counts for at most, so that each may differ from them
+GROWTH = 1.4  # a query's evidence is computed again when its answers have grown by this factor
+LEAST = 0.02  # weight, relative to the largest, of what stays in the mixture
+FAR = 14.0  # log evidence behind the best, from which a spread and lapse is not computed again
+PARTS = 6  # most parts of a mixture; half as many where a query has many pairs
+MANY = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Posterior of a query's strengths: a few normal distributions, each with its weight and share of lapses."""
+
+    weight: Floats
+    spread: Floats
+    lapse: Floats
+    tie_rate: float
+    mean: Floats  # [part, item]
+    covariance: Floats  # [part, item, item]
+    answered: Floats  # probability that the row's item is above the column's, where they were compared; else NaN
+
+    @property
+    def strength(self) -> Floats:
+        """Expected strength of each item."""
+        return np.asarray(self.weight @ self.mean)
+
+    def difference(self, i: Ints, j: Ints) -> tuple[Floats, Floats]:
+        """Mean and variance of the difference of items i and j, ``[part, pair]``."""
+        diagonal = np.diagonal(self.covariance, axis1=1, axis2=2)
+        variance = diagonal[:, i] + diagonal[:, j] - 2 * self.covariance[:, i, j]
+        return self.mean[:, i] - self.mean[:, j], np.maximum(variance, 1e-12)
+
+    def above(self, i: Ints, j: Ints) -> Floats:
+        """Probability that item i is stronger than item j, i < j.
+
+        Of a pair that was compared, it is that of its own answers: a normal difference would keep too much on the other
+        side of 0 if the judge is nearly consistent.
+        """
+        own = self.answered[i, j]
+        return np.where(np.isnan(own), self.normal_above(i, j), own)
+
+    def normal_above(self, i: Ints, j: Ints) -> Floats:
+        """Return the same for normal differences, as of strengths that are drawn."""
+        from scipy.special import ndtr
+
+        d, variance = self.difference(i, j)
+        return np.asarray(self.weight @ ndtr(d / np.sqrt(variance)))
+
+    def draw(self, noise: Floats) -> tuple[Floats, Ints]:
+        """Turn standard normal ``noise[draw, item]`` into strengths; and the part of the mixture each is from."""
+        part = np.searchsorted(np.cumsum(self.weight), (np.arange(len(noise)) + 0.5) / len(noise) * (1 - 1e-12))
+        drawn = np.empty_like(noise)
+        for k in np.unique(part):
+            factor = np.linalg.cholesky(self.covariance[k] + 1e-10 * np.eye(noise.shape[1]))
+            drawn[part == k] = self.mean[k] + noise[part == k] @ factor.T
+        return drawn, part
+
+
+class _Query:
+    """Answers of one query, and the sites of its fits."""
+
+    def __init__(self, items: int) -> None:
+        self.items = items
+        self.place: dict[tuple[int, int], int] = {}
+        self.counts: list[list[float]] = []
+        self.sites: dict[int, tuple[Floats, Floats]] = {}  # by place in the grid
+        self.evidence = np.zeros(len(SPREAD))
+        self.evaluated = 0.0  # number of answers that the evidence is about
+        self.ties = (0.0, 0.0)  # their number, and what Davidson's rate is divided by
+        self.mixture: Mixture | None = None
+
+    @property
+    def number(self) -> float:
+        """Number of answers."""
+        return float(sum(map(sum, self.counts)))
+
+    def tell(self, i: int, j: int, outcome: int, times: float) -> None:
+        """Add an answer: i won (0), lost (1) or tied (2)."""
+        if i > j:
+            i, j, outcome = j, i, (1, 0, 2)[outcome]
+        at = self.place.setdefault((i, j), len(self.counts))
+        if at == len(self.counts):
+            self.counts.append([0.0, 0.0, 0.0])
+        self.counts[at][outcome] = max(0.0, self.counts[at][outcome] + times)
+        self.mixture = None
+        if times < 0:
+            self.sites, self.evaluated = {}, 0.0
+
+    def fit(self, parts: Ints, tie_rate: float, sweeps: int) -> tuple[Ints, Normal, Answers]:
+        """Approximate the posterior of the items with answers, for places in the grid."""
+        pairs = np.array(list(self.place)).reshape(-1, 2)
+        seen, numbered = np.unique(pairs, return_inverse=True)
+        first, second = numbered.reshape(-1, 2).T
+        one = Answers(first[None], second[None], *np.array(self.counts).reshape(-1, 3).T[:, None])
+        answers = one.repeat(len(parts))
+        start = np.zeros((2, len(parts), len(pairs)))
+        for row, part in enumerate(parts):
+            if (sites := self.sites.get(int(part))) is not None:
+                start[:, row, : sites[0].shape[-1]] = sites
+        prior = Prior(np.zeros((len(parts), len(seen))), SPREAD[parts], LAPSE[parts], tie_rate)
+        found = propagate(answers, prior, (start[0], start[1]), sweeps=sweeps, tolerance=1e-3)
+        for row, part in enumerate(parts):
+            self.sites[int(part)] = found.precision[row], found.shift[row]
+        return seen, found, answers
+
+    def evaluate(self, log_weight: Floats, tie_rate: float) -> None:
+        """Compute the evidence of the grid again; what is far behind with the answers so far stays as far behind."""
+        behind = log_weight + self.evidence
+        near = behind > behind.max() - FAR if self.evaluated else np.ones(len(behind), bool)
+        parts = np.flatnonzero(near)
+        _, found, answers = self.fit(parts, tie_rate, 8)
+        self.evidence = np.where(near, 0.0, self.evidence + (found.evidence - self.evidence[parts]).max())
+        self.evidence[parts] = found.evidence
+        self.evaluated = self.number
+        best = int(np.argmax((log_weight + self.evidence)[parts]))
+        self.ties = float(answers.tied[0].sum()), _tie_divisor(found, answers, best, tie_rate)
+
+
+def _against_equal(log_weight: Floats, evidence: Floats) -> float:
+    """Log Bayes factor of spreads that make a difference against the smallest one, where all items are nearly equal."""
+    equal, apart = np.equal(SPREAD, SPREADS[0]), np.greater_equal(SPREAD, SPREADS[2])
+    sums = [np.logaddexp.reduce((log_weight + evidence)[part]) for part in (apart, equal)]
+    priors = [np.logaddexp.reduce(log_weight[part]) for part in (apart, equal)]
+    return float(sums[0] - priors[0] - sums[1] + priors[1])
+
+
+def _tie_divisor(found: Normal, answers: Answers, part: int, tie_rate: float) -> float:
+    """Sum of E[1/(2cosh(d/2) + ν)] over the answers: their ties, divided by it, estimate Davidson's ν."""
+    d, variance = (x[part] for x in found.difference(answers.first[0], answers.second[0]))
+    x = np.minimum(np.abs(d[:, None] + np.sqrt(variance)[:, None] * NORMAL_NODES), 60.0)
+    return float(answers.number[part] @ (1 / (2 * np.cosh(x / 2) + tie_rate) @ NORMAL_WEIGHTS))
+
+
+class Posteriors:
+    """Posteriors of several queries, updated answer by answer."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._queries = [_Query(size) for size in sizes]
+        self._total = np.zeros(len(SPREAD))  # evidence of all queries
+        self.tie_rate = 0.0
+
+    @classmethod
+    def of(cls, preferences: Preferences) -> Posteriors:
+        """Take judgments; items are numbered within each query of the preferences."""
+        starts, pairs = preferences.starts, preferences.pairs
+        found = cls(np.diff(starts).tolist())
+        query = np.searchsorted(starts, pairs.first, side="right") - 1
+        won, lost = pairs.score - pairs.ties / 2, pairs.count - pairs.score - pairs.ties / 2
+        columns = query, pairs.first - starts[query], pairs.second - starts[query], won, lost, pairs.ties
+        for number, i, j, *counts in zip(*(column.tolist() for column in columns), strict=True):
+            for outcome, count in enumerate(counts):
+                if count > 0:
+                    found._queries[number].tell(i, j, outcome, count)
+        if pairs.ties.any():
+            found.tie_rate = 0.5  # until it is estimated
+        return found
+
+    def tell(self, query: int, i: int, j: int, *, tie: bool = False, times: float = 1.0) -> None:
+        """Add an answer: item i won, or neither; negative ``times`` takes it back."""
+        self._queries[query].tell(i, j, 2 if tie else 0, times)
+        if tie and self.tie_rate == 0:
+            self.tie_rate = 0.5  # until it is estimated
+
+    def count(self, query: int) -> float:
+        """Number of answers of a query."""
+        return self._queries[query].number
+
+    def seen(self, query: int) -> Ints:
+        """List the items of a query that have answers."""
+        return np.unique(np.array(list(self._queries[query].place), np.int64))
+
+    def __getitem__(self, query: int) -> Mixture:
+        mine = self._queries[query]
+        if mine.mixture is None:
+            if mine.number >= GROWTH * mine.evaluated + 2:
+                self._evaluate(mine)
+            mine.mixture = self._mixture(mine)
+        return mine.mixture
+
+    def evaluate(self, queries: Sequence[int]) -> None:
+        """Compute the evidence of queries, twice: the second time with what was learnt from all."""
+        for query in [*queries, *queries]:
+            self._evaluate(self._queries[query])
+            self._queries[query].mixture = None
+
+    def update(self, query: int) -> bool:
+        """Compute the evidence of a query with all its answers; False where that was done before."""
+        mine = self._queries[query]
+        if mine.evaluated == mine.number:
+            return False
+        self._evaluate(mine)
+        mine.mixture = None
+        return True
+
+    def order_evidence(self, query: int) -> float:
+        """Log odds that the items of a query differ at all, even a priori; other queries count for two at most."""
+        mine = self._queries[query]
+        weight = self._log_weight(mine)
+        others = [other.evidence for other in self._queries if other is not mine and other.evaluated]
+        rest = [_against_equal(LOG_PRIOR, evidence) for evidence in others]
+        shift = min(len(rest), 2) * float(np.mean(rest)) if rest else 0.0
+        return _against_equal(weight, mine.evidence) + shift
+
+    def _evaluate(self, mine: _Query) -> None:
+        self._total -= mine.evidence
+        mine.evaluate(self._log_weight(mine), self.tie_rate)
+        self._total += mine.evidence
+        ties, divisor = np.sum([query.ties for query in self._queries], axis=0)
+        rate = (ties + 0.25) / (divisor + 1) if ties else 0.0
+        if abs(rate - self.tie_rate) > 0.1 * self.tie_rate:
+            self.tie_rate = float(rate)
+
+    def _log_weight(self, mine: _Query) -> Floats:
+        """Log weight of the grid by the evidence of other queries."""
+        others = sum(query.evaluated > 0 for query in self._queries) - (mine.evaluated > 0)
+        rest = self._total - mine.evidence
+        return LOG_PRIOR + rest * min(1.0, OTHERS / max(others, 1))
+
+    def _mixture(self, mine: _Query) -> Mixture:
+        log_weight = self._log_weight(mine) + mine.evidence
+        order = np.argsort(-log_weight, kind="stable")[: PARTS if len(mine.counts) <= MANY else PARTS // 2]
+        parts = order[log_weight[order] > log_weight[order[0]] + np.log(LEAST)]
+        weight = np.exp(log_weight[parts] - log_weight[parts[0]])
+        mean = np.zeros((len(parts), mine.items))
+        covariance = np.zeros((len(parts), mine.items, mine.items))
+        covariance[:, np.arange(mine.items), np.arange(mine.items)] = (SPREAD[parts] ** 2)[:, None]
+        answered = np.full((mine.items, mine.items), np.nan)
+        weight /= weight.sum()
+        if mine.counts:
+            seen, found, answers = mine.fit(parts, self.tie_rate, 4)
+            mean[:, seen] = found.mean
+            covariance[:, seen[:, None], seen] = found.covariance
+            compared = answers.number[0] > 0
+            i, j = (seen[side[0][compared]] for side in (answers.first, answers.second))
+            answered[i, j] = weight @ found.above[:, compared]
+        return Mixture(weight, SPREAD[parts], LAPSE[parts], self.tie_rate, mean, covariance, answered)
