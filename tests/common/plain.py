@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
+
+from rankdev.measures import IPrec
 
 VERTICAL = [1, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.5, 0.4, 0.4, 0.4, 0.3, 0.3, 0.2, 0.2, 0.2]
 STEPPED = [1, 0.8, 0.8, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
@@ -117,9 +120,20 @@ def precision_at_relevant(measure: Any, query: Query) -> float:
 
 
 def interpolated_precision(measure: Any, query: Query) -> float:
-    needed = math.floor(measure.recall * len(relevant(query, measure.rel)) + 0.9)
+    needed = measure.recall * len(relevant(query, measure.rel))
+    needed = math.floor(needed + 0.9) if measure.rounding == "up" else int(Decimal(needed).to_integral(ROUND_HALF_UP))
     found = [sum(j <= i for j in hits(measure, query)) for i in range(1, len(query.run) + 1)]
     return max((n / i for i, n in enumerate(found, 1) if n >= needed), default=0.0)
+
+
+def eleven_points(measure: Any, query: Query) -> float:
+    points = [IPrec(rel=measure.rel, rounding=measure.rounding, recall=i / 10) for i in range(11)]
+    return sum(interpolated_precision(point, query) for point in points) / 11
+
+
+def unjudged_share(measure: Any, query: Query) -> float:
+    judged = {*query.ranks, *(item for item, grade in query.nonrelevant.items() if grade >= 0)}
+    return sum(item not in judged for item in returned(query, measure.cutoff)) / measure.cutoff
 
 
 def success(measure: Any, query: Query) -> float:
@@ -186,7 +200,8 @@ def inferred_average_precision(measure: Any, query: Query) -> float:
 def rank_biased_precision(measure: Any, query: Query) -> float:
     good = relevant(query, measure.rel)
     # without max_grade the highest grade of all references decides; tests that ask for that give it
-    gain = {item: query.grades[item] / measure.max_grade if measure.gains == "graded" else 1 for item in good}
+    highest = max(query.grades.values(), default=1) if measure.gains == "relative" else measure.max_grade
+    gain = {item: 1 if measure.gains == "binary" else query.grades[item] / highest for item in good}
     items = enumerate(returned(query, measure.cutoff))
     return (1 - measure.p) * sum(measure.p**i * gain[item] for i, item in items if item in good)
 
@@ -336,9 +351,11 @@ TWINS = {
     "R": recall,
     "Rprec": precision_at_relevant,
     "IPrec": interpolated_precision,
+    "IPrec11": eleven_points,
     "Success": success,
     "RR": reciprocal_rank,
     "AP": average_precision,
+    "GMAP": average_precision,
     "SetP": set_precision,
     "SetR": recall,
     "SetF": set_f,
@@ -347,6 +364,7 @@ TWINS = {
     "NumRel": number_relevant,
     "NumQ": lambda measure, query: 1.0,
     "Judged": judged_share,
+    "Unjudged": unjudged_share,
     "Bpref": binary_preference,
     "infAP": inferred_average_precision,
     "RBP": rank_biased_precision,

@@ -65,6 +65,7 @@ def _over(scores: Scores) -> str:
 def _look(scores: Scores) -> dict[str, Any]:
     """Name the counts among measures that are averaged, and write them without decimals."""
     notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and _over(scores) == "mean" else []
+    notes += [f"{name}: geometric mean over the queries" for name in scores.geometric]
     return {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
 
 
@@ -103,7 +104,7 @@ def plot_scores(scores: Scores) -> Figure:
     several = len(scores.measures) > 1
     drawn, axis = _rows(means.systems, len(scores.measures) if several else 0)
     at = np.arange(len(means.systems))
-    if not several and len(scores.queries) > 1 and not scores.sums:
+    if not several and len(scores.queries) > 1 and not scores.sums and not scores.geometric:
         from rankdev.statistics.leaderboard import mean_intervals  # eval need not load what tests
 
         low, high = mean_intervals(means)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 NAMED = 8  # names that a message lists
+LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
 
 ScoresLike: TypeAlias = "Scores | TableLike"
 """Scores, or a table with the columns system, query, measure, value."""
@@ -202,12 +203,12 @@ class Scores(Result):
 
     @cached_property
     def means(self) -> Floats:
-        """Summary over queries, ``means[system, measure]``: averages, and sums of counts."""
-        if not self.sums:
-            return self.averages
-        sums = np.where(np.isfinite(self.values), self.values, 0.0).sum(axis=1)
-        added = [measure in self.sums for measure in self.measures]
-        return np.where(added & np.isfinite(self.averages), sums, self.averages)
+        """Summary over queries, ``means[system, measure]``: averages, sums of counts, geometric means of GMAP."""
+        found = self.averages.copy()
+        for place, kind in enumerate(self.kinds):
+            if kind.aggregate != "mean":
+                found[:, place] = _aggregate(kind, self.values[:, :, place])
+        return found
 
     @cached_property
     def averages(self) -> Floats:
@@ -221,6 +222,11 @@ class Scores(Result):
     def sums(self) -> tuple[str, ...]:
         """The measures that are added up over the queries, as in trec_eval: counts, such as NumRet."""
         return tuple(kind.label for kind in self.kinds if kind.aggregate == "sum")
+
+    @cached_property
+    def geometric(self) -> tuple[str, ...]:
+        """The measures whose values are summarized by their geometric mean: GMAP."""
+        return tuple(kind.label for kind in self.kinds if kind.aggregate == "geometric")
 
     @cached_property
     def lower_is_better(self) -> tuple[str, ...]:
@@ -454,6 +460,17 @@ class Scores(Result):
             listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
         return known.index(name)
+
+
+def _aggregate(kind: MeasureInfo, values: Floats) -> Floats:
+    """Summarize ``values[system, query]`` of a measure that is not averaged over the queries where it is available."""
+    known = np.isfinite(values)
+    counts = known.sum(axis=1)
+    if kind.aggregate == "sum":
+        found = values.sum(axis=1, where=known)
+    else:
+        found = np.exp(np.log(np.maximum(values, LEAST)).sum(axis=1, where=known) / np.maximum(counts, 1))
+    return np.where(counts > 0, found, np.nan)
 
 
 def _as_floats(values: Any) -> Floats:

@@ -203,7 +203,8 @@ def _install() -> dict[str, OurMeasure]:
     Where it has a measure of the same name, it keeps it: the same text has the same value there and here.
     """
     known = ir_measures.measures.registry
-    made = {name: _made(name) for name in REGISTRY if name not in known or name == "Compat"}
+    averaged = [name for name, kind in REGISTRY.items() if kind.aggregate != "geometric"]
+    made = {name: _made(name) for name in averaged if name not in known or name == "Compat"}
     known.update(made)
     provider = ir_measures.providers.register(Rankdev())
     ir_measures.DefaultPipeline.providers.insert(0, provider)

@@ -187,6 +187,9 @@ def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] 
     """
     check_choice("ties", ties, get_args(StableTies))
     wanted = parse_all(measures)
+    for measure in wanted:
+        if measure.aggregate == "geometric":
+            raise MeasureError(f"{measure} is a geometric mean over queries, which is not computed here; leave it out")
     known = _fields(references, "references")
     given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("nonrelevant",)))
     if not given:

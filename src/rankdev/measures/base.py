@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 REGISTRY: dict[str, type[Measure]] = {}
 UNIT_RANGE = (0.0, 1.0)
+Aggregate = Literal["mean", "sum", "geometric"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class MeasureInfo:
     ----------
     label : str
         Text of the measure.
-    aggregate : {"mean", "sum"}
+    aggregate : {"mean", "sum", "geometric"}
         How the values of queries are summarized.
     higher_is_better : bool or None
         Whether a higher value is better; None where neither end is, or nothing is known.
@@ -90,7 +91,7 @@ class MeasureInfo:
     """
 
     label: str
-    aggregate: Literal["mean", "sum"] = "mean"
+    aggregate: Aggregate = "mean"
     higher_is_better: bool | None = None
     range: tuple[float, float] = (-math.inf, math.inf)
 
@@ -107,8 +108,8 @@ class Measure(ABC):
         How texts call the measure.
     at : str or None
         Parameter that is written behind the @; None for measures that have none.
-    aggregate : {"mean", "sum"}
-        How the values of queries are summarized: averaged, or added up as counts are.
+    aggregate : {"mean", "sum", "geometric"}
+        How the values of queries are summarized: averaged, added up as counts are, or by their geometric mean.
     higher_is_better : bool or None
         Whether a higher value is better; None where neither end is, as for the number of queries.
     range : tuple of float
@@ -126,7 +127,7 @@ class Measure(ABC):
     summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
     at: ClassVar[str | None] = "cutoff"
-    aggregate: ClassVar[Literal["mean", "sum"]] = "mean"
+    aggregate: ClassVar[Aggregate] = "mean"
     higher_is_better: ClassVar[bool | None] = True
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     cumulative: ClassVar[bool] = True

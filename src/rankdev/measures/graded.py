@@ -157,7 +157,7 @@ def _expected(satisfied: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class RBP(JudgedRelevance):
-    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or grade ÷ max_grade."""
+    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or a part of it by its grade."""
 
     name: ClassVar[str] = "RBP"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
@@ -166,19 +166,23 @@ class RBP(JudgedRelevance):
     averages_ties: ClassVar[bool] = True
 
     p: float = parameter(0.8, "persistence", number=SHARE, written=True)
-    gains: str = parameter("binary", "1 for every relevant item, or grade ÷ max_grade", choices=("binary", "graded"))
+    gains: str = parameter(
+        "binary",
+        "1 for every relevant item, grade ÷ max_grade, or grade ÷ the query's highest grade",
+        choices=("binary", "graded", "relative"),
+    )
     max_grade: float | None = parameter(
         None, "highest grade there can be; without it, of all references", number=POSITIVE
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.gains == "binary" and self.max_grade is not None:
+        if self.gains != "graded" and self.max_grade is not None:
             raise MeasureError("RBP: max_grade belongs to gains=graded")
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        gains = self._graded_gains(match) if self.gains == "graded" else self.presence(match)
+        gains = self.presence(match) if self.gains == "binary" else self._graded_gains(match)
         return (1 - self.p) * total(self.p ** np.arange(gains.shape[1]) * gains)
 
     def _graded_gains(self, match: Match) -> Floats:
@@ -186,5 +190,6 @@ class RBP(JudgedRelevance):
         if self.max_grade is not None and highest > self.max_grade:
             raise MeasureError(f"RBP: grade {highest:g} is above max_grade={self.max_grade:g}")
         grades = match.native_grades[match.place]
-        gains = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or highest or 1.0)
+        unit = match.native_grades[match.ideals.offsets[match.query]] if self.gains == "relative" else highest or 1.0
+        gains = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or unit)
         return match.mean(gains, self.cutoff)

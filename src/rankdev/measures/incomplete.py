@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments, which use the items judged nonrelevant: Judged, Bpref and infAP."""
+"""Measures for incomplete judgments, which use the items judged nonrelevant: Judged, Unjudged, Bpref and infAP."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.errors import MeasureError
 from rankdev.measures._relevance import Relevance, ratio
 from rankdev.measures.base import UNIT_RANGE, Measure
 from rankdev.measures.match import Match, total
@@ -29,6 +30,31 @@ class Judged(Measure):
         """Score every query."""
         judged = match.judged(self.cutoff)
         return ratio(judged.sum(axis=1), np.minimum(match.lengths, judged.shape[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unjudged(Measure):
+    """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is no judgment."""
+
+    name: ClassVar[str] = "Unjudged"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
+    higher_is_better: ClassVar[bool | None] = None
+    summary: ClassVar[str] = "unjudged items in the first k ÷ k"
+    cumulative: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cutoff is None:
+            raise MeasureError("Unjudged needs a cutoff, such as Unjudged@10")
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        assert self.cutoff is not None
+        match.ideals.check_judged()
+        depth = match.depth(self.cutoff)
+        rejected = _nonrelevant(match, match.nonrelevant_grade >= 0)[:, :depth]
+        judged = (match.hits(depth) | rejected).sum(axis=1)
+        return (np.minimum(match.lengths, depth) - judged) / self.cutoff
 
 
 @dataclass(frozen=True, kw_only=True)

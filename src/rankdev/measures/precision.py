@@ -1,4 +1,4 @@
-"""Precision and recall down a list: P, R, Rprec, IPrec, Success, RR and AP."""
+"""Precision and recall down a list: P, R, Rprec, IPrec, IPrec11, Success, RR, AP and GMAP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import MeasureError
 from rankdev.measures._relevance import JudgedRelevance
-from rankdev.measures.base import UNIT, UNIT_RANGE, parameter
+from rankdev.measures.base import UNIT, UNIT_RANGE, Aggregate, parameter
 from rankdev.measures.match import Match, total
 from rankdev.measures.ties import TiedMatch
 
@@ -65,16 +65,40 @@ class Rprec(JudgedRelevance):
         return self.fraction_of_relevant((presence * within).sum(axis=1), match)
 
 
+ROUNDING = "relevant items that recall r of R asks for: ⌊r · R + 0.9⌋, or the nearest whole number"
+RECALLS = tuple(tenths / 10 for tenths in range(11))
+
+
 @dataclass(frozen=True, kw_only=True)
-class IPrec(JudgedRelevance):
+class InterpolatedPrecision(JudgedRelevance, abstract=True):
+    """What measures of interpolated precision have in common."""
+
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
+    source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
+    cumulative: ClassVar[bool] = False
+
+    rounding: str = parameter("up", ROUNDING, choices=("up", "nearest"))
+
+    def at_recall(self, recall: float, match: Match) -> Floats:
+        """Return the highest precision from which on the recall is at least this, of every query."""
+        found = np.cumsum(self.hits(match), axis=1)
+        needed = recall * match.relevant(self.rel)
+        if self.rounding == "up":
+            needed = np.floor(needed + 0.9)  # as in trec_eval 9, so that 10% of an item asks for one more
+        else:
+            needed = np.floor(needed) + (needed - np.floor(needed) >= 0.5)
+        position = np.arange(1, found.shape[1] + 1)
+        counts = (found >= needed[:, None]) & (position <= match.lengths[:, None])  # no further than the list goes
+        return np.asarray(np.where(counts, found / position, 0.0).max(axis=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPrec(InterpolatedPrecision):
     """IPrec@r = the highest precision at any position from which on the recall is at least r."""
 
     name: ClassVar[str] = "IPrec"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "interpolated precision at recall r: IPrec@0.1"
-    source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
     at: ClassVar[str | None] = "recall"
-    cumulative: ClassVar[bool] = False
 
     recall: float | None = parameter(None, "recall from which on precision counts", number=UNIT)
 
@@ -85,12 +109,20 @@ class IPrec(JudgedRelevance):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        found = np.cumsum(self.hits(match), axis=1)
-        # trec_eval asks for ⌊r · R + 0.9⌋ relevant items, and looks no further down than the list goes
-        needed = np.floor((self.recall or 0.0) * match.relevant(self.rel) + 0.9)
-        position = np.arange(1, found.shape[1] + 1)
-        counts = (found >= needed[:, None]) & (position <= match.lengths[:, None])
-        return np.asarray(np.where(counts, found / position, 0.0).max(axis=1))
+        return self.at_recall(self.recall or 0.0, match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPrec11(InterpolatedPrecision):
+    """IPrec11 = the mean of IPrec@0, IPrec@0.1, … IPrec@1."""
+
+    name: ClassVar[str] = "IPrec11"
+    summary: ClassVar[str] = "11-point average of interpolated precision"
+    at: ClassVar[str | None] = None
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return np.mean([self.at_recall(recall, match) for recall in RECALLS], axis=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,3 +181,19 @@ class AP(JudgedRelevance):
         hits = self.hits(match)
         precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
         return self.fraction_of_relevant(total(np.where(hits, precision, 0.0)), match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GMAP(JudgedRelevance):
+    """GMAP = the geometric mean of AP over queries, in which a query counts at least 0.00001."""
+
+    name: ClassVar[str] = "GMAP"
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
+    summary: ClassVar[str] = "average precision; geometric mean over queries"
+    source: ClassVar[str] = "Robertson 2006"
+    at: ClassVar[str | None] = None
+    aggregate: ClassVar[Aggregate] = "geometric"
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return AP(rel=self.rel).score_considered(match)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.measures._relevance import JudgedRelevance, Relevance, ratio
-from rankdev.measures.base import NON_NEGATIVE, UNIT_RANGE, Measure, parameter
+from rankdev.measures.base import NON_NEGATIVE, UNIT_RANGE, Aggregate, Measure, parameter
 from rankdev.measures.match import Match
 
 
@@ -91,7 +91,7 @@ class _Count:
     """What counts have in common."""
 
     at: ClassVar[str | None] = None
-    aggregate: ClassVar[Literal["mean", "sum"]] = "sum"
+    aggregate: ClassVar[Aggregate] = "sum"
     higher_is_better: ClassVar[bool | None] = None
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from rankdev._common.checks import is_list
@@ -34,6 +35,9 @@ ALIASES = {
     "num_ret": "NumRet",
     "num_rel": "NumRel",
     "num_rel_ret": "NumRet(rel=1)",
+    "gm_map": "GMAP",
+    "11pt_avg": "IPrec11",
+    "rbp": "RBP(p=0.9,gains=relative)",
 }
 _CUT = {
     "ndcg_cut": "nDCG",
@@ -42,6 +46,39 @@ _CUT = {
     "recall": "R",
     "success": "Success",
     "iprec_at_recall": "IPrec",
+    "unj": "Unjudged",
+}
+_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+SETS = {  # of measures, under trec_eval's names
+    "official": (
+        *_COUNTS,
+        *("map", "gm_map", "Rprec", "bpref", "recip_rank"),
+        *(f"iprec_at_recall_{tenths / 10:.2f}" for tenths in range(11)),
+        *(f"P_{cutoff}" for cutoff in _CUTOFFS),
+    ),
+    "set": (*_COUNTS, "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+}
+ABSENT = {  # measures of trec_eval 10, and sets with such measures, that are not here, and what to take instead
+    "all_trec": "name the measures that you need, or official",
+    "all_prefs": "see rankdev agreement --people",
+    "prefs": "see rankdev agreement --people",
+    "qrels_jg": "evaluate each group of judgments by itself",
+    "rbp_resid": "see rankdev bounds",
+    "relative_P": "take P@k",
+    "Rprec_mult": "take Rprec",
+    "gm_bpref": "take Bpref or GMAP",
+    "utility": "take SetP",
+    "dcg": "take nDCG",
+    "ideal_dcg": "take nDCG",
+    "ndcg_rel": "take nDCG",
+    "Rndcg": "take nDCG",
+    "binG": "take AP or nDCG",
+    "G": "take nDCG",
+    "yaap": "take AP",
+    "num_nonrel_judged_ret": "take NumRet",
+    "relstring": "see rankdev explain",
+    "runid": "runs are named by their files",
 }
 _TREC_EVAL = re.compile(rf"\s*({'|'.join(_CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
 
@@ -122,19 +159,30 @@ def parse(text: Any) -> Measure:
 
 
 def parse_all(texts: Any) -> list[Measure]:
-    """Parse measures, each once; ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations."""
-    alone = isinstance(_text(texts), str | Measure)
-    if not alone and not is_list(texts):
-        raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
-    measures: dict[Measure, None] = {}
-    for entry in [texts] if alone else list(texts):
-        for part in _split(entry) if isinstance(entry, str) else [entry]:
-            paper = re.fullmatch(r"\s*paper\s*(@.*)?", part) if isinstance(part, str) else None
-            for text in [f"{name}{paper[1] or ''}" for name in PAPER] if paper else [part]:
-                measures[parse(text)] = None
+    """Parse measures, each once.
+
+    ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations, ``official`` and ``set`` those of trec_eval.
+    """
+    measures = dict.fromkeys(map(parse, each_text(texts)))
     if not measures:
         raise MeasureError("no measure was asked for; name at least one, such as RDQ@5")
     return list(measures)
+
+
+def each_text(texts: Any) -> Iterator[Any]:
+    """Yield each measure that was asked for, as it was given: lists are split, and sets replaced by what they hold."""
+    alone = isinstance(_text(texts), str | Measure)
+    if not alone and not is_list(texts):
+        raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
+    for entry in [texts] if alone else list(texts):
+        for part in _split(entry) if isinstance(entry, str) else [entry]:
+            paper = re.fullmatch(r"\s*paper\s*(@.*)?", part) if isinstance(part, str) else None
+            if paper:
+                yield from (f"{name}{paper[1] or ''}" for name in PAPER)
+            elif isinstance(part, str) and part.strip() in SETS:
+                yield from SETS[part.strip()]
+            else:
+                yield part
 
 
 def write(measure: Measure) -> str:
@@ -170,6 +218,10 @@ def _kind(name: str) -> type[Measure]:
         load_installed()
     if name == "paper":
         raise MeasureError("paper@k denotes the paper's 13 measures; give it where a list can be given: to evaluate")
+    if name in SETS:
+        raise MeasureError(f"{name} denotes {len(SETS[name])} measures; give it where a list can be given: to evaluate")
+    if name in ABSENT and name not in REGISTRY:
+        raise MeasureError(f"trec_eval's {name} is not computed here; {ABSENT[name]}")
     if name not in REGISTRY:
         known = f"; known are {', '.join(REGISTRY)}"
         raise MeasureError(f"unknown measure {name!r}{suggestion(name, [*REGISTRY, *ALIASES]) or known}")

@@ -33,7 +33,15 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     chosen = found if measures is None else found.select(measures=measures)
     if not chosen.measures:
         raise UsageError("measures is an empty list; name at least one, or leave it out for all")
-    return chosen
+    return _averaged(chosen)
+
+
+def _averaged(scores: Scores) -> Scores:
+    """Refuse what statistics of means say nothing about."""
+    if scores.geometric:
+        name = scores.geometric[0]
+        raise UsageError(f"{name} is a geometric mean over queries, and statistics here are of means; leave {name} out")
+    return scores
 
 
 def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
@@ -49,7 +57,7 @@ def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
             f"{scores.measures[measure]} of system {scores.systems[system]!r} for query"
             f" {scores.queries[query]!r} is infinite; expected a finite number"
         )
-    known: npt.NDArray[np.bool_] = np.logical_not(np.isnan(scores.values).any(axis=0))
+    known: npt.NDArray[np.bool_] = np.logical_not(np.isnan(_averaged(scores).values).any(axis=0))
     _remark_on_gaps(scores, known)
     groups: dict[bytes, list[int]] = {}
     for place in range(len(scores.measures)):
