@@ -12,6 +12,7 @@ from rankdev.cli.options import (
     Found,
     analyse_segments,
     empty_option,
+    like_option,
     measure_option,
     name_option,
     named_runs,
@@ -19,6 +20,7 @@ from rankdev.cli.options import (
     refuse_unused,
     seed_option,
     segments_option,
+    with_like,
 )
 from rankdev.cli.outputs import output_options, reading_progress
 from rankdev.cli.terminal import write_notes
@@ -37,6 +39,7 @@ def score_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for add in (
         output_options,
         order_options,
+        like_option,
         empty_option,
         seed_option,
         segments_option,
@@ -134,6 +137,7 @@ def load_scores(
     order: Order,
     ties: Ties,
     empty: Empty,
+    like: str | None = None,
 ) -> Scores:
     """Score runs against references, or read scores that were computed elsewhere."""
     if table is not None:
@@ -142,14 +146,17 @@ def load_scores(
         return read_chosen_scores(table, measures)
     if references is None or not runs:
         raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
-    return score_runs(references, runs, names, measures or ["RDQ@10"], order=order, ties=ties, empty=empty)
+    options = with_like(like, order=order, ties=ties, empty=empty)
+    return score_runs(references, runs, names, measures or ["RDQ@10"], **options)
 
 
 def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
     """Read scores that were computed elsewhere, all or those of some measures."""
     from rankdev.evaluation.score_files import read_scores
 
-    refuse_unused("names", "order", "ties", "empty", why="is for runs, and scores from a file are taken as they are")
+    refuse_unused(
+        "names", "order", "ties", "empty", "like", why="is for runs, and scores from a file are taken as they are"
+    )
     scores = read_scores(path)
     write_notes(scores.remarks)
     return scores.select(measures=_labels(measures, scores.measures)) if measures else scores

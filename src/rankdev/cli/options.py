@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.help import SharedOption
+from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
 
@@ -51,6 +51,23 @@ empty_option = click.option(
     show_default=True,
     help="Queries without a relevant item: every system scores 0, or they are left out.",
 )
+
+
+like_option = click.option(
+    "--like",
+    cls=SharedOption,
+    type=RegisteredChoice("rankdev.evaluation.conventions:CONVENTIONS"),
+    help="Do as another program does: its order of equal scores, names, rounding and files.",
+)
+
+
+def with_like(like: str | None, **options: Any) -> dict[str, Any]:
+    """Return the options of an evaluation; with --like, those that were not given are left to it."""
+    if like is None:
+        return options
+    ctx = click.get_current_context()
+    given = {name: ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options}
+    return {"like": like, **{name: value for name, value in options.items() if given[name]}}
 
 
 seed_option = click.option(

@@ -13,6 +13,10 @@ runs; each run is called after its file.
                        trec_eval. See rankdev help ties.
   --empty zero|skip    Queries without a relevant item: every system scores 0
                        (default), or they are left out.
+  --like PROGRAM       Do as trec_eval-10, trec_eval-9, pytrec_eval,
+                       ir_measures, gdeval or ranx does: its order of equal
+                       scores, rounding of IPrec, names, comments in files.
+                       --order, --ties and --empty must not contradict it.
   --name TEXT          Name of a run instead of its file's; once per run, in
                        the order of the runs.
   --import FILE        A Python file with measures of your own; repeat for more.

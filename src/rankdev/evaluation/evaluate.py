@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar, get_args
 
 import numpy as np
 
@@ -19,12 +19,14 @@ from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import Run, RunLike
 from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation._native_join import FileMatcher, joins
+from rankdev.evaluation.conventions import Choices, Empty, choose
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.scores import Scores, info_of
 from rankdev.io.loading import error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
-from rankdev.measures import REGISTRY, parse_all
+from rankdev.io.trec import PLAIN
+from rankdev.measures import REGISTRY
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Match
 
@@ -108,7 +110,6 @@ def _score(measure: Scorer, block: Match) -> Any:
 
 
 Result = TypeVar("Result")
-Empty = Literal["zero", "skip"]
 SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored together, until there are so many
 
 
@@ -119,7 +120,8 @@ def evaluate(
     *,
     order: Order | None = None,
     ties: Ties | None = None,
-    empty: Empty = "zero",
+    empty: Empty | None = None,
+    like: str | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score systems against references.
@@ -140,8 +142,11 @@ def evaluate(
     ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
         How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own. With "expected", values are means
         over all orders of equal scores, for the measures that have them in closed form.
-    empty : {"zero", "skip"}
-        Queries without any relevant item score 0, or are left out.
+    empty : {"zero", "skip"}, optional
+        Queries without any relevant item score 0, or are left out. Default: zero, or as ``like`` does.
+    like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
+        Do as another program does: its order of equal scores, its rounding of IPrec, what it reads, and its names of
+        measures. An option that contradicts it is refused. See docs/conformance.md.
     progress : callable, optional
         Called as ``progress(done, total, system)`` while files are read, in bytes.
 
@@ -156,8 +161,8 @@ def evaluate(
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
-    wanted = parse_all(measures)
-    return evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
+    wanted, choices = choose(like, measures, order, ties, empty)
+    return _evaluate(references, runs, wanted, choices, progress)
 
 
 def evaluate_all(
@@ -171,12 +176,22 @@ def evaluate_all(
     progress: Progress | None,
 ) -> Scores:
     """Score systems as :func:`evaluate` does, by measures that are parsed."""
+    return _evaluate(references, runs, wanted, Choices(order, ties, empty), progress)
+
+
+def _evaluate(
+    references: ReferencesLike,
+    runs: Mapping[str, RunLike],
+    wanted: Sequence[Scorer],
+    choices: Choices,
+    progress: Progress | None,
+) -> Scores:
     refuse_lost_threads()
     systems = named_systems(runs)
-    if leaves_open(ties):
+    if leaves_open(choices.ties):
         check_averages(wanted)
-    check_choice("empty", empty, get_args(Empty))
-    return _Evaluation(references, systems, wanted, order, ties, empty, progress).scores()
+    check_choice("empty", choices.empty, get_args(Empty))
+    return _Evaluation(references, systems, wanted, choices, progress).scores()
 
 
 @dataclass(frozen=True)
@@ -196,13 +211,11 @@ class _Evaluation:
         references: ReferencesLike,
         systems: Mapping[str, RunLike],
         wanted: Sequence[Scorer],
-        order: Order | None,
-        ties: Ties | None,
-        empty: Empty,
+        choices: Choices,
         progress: Progress | None,
     ) -> None:
         self._references, self._systems, self._wanted = references, systems, wanted
-        self._order, self._ties, self._empty = order, ties, empty
+        self._choices = choices
         sizes = {name: size_of(run) for name, run in systems.items()}
         self._together = None if progress is None else Together(progress, sizes)
         self._stopped = Event()
@@ -228,9 +241,9 @@ class _Evaluation:
             prepared.values,
             known.sizes,
             coverage,
-            self._order,
-            self._ties,
-            self._empty,
+            self._choices.order,
+            self._choices.ties,
+            self._choices.empty,
             kinds=tuple(info_of(measure) for measure in self._wanted),
         )
 
@@ -241,8 +254,9 @@ class _Evaluation:
             if stopped.is_set():
                 raise _StoppedError
 
-        known = load_references(self._references, progress=watch)
-        matcher = Matcher.of(known, skip_empty=self._empty == "skip")
+        known = load_references(self._references, progress=watch, dialect=self._choices.dialect)
+        self._choices.check(known)
+        matcher = Matcher.of(known, skip_empty=self._choices.empty == "skip")
         shape = (len(self._systems), len(matcher.references), len(self._wanted))
         return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape))
 
@@ -266,14 +280,14 @@ class _Evaluation:
             if self._together is not None:
                 self._together.tell(system, done)
 
-        depth = deepest(self._wanted)
+        depth, choices = deepest(self._wanted), self._choices
         if isinstance(source, str | Path):
-            ordering = Ordering(self._order or "score", self._ties or "trec_eval")
-            if joins(ordering):  # which takes the references first
+            ordering = Ordering(choices.order or "score", choices.ties or "trec_eval")
+            if choices.dialect == PLAIN and joins(ordering):  # which takes the references first
                 matched = self._prepared.result().files.match(source, ordering, depth, watch)
                 if matched is not None:
                     return matched
-        run = load_run(system, source, self._order, self._ties, depth, watch)
+        run = load_run(system, source, choices.order, choices.ties, depth, watch, choices.dialect)
         with error_context(where(system, source)):
             return match_run(self._prepared.result().matcher, run, self._wanted)
 

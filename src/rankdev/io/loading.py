@@ -7,18 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankdev._common.work import Progress
-from rankdev.core.ordering import TREC_EVAL, Order, Ties
+from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
 from rankdev.errors import DataError, MeasureError, UsageError, shown
-from rankdev.io.references import read_references
-from rankdev.io.runs import read_run
+from rankdev.io.references import references_from_path
+from rankdev.io.runs import run_from_path
+from rankdev.io.trec import PLAIN, Dialect
 
 
-def load_references(references: ReferencesLike, *, progress: Progress | None = None) -> References:
+def load_references(
+    references: ReferencesLike, *, progress: Progress | None = None, dialect: Dialect = PLAIN
+) -> References:
     """Return references: a path is read, all else is taken by :meth:`References.of`."""
     if isinstance(references, str | Path):
-        return read_references(references, progress=progress)
+        return references_from_path(references, progress, dialect)
     return References.of(references)
 
 
@@ -37,14 +40,14 @@ def load_run(
     ties: Ties | None = None,
     depth: int | None = None,
     progress: Progress | None = None,
+    dialect: Dialect = PLAIN,
 ) -> Run:
     """Return the run of a system: a path is read, to ``depth`` where one is given; all else is taken by :meth:`Run.of`.
 
     Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
     """
     if isinstance(run, str | Path):
-        ordering = order or TREC_EVAL.order, ties or TREC_EVAL.ties
-        return read_run(run, order=ordering[0], ties=ordering[1], depth=depth, progress=progress)
+        return run_from_path(run, Ordering(order or TREC_EVAL.order, ties or TREC_EVAL.ties), depth, progress, dialect)
     with error_context(where(system, run)):
         return Run.of(run, order=order, ties=ties)
 

@@ -26,7 +26,7 @@ from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, read_table
-from rankdev.io.trec import QRELS, read_trec, write_trec
+from rankdev.io.trec import PLAIN, QRELS, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
 from rankdev.native.library import PackedNames, UnsupportedInputError, check_gathered, library, read_graded
 
@@ -82,11 +82,16 @@ def read_references(path: PathLike, *, progress: Progress | None = None) -> Refe
     ...     read_references(path)
     References(1 query, 2 items, graded)
     """
-    references = read_qrels_natively(path, progress)
+    return references_from_path(path, progress)
+
+
+def references_from_path(path: PathLike, progress: Progress | None = None, dialect: Dialect = PLAIN) -> References:
+    """Read references from a file."""
+    references = read_qrels_natively(path, progress) if dialect == PLAIN else None
     if references is not None:
         return references
     with Source(path, progress) as source:
-        return _read(source)
+        return _read(source, dialect)
 
 
 def read_grades(path: PathLike) -> References:
@@ -158,12 +163,12 @@ def encode_references(references: References, path: PathLike) -> bytes:
     return _qrels(references)
 
 
-def _read(source: Source) -> References:
+def _read(source: Source, dialect: Dialect = PLAIN) -> References:
     kind = source.kind
     if kind == "json":
         return _from_json(source)
     if kind == "trec":
-        return _build(joined(source.name, read_trec(source, QRELS, "grade")))
+        return _build(joined(source.name, read_trec(source, QRELS, "grade", dialect)))
     table = read_table(source, kind)
     if "tiers" not in table.frame.columns:
         return _build(table)

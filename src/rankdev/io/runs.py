@@ -34,7 +34,7 @@ from rankdev.io.json_documents import json_entries
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, table_batches
-from rankdev.io.trec import RUN, read_trec, write_trec
+from rankdev.io.trec import PLAIN, RUN, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
 
 _PARQUET = {".parquet", ".pq"}
@@ -142,18 +142,31 @@ def read_run(
     ...     read_run(path)["q1"]
     ['d2', 'd1']
     """
-    ordering, depth = Ordering(order, ties), None if depth is None else check_whole("depth", depth, 1)
+    depth = None if depth is None else check_whole("depth", depth, 1)
+    return run_from_path(path, Ordering(order, ties), depth, progress)
+
+
+def run_from_path(
+    path: PathLike,
+    ordering: Ordering = TREC_EVAL,
+    depth: int | None = None,
+    progress: Progress | None = None,
+    dialect: Dialect = PLAIN,
+) -> Run:
+    """Read a run from a file or a folder."""
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
         return _run_of(str(path), folder_batches(Path(path), _COLUMNS), ordering, depth)
     with Source(path, progress) as source:
-        return run_from_source(source, ordering, depth)
+        return run_from_source(source, ordering, depth, dialect)
 
 
-def run_from_source(source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None) -> Run:
+def run_from_source(
+    source: Source, ordering: Ordering = TREC_EVAL, depth: int | None = None, dialect: Dialect = PLAIN
+) -> Run:
     """Read a run from an open source."""
     kind = source.kind
     if kind == "trec":
-        parts = read_trec(source, RUN, ordering.order)
+        parts = read_trec(source, RUN, ordering.order, dialect)
         return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, checked=True)
     if kind == "json":
         return _read_json(source, ordering, depth)

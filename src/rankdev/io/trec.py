@@ -42,15 +42,34 @@ QRELS = Layout(
     "it looks like a run (query Q0 item rank score tag); give it as a run",
 )
 
+
+@dataclass(frozen=True)
+class Dialect:
+    """What lines may hold besides their columns: comments, which begin with #, and columns after those of a run."""
+
+    comments: bool = False
+    further_columns: bool = False
+
+    def plain(self, text: bytes, layout: Layout) -> bytes:
+        """Blank out comments and cut off further columns; lines keep their numbers."""
+        if self.comments and b"#" in text:
+            text = _COMMENT.sub(b"", text)
+        return _FURTHER.sub(rb"\1", text) if self.further_columns and layout is RUN else text
+
+
+PLAIN = Dialect()
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
+_FURTHER = re.compile(rb"^([ \t]*(?:[^ \t\r\n]+[ \t]+){5}[^ \t\r\n]+)[ \t][^\n]*", re.MULTILINE)
+
 _CACHED_BYTES = 1 << 18
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
 
 
-def read_trec(source: Source, layout: Layout, number: str) -> Iterator[Part]:
+def read_trec(source: Source, layout: Layout, number: str, dialect: Dialect = PLAIN) -> Iterator[Part]:
     """Yield batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for piece in source.batches():
-        text = piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece
+        text = dialect.plain(piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece, layout)
         frame = _columns(text, layout, number) if _is_single_spaced(text) else None
         if frame is not None:
             yield frame, partial(add, first_line)

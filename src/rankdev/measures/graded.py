@@ -157,7 +157,7 @@ def _expected(satisfied: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class RBP(JudgedRelevance):
-    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or a part of it by its grade."""
+    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or by its grade."""
 
     name: ClassVar[str] = "RBP"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE

@@ -65,7 +65,7 @@ class Rprec(JudgedRelevance):
         return self.fraction_of_relevant((presence * within).sum(axis=1), match)
 
 
-ROUNDING = "relevant items that recall r of R asks for: ⌊r · R + 0.9⌋, or the nearest whole number"
+ROUNDING = "relevant items that recall asks for: up, as trec_eval 9 rounds, or to the nearest, as 10 does"
 RECALLS = tuple(tenths / 10 for tenths in range(11))
 
 

@@ -12,12 +12,14 @@ from rankdev.cli.options import (
     analyse_segments,
     empty_option,
     import_option,
+    like_option,
     measure_option,
     name_option,
     named_runs,
     one_measure_option,
     order_options,
     segments_option,
+    with_like,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.core.ordering import check_one_order
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @name_option
 @order_options
 @empty_option
+@like_option
 @output_options
 def eval_command(
     references: str,
@@ -57,6 +60,7 @@ def eval_command(
     order: Order,
     ties: Ties,
     empty: Empty,
+    like: str | None,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -67,10 +71,10 @@ def eval_command(
     """
     from rankdev.display.dispatch import report_of
 
-    options: dict[str, Any] = {"order": order, "ties": ties, "empty": empty}
+    options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
-        if per_query or segments or sort or len(measures) != 1:
-            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --segments or --sort")
+        if per_query or segments or sort or like or len(measures) != 1:
+            raise UsageError("--losses takes one measure such as -m RDQ@5, and no -q, --segments, --sort or --like")
         deliver(report_of(losses_of_runs(references, runs, names, measures[0], **options)), form, output)
         return
     scores = score_runs(references, runs, names, measures, **options)

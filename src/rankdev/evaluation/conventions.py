@@ -1,0 +1,195 @@
+"""What other evaluation programs do differently, in one table: ``like="trec_eval-10"`` does as they do.
+
+docs/conformance.md shows the table, and tests/conformance compares what comes out with the programs themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankdev._common.checks import check_choice
+from rankdev.core.ordering import Order, Ties
+from rankdev.errors import DataError, MeasureError, UsageError
+from rankdev.io.trec import PLAIN, Dialect
+from rankdev.measures.graded import ERR, NDCG, RBP
+from rankdev.measures.incomplete import Judged
+from rankdev.measures.precision import RR, InterpolatedPrecision
+from rankdev.measures.syntax import each_text, parse, parse_all
+
+if TYPE_CHECKING:
+    from rankdev.core.references import References
+    from rankdev.measures.base import Measure, MeasureLike
+
+Empty = Literal["zero", "skip"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention:
+    """What one program does where programs differ.
+
+    ``names`` are its names of measures, where they are not understood anyway, and ``parameters`` what it takes for
+    those that a text leaves out. The texts about queries, grades and decimals are for readers: missing queries always
+    count, and values are never rounded.
+    """
+
+    program: str
+    ties: Ties
+    ties_of: Mapping[type[Measure], Ties] = field(default_factory=dict)
+    about_ties: str = ""
+    empty: Empty = "zero"
+    queries: str
+    parameters: Mapping[type[Measure], Mapping[str, Any]] = field(default_factory=dict)
+    grades: str = "whole"
+    names: Mapping[str, str] = field(default_factory=dict)
+    dialect: Dialect = PLAIN
+    decimals: str
+
+    def measures(self, texts: MeasureLike | Iterable[MeasureLike]) -> list[Measure]:
+        """Parse measures as the program means them; their labels state what was computed."""
+        found = dict.fromkeys(self._measure(text) for text in each_text(texts))
+        if not found:
+            raise MeasureError("no measure was asked for; name at least one, such as RDQ@5")
+        return list(found)
+
+    def _measure(self, text: Any) -> Measure:
+        if not isinstance(text, str):
+            return parse(text)
+        name = re.match(r"\s*([\w-]+)", text)
+        known = self.names.get(name[1]) if name else None
+        measure = parse(f"{known}{text[name.end() :]}" if known and name else text)
+        for kind, usual in self.parameters.items():
+            if isinstance(measure, kind):
+                measure = replace(measure, **{name: value for name, value in usual.items() if f"{name}=" not in text})
+        return measure
+
+    def ties_for(self, measures: Iterable[Measure]) -> Ties:
+        """Return how equal scores are ordered for these measures; refuse to mix measures with different orders."""
+        rules: dict[Ties, Measure] = {}
+        for measure in measures:
+            own = [rule for kind, rule in self.ties_of.items() if type(measure) is kind and _applies(measure)]
+            rules.setdefault(own[0] if own else self.ties, measure)
+        if len(rules) > 1:
+            (one, first), (other, second) = list(rules.items())[:2]
+            raise UsageError(
+                f"{self.program} orders equal scores in one way for {first} ({one!r}) and in another for {second}"
+                f" ({other!r}); evaluate them one after the other"
+            )
+        return next(iter(rules))
+
+
+def _applies(measure: Measure) -> bool:
+    """Tell whether ir_measures leaves a measure to another program than pytrec_eval."""
+    if isinstance(measure, RR):
+        return measure.cutoff is not None
+    return not isinstance(measure, NDCG) or measure.dcg == "exp-log2"
+
+
+_AS_TREC_EVAL = "all of the qrels, as with -c"
+CONVENTIONS: dict[str, Convention] = {
+    "trec_eval-10": Convention(
+        program="trec_eval 10.0",
+        ties="descending",
+        queries=f"{_AS_TREC_EVAL}; without -c, a missing query ends the program with an error",
+        parameters={InterpolatedPrecision: {"rounding": "nearest"}},
+        grades="whole; 1.7 is read as 1",
+        dialect=Dialect(comments=True, further_columns=True),
+        decimals="4",
+    ),
+    "trec_eval-9": Convention(
+        program="trec_eval 9.0.8",
+        ties="descending",
+        about_ties="up to 9.0.7 as pytrec_eval",
+        queries=f"{_AS_TREC_EVAL}; without -c, those that are in both files",
+        grades="whole; 1.7 is read as 1",
+        dialect=Dialect(further_columns=True),
+        decimals="4",
+    ),
+    "pytrec_eval": Convention(
+        program="pytrec_eval-terrier 0.5.11",
+        ties="trec_eval",
+        queries="those that are in both; here all of the qrels",
+        decimals="all",
+    ),
+    "ir_measures": Convention(
+        program="ir_measures 0.4.3",
+        ties="trec_eval",
+        ties_of={RR: "ascending", Judged: "ascending", RBP: "given", ERR: "descending", NDCG: "descending"},
+        about_ties="RR@k and Judged 'ascending', ERR and nDCG(dcg=exp-log2) 'descending', RBP 'given'",
+        queries="all of the qrels",
+        decimals="all; 5 of ERR and nDCG(dcg=exp-log2)",
+    ),
+    "gdeval": Convention(
+        program="gdeval 1.2a",
+        ties="descending",
+        empty="skip",
+        queries="those with a relevant item that are in both; here all with a relevant item",
+        grades="whole, up to 4; topics are numbers",
+        names={"err": "ERR"},
+        parameters={NDCG: {"dcg": "exp-log2"}},
+        dialect=Dialect(further_columns=True),
+        decimals="5",
+    ),
+    "ranx": Convention(
+        program="ranx 0.3.21",
+        ties="given",
+        about_ties="lists of more than 15 items: as its sort happens to leave them",
+        queries="all of the qrels, as with make_comparable=True; otherwise a missing query is refused",
+        names={
+            "mrr": "RR",
+            "precision": "P",
+            "recall": "R",
+            "hit_rate": "Success",
+            "r-precision": "Rprec",
+            "ndcg_burges": "nDCG(dcg=exp-log2)",
+            "f1": "SetF",
+        },
+        decimals="all",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How runs are read and ordered, and which queries count: chosen one by one, or by a convention."""
+
+    order: Order | None
+    ties: Ties | None
+    empty: Empty
+    dialect: Dialect = PLAIN
+    like: str | None = None
+
+    def check(self, references: References) -> None:
+        """Refuse grades that the program would read as others."""
+        if self.like is None or references.grades is None:
+            return
+        fractional = references.grades[references.grades % 1 != 0]
+        if len(fractional):
+            program = CONVENTIONS[self.like].program
+            raise DataError(
+                f"the references have the grade {fractional[0]:g}, and {program} takes whole grades only;"
+                f" round the grades, or leave like={self.like!r} out"
+            )
+
+
+def choose(
+    like: str | None,
+    measures: MeasureLike | Iterable[MeasureLike],
+    order: Order | None,
+    ties: Ties | None,
+    empty: Empty | None,
+) -> tuple[list[Measure], Choices]:
+    """Return the measures and how to evaluate; what contradicts ``like`` is refused."""
+    if like is None:
+        return parse_all(measures), Choices(order, ties, empty or "zero")
+    check_choice("like", like, tuple(CONVENTIONS))
+    convention = CONVENTIONS[like]
+    wanted = convention.measures(measures)
+    chosen = Choices("score", convention.ties_for(wanted), convention.empty, convention.dialect, like)
+    for name, given in (("order", order), ("ties", ties), ("empty", empty)):
+        if given is not None and given != getattr(chosen, name):
+            means = f"{name}={getattr(chosen, name)!r}"
+            raise UsageError(f"like={like!r} means {means}; leave {name}={given!r} or like={like!r} out")
+    return wanted, chosen

@@ -1,0 +1,177 @@
+"""What ``like`` sets, and what it refuses."""
+
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError
+from rankdev.evaluation.conventions import CONVENTIONS
+
+GRADES = rd.References.from_grades({"q1": {"d1": 2, "d2": 1, "d3": 1}, "q2": {"d4": 0}})
+RUN = {"q1": {"d1": 5.0, "x": 4.0, "y": 3.0, "d2": 2.0}}
+
+
+def labels(measures, like):
+    return rd.evaluate(GRADES, {"a": RUN}, measures, like=like).measures
+
+
+@pytest.mark.parametrize(
+    ("like", "text", "label"),
+    [
+        ("trec_eval-10", "iprec_at_recall_0.10", "IPrec(rounding=nearest)@0.1"),
+        ("trec_eval-10", "IPrec@0.1", "IPrec(rounding=nearest)@0.1"),
+        ("trec_eval-10", "IPrec(rounding=up)@0.1", "IPrec@0.1"),
+        ("trec_eval-10", "11pt_avg", "IPrec11(rounding=nearest)"),
+        ("trec_eval-9", "iprec_at_recall_0.10", "IPrec@0.1"),
+        ("trec_eval-10", "rbp", "RBP(p=0.9,gains=relative)"),
+        ("trec_eval-10", "unj_5", "Unjudged@5"),
+        ("trec_eval-10", "gm_map", "GMAP"),
+        ("gdeval", "ndcg@20", "nDCG(dcg=exp-log2)@20"),
+        ("gdeval", "nDCG@20", "nDCG(dcg=exp-log2)@20"),
+        ("gdeval", "nDCG(dcg=log2)@20", "nDCG@20"),
+        ("gdeval", "err@20", "ERR@20"),
+        ("ranx", "ndcg_burges@5", "nDCG(dcg=exp-log2)@5"),
+        ("ranx", "r-precision", "Rprec"),
+        ("ranx", "hit_rate@3", "Success@3"),
+        ("ir_measures", "RR@10", "RR@10"),
+    ],
+)
+def test_names_and_parameters(like, text, label):
+    assert labels(text, like) == (label,)
+
+
+def test_measure_objects_stay_as_they_are():
+    assert labels(rd.parse("IPrec@0.1"), "trec_eval-10") == ("IPrec@0.1",)
+
+
+@pytest.mark.parametrize("like", CONVENTIONS)
+def test_official_and_set_are_understood(like):
+    if like == "ir_measures":  # whose measures do not all have one order
+        return
+    assert len(labels("official", like)) == 29
+    assert len(labels("set", like)) == 9
+
+
+def test_sets_are_refused_where_one_measure_is_asked_for():
+    with pytest.raises(MeasureError, match="official denotes 29 measures"):
+        rd.parse("official")
+    with pytest.raises(MeasureError, match="trec_eval's Rndcg is not computed here; take nDCG"):
+        rd.parse("Rndcg")
+
+
+def test_ties():
+    tied = {"q1": {"d1": 1.0, "e": 1.0}, "q2": {}}
+    single = {"q1": {"d1": 50.3912010, "e": 50.3912001}, "q2": {}}
+
+    def rr(run, like, text="RR"):
+        return rd.evaluate(GRADES, {"a": run}, text, like=like, empty=None).of(text)[0, 0]
+
+    assert {like: rr(tied, like) for like in CONVENTIONS} == {
+        "trec_eval-10": 0.5,
+        "trec_eval-9": 0.5,
+        "pytrec_eval": 0.5,
+        "ir_measures": 0.5,
+        "gdeval": 0.5,
+        "ranx": 1.0,
+    }
+    assert {like: rr(single, like) for like in CONVENTIONS} == {
+        "trec_eval-10": 1.0,
+        "trec_eval-9": 1.0,
+        "pytrec_eval": 0.5,
+        "ir_measures": 0.5,
+        "gdeval": 1.0,
+        "ranx": 1.0,
+    }
+    assert rr(tied, "ir_measures", "RR@10") == 1.0
+
+
+def test_orders_are_not_mixed():
+    with pytest.raises(
+        UsageError, match=r"in one way for nDCG@5 \('trec_eval'\) and in another for RR@5 \('ascending'"
+    ):
+        labels(["nDCG@5", "RR@5"], "ir_measures")
+
+
+def test_queries_without_a_relevant_item():
+    counts = {like: len(rd.evaluate(GRADES, {"a": RUN}, "AP", like=like).queries) for like in CONVENTIONS}
+    assert counts.pop("gdeval") == 1
+    assert set(counts.values()) == {2}
+
+
+@pytest.mark.parametrize(
+    "option", [{"ties": "ascending"}, {"order": "rank"}, {"empty": "skip"}, {"ties": "expected"}], ids=str
+)
+def test_contradictions_are_refused(option):
+    ((name, value),) = option.items()
+    with pytest.raises(UsageError, match=f"leave {name}='{value}' or like='trec_eval-10' out"):
+        rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", **option)
+
+
+def test_the_same_option_once_more_is_no_contradiction():
+    assert rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", ties="descending", order="score", empty="zero")
+
+
+def test_an_unknown_program():
+    with pytest.raises(UsageError, match="did you mean trec_eval-10"):
+        rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval")
+
+
+def test_fractional_grades_are_refused():
+    fractional = rd.References.from_grades({"q1": {"d1": 1.7}})
+    assert rd.evaluate(fractional, {"a": RUN}, "nDCG").means.item() == 1.0
+    with pytest.raises(DataError, match=r"the grade 1.7, and trec_eval 9.0.8 takes whole grades only"):
+        rd.evaluate(fractional, {"a": RUN}, "nDCG", like="trec_eval-9")
+
+
+QRELS = "q1 0 d1 1\nq1 0 d2 1\n"
+LINES = "q1 Q0 d1 1 3 my tag\n  q1\tQ0  x 2 2 my tag\nq1 Q0 d2 3 1 my tag\n"
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_tags_with_blanks(tmp_path):
+    qrels, run = written(tmp_path, "qrels", QRELS), written(tmp_path, "run", LINES)
+    for like in CONVENTIONS:
+        if CONVENTIONS[like].dialect.further_columns:
+            assert rd.evaluate(qrels, {"a": run}, "AP", like=like).means.item() == pytest.approx((1 + 2 / 3) / 2)
+        else:
+            with pytest.raises(FileFormatError, match="run:1: 7 columns"):
+                rd.evaluate(qrels, {"a": run}, "AP", like=like)
+    five = written(tmp_path, "five", "q1 0 d1 1 x\n")
+    with pytest.raises(FileFormatError, match="five:1: 5 columns"):
+        rd.evaluate(five, {"a": run}, "AP", like="trec_eval-10")
+
+
+def test_comments(tmp_path):
+    qrels = written(tmp_path, "qrels", f"# made by hand\n{QRELS}# six columns in this one, really\n")
+    run = written(tmp_path, "run", f"# a b c 1 2\n{LINES}  # the end\n")
+    assert rd.evaluate(qrels, {"a": run}, "AP", like="trec_eval-10").means.item() == pytest.approx((1 + 2 / 3) / 2)
+    with pytest.raises(FileFormatError, match="qrels:1: the grade is "):
+        rd.evaluate(qrels, {"a": run}, "AP", like="trec_eval-9")
+    wrong = written(tmp_path, "wrong", f"# a comment\n{LINES}q1 Q0 d3 4 high t\n")
+    with pytest.raises(FileFormatError, match="wrong:5: the score is 'high'"):
+        rd.evaluate(qrels, {"a": wrong}, "AP", like="trec_eval-10")
+
+
+def test_on_the_command_line(tmp_path):
+    qrels, run = written(tmp_path, "qrels", QRELS), written(tmp_path, "run", LINES)
+    done = CliRunner().invoke(cli, ["eval", qrels, run, "-m", "official", "--like", "trec_eval-9", "--format", "csv"])
+    assert done.exit_code == 0, done.output
+    assert "run,,GMAP,0.8333333333333" in done.output
+    refused = CliRunner().invoke(cli, ["eval", qrels, run, "--like", "trec_eval-9", "--losses"])
+    assert isinstance(refused.exception, UsageError)
+    refused = CliRunner().invoke(cli, ["eval", qrels, run, "--like", "trec_eval-9", "--ties", "trec_eval"])
+    assert "ties='trec_eval'" in str(refused.exception)
+
+
+def test_geometric_means_are_not_tested(tmp_path):
+    scores = rd.evaluate(GRADES, {"a": RUN, "b": RUN}, ["AP", "GMAP"])
+    assert scores.means[0].tolist() == pytest.approx([(1 + 2 / 4) / 3 / 2, (0.5 * 1e-5) ** 0.5])
+    for judge in (rd.significance, rd.power, rd.stability):
+        with pytest.raises(UsageError, match="GMAP is a geometric mean"):
+            judge(scores)
