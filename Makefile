@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-all test-slow test-lowest test-newest mutate test-without-native calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
+.PHONY: setup demo test test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
 
 setup: .venv/.done
 
@@ -84,6 +84,10 @@ sanitize: setup
 	  CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
 	  LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest tests/fuzz/test_native.py tests/fuzz/test_native_tables.py
+
+# the same values as other programs? builds trec_eval from the archives in TREC_EVAL; writes docs/conformance.md
+conformance: setup
+	$(BIN)/python -m tests.conformance $(if $(TREC_EVAL),--trec-eval "$(TREC_EVAL)")
 
 # every statistical claim at length; writes docs/calibration.md
 calibrate: setup

@@ -39,7 +39,7 @@ def test_values_are_ours_for_every_query(theirs, text):
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_that_it_lacks_gives_our_values(name):
-    measure = MEASURES[name] @ 5
+    measure = MEASURES[name] if REGISTRY[name].at is None else MEASURES[name] @ 5
     rng = np.random.default_rng(0)
     qrels = {f"q{q}": {f"d{i}": int(grade) + 1 for i, grade in enumerate(rng.permutation(4))} for q in range(20)}
     run = {

@@ -110,7 +110,7 @@ Items of a run with equal scores need an order. --ties chooses it:
 
 {rules}
 
-The default orders ties as trec_eval 9 does, so that scores can be compared with
+The default orders ties as pytrec_eval does, so that scores can be compared with
 published ones. Notes report where ties affect a score. --order rank uses the
 rank column, which has no ties. Ties in the references are tiers: items that
 share a rank.

@@ -193,7 +193,7 @@ class Run(ByQuery[list[str]]):
         order : {"score", "rank"}, optional
             What orders the run. Default: a Run keeps its own order, all else is ordered by score.
         ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
-            How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as trec_eval 9.
+            How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as pytrec_eval.
 
         Returns
         -------

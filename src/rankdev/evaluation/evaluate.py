@@ -140,7 +140,7 @@ def evaluate(
     order : {"score", "rank"}, optional
         What orders a run. Default: score; a Run keeps its own.
     ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
-        How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own. With "expected", values are means
+        How equal scores are ordered. Default: as in pytrec_eval; a Run keeps its own. With "expected", values are means
         over all orders of equal scores, for the measures that have them in closed form.
     empty : {"zero", "skip"}, optional
         Queries without any relevant item score 0, or are left out. Default: zero, or as ``like`` does.

@@ -44,7 +44,7 @@ def load_run(
 ) -> Run:
     """Return the run of a system: a path is read, to ``depth`` where one is given; all else is taken by :meth:`Run.of`.
 
-    Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as trec_eval 9 does.
+    Without ``order`` and ``ties`` a Run keeps its own; all else is ordered by score, ties as pytrec_eval does.
     """
     if isinstance(run, str | Path):
         return run_from_path(run, Ordering(order or TREC_EVAL.order, ties or TREC_EVAL.ties), depth, progress, dialect)

@@ -39,7 +39,7 @@ ALIASES = {
     "11pt_avg": "IPrec11",
     "rbp": "RBP(p=0.9,gains=relative)",
 }
-_CUT = {
+CUT = {
     "ndcg_cut": "nDCG",
     "map_cut": "AP",
     "P": "P",
@@ -80,7 +80,7 @@ ABSENT = {  # measures of trec_eval 10, and sets with such measures, that are no
     "relstring": "see rankdev explain",
     "runid": "runs are named by their files",
 }
-_TREC_EVAL = re.compile(rf"\s*({'|'.join(_CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
+_TREC_EVAL = re.compile(rf"\s*({'|'.join(CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
 
 
 def translated(text: str) -> str:
@@ -90,7 +90,7 @@ def translated(text: str) -> str:
     ('nDCG@10', 'IPrec@0.10', 'RDQ@5')
     """
     found = _TREC_EVAL.fullmatch(text)
-    return f"{_CUT[found[1]]}@{found[2]}" if found else text
+    return f"{CUT[found[1]]}@{found[2]}" if found else text
 
 
 _MEASURE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>[^@\s]+))?\s*", re.DOTALL)
