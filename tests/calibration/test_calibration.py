@@ -6,6 +6,8 @@ from tests.calibration.claims import CLAIMS
 from tests.common.examples import scaled
 
 SHORT = {
+    "clusters": 8,
+    "repeated runs": 40,
     "single tests": 30,
     "families": 20,
     "a noisy system": 40,

@@ -282,3 +282,49 @@ def read_segments(path: str) -> dict[str, set[str]]:
     if ALL in segments:
         raise FileFormatError(path, f"a segment is called {ALL!r}, which denotes all queries; rename it")
     return segments
+
+
+clusters_option = click.option(
+    "--clusters", metavar="FILE", type=click.Path(), help="Dependent queries: a table with query and cluster."
+)
+
+
+def read_clusters(path: str | None) -> dict[str, str] | None:
+    """Read the cluster of each query."""
+    if path is None:
+        return None
+    clusters: dict[str, str] = {}
+    for query, name in read_pairs(path, "query", "cluster", "clusters"):
+        if clusters.setdefault(query, name) != name:
+            raise FileFormatError(path, f"query {shown(query)} is in two clusters, {clusters[query]!r} and {name!r}")
+    return clusters
+
+
+replicates_option = click.option(
+    "--replicates",
+    metavar="NAME=RUN*",
+    multiple=True,
+    help="A system with several runs: bert=bert-*; repeat.",
+)
+
+
+def matching_runs(patterns: Sequence[str], known: Sequence[str]) -> dict[str, list[str]] | None:
+    """Find the runs of each system by their names."""
+    if not patterns:
+        return None
+    from fnmatch import fnmatchcase
+
+    found = {}
+    for name, pattern in each_once((_split(text) for text in patterns), "--replicates").items():
+        found[name] = [run for run in known if fnmatchcase(run, pattern)]
+        if not found[name]:
+            names = ", ".join(known[:8])
+            raise UsageError(f"--replicates {name}={pattern}: no run is called so; the runs are {names}")
+    return found
+
+
+def _split(text: str) -> tuple[str, str]:
+    name, _, pattern = (part.strip() for part in text.partition("="))
+    if not name or not pattern:
+        raise UsageError(f"--replicates is {text!r}; expected a system and its runs, such as bert=bert-*")
+    return name, pattern

@@ -53,17 +53,21 @@ def significance_report(found: Significance) -> Report:
         pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
         pl.col("p_adjusted").alias(adjusted),
     )
+    if found.replicates:
+        runs = [f"{found.replicates[a]}/{found.replicates[b]}" for a, b in rows.select("a", "b").iter_rows()]
+        frame.insert_column(3, pl.Series("runs", runs))
     measures = rows["measure"].unique()
     title = "Differences a − b"
     if len(measures) == 1:
         frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
-    table = Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l"))
+    table = Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l", "runs"))
     drawn = found.permutations > 0
+    designs = ("clusters", "replicates")  # the notes describe them
     closing = (
         f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses",
-        made_with(found, *(() if drawn else ("permutations", "p_value", "seed"))),
+        made_with(found, *designs, *(() if drawn else ("permutations", "p_value", "seed"))),
     )
     return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing)
 

@@ -166,10 +166,17 @@ def correction(name: str, multiplies: bool = False, draws: int = 0) -> Callable[
 
 @correction("holm", multiplies=True)
 def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
-    """Control the family-wise error rate; the intervals cover all differences together (max-T)."""
+    """Control the family-wise error rate; the intervals cover all differences together (max-T; else Bonferroni)."""
     adjusted = _split(holm(_joined(tested)), families)
-    if sum(family.pairs for family in families) == 1:
+    comparisons = sum(family.pairs for family in families)
+    if comparisons == 1:
         return uncorrected(families, tested, drawing)
+    if not all(one.single for one in tested):  # clusters of unequal sizes: max-T covers .5 to .9, this .95
+        level = drawing.alpha / comparisons
+        return [
+            Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)), level)
+            for family, one, p in zip(families, tested, adjusted, strict=True)
+        ]
     together = simultaneous(families, drawing.seed)
     return [_simultaneous(family, p, together, drawing.alpha) for family, p in zip(families, adjusted, strict=True)]
 

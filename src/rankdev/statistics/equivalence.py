@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +16,8 @@ from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, sparse_limits, widened
-from rankdev.statistics.panels import Family, as_scores, carried, families_of, wanted_pairs
+from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.skewed import skewed_interval
 
 VERDICTS = ("same", "better", "worse", "undecided")
@@ -134,6 +135,7 @@ def equivalence(
     baselines: str | Sequence[str] | None = None,
     alpha: float = 0.05,
     correction: Literal["bonferroni", "none"] = "bonferroni",
+    clusters: Mapping[str, Any] | None = None,
 ) -> Equivalence:
     """Test equivalence and superiority of every pair of systems, or of every system and each baseline.
 
@@ -159,6 +161,9 @@ def equivalence(
         Level of each test.
     correction : {"bonferroni", "none"}
         Bonferroni divides alpha by the number of pairs of a measure.
+    clusters : dict of str to str, optional
+        The cluster of each query, such as its user: queries of a cluster depend on each other. Intervals are then those
+        of flips of whole clusters.
 
     Returns
     -------
@@ -178,7 +183,7 @@ def equivalence(
     check_choice("correction", correction, CORRECTIONS)
     scores = as_scores(scores, measures)
     first, second = wanted_pairs(scores, baselines)
-    families = families_of(scores, first, second)
+    families = families_of(scores, first, second, clusters)
     level = alpha / (len(first) if correction == "bonferroni" else 1)
     narrow, wide = (_joined([interval(family, each) for family in families]) for each in (2 * level, level))
     same = (narrow[0] > -margin) & (narrow[1] < margin)
@@ -203,7 +208,7 @@ def equivalence(
         margin,
         alpha,
         correction,
-        (*remarks, *carried(scores)),
+        (*remarks, *on_clusters(families), *carried(scores)),
         scores.lower_is_better,
     )
 
@@ -215,9 +220,13 @@ def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
 def interval(family: Family, level: float) -> tuple[Floats, Floats]:
     """Return intervals each of whose limits is wrong with probability ``level`` ÷ 2, also for skewed differences.
 
-    For sparse differences they allow for unseen ones, up to the measure's range.
+    For sparse differences they allow for unseen ones, up to the measure's range. Those of clusters are those of the
+    sign-flip test, however unequal they are.
     """
-    return widened(family, level, *skewed_interval(family, level), CAUTIOUS)
+    rows = family.flipped
+    if family.clusters is not None:
+        return widened(rows, level, *inverted(Flips(rows, USUAL, seed=0), level, "plus-one"), CAUTIOUS)
+    return widened(rows, level, *skewed_interval(rows, level), CAUTIOUS)
 
 
 def _remarks(measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools) -> list[str]:

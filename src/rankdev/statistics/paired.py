@@ -51,6 +51,7 @@ class Tested:
     warnings: tuple[str, ...] = ()
     note: str = ""  # how it was done, where that is unusual
     agrees: bool = True  # whether interval and test are about the same quantity
+    single: bool = True  # whether queries are flipped one by one, so that max-T bounds all pairs together
 
 
 Test = Callable[[Family, Drawing], Tested]
@@ -73,13 +74,14 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     needed = flips_for(drawing.comparisons, drawing.alpha)
     flips = needed if drawing.permutations is None else drawing.permutations
     tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
-    drawn = Flips(family, FIRST if tilt else flips, drawing.seed, drawing.engine, drawing.threads)
+    rows = family.flipped
+    drawn = Flips(rows, FIRST if tilt else flips, drawing.seed, drawing.engine, drawing.threads)
     p = flip_p(drawn, tilt, drawing.p_value)
 
     def interval(level: float) -> tuple[Floats, Floats]:
         return inverted(drawn, level, drawing.p_value)
 
-    return Tested(p, interval, drawn.count, *_notes(family, drawing, drawn.count, tilt, needed))
+    return Tested(p, interval, drawn.count, *_notes(rows, drawing, drawn.count, tilt, needed), single=rows is family)
 
 
 def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
@@ -92,7 +94,7 @@ def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int
             f" {DRAWS:,} tilted flips per pair"
         )
     if over * 2.0 ** (1 - queries) > alpha:
-        few = counted(queries, "query", "is")
+        few = counted(queries, "query" if family.sizes is None else "cluster", "is")
         return (), f"{few} too few for any significant difference at level {alpha:g} among {among}"
     if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
         return (

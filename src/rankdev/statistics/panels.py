@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
 
@@ -117,7 +117,8 @@ class Family:
 
     ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
     Differences are in whole units (:mod:`rankdev.statistics.flips.exact`), in which equal sums are equal. ``span`` is
-    the width of the measure's range, where it is known.
+    the width of the measure's range, where it is known. ``clusters`` number the cluster of each query. Where rows are
+    clusters, ``sizes`` count their queries.
     """
 
     values: Floats = field(repr=False)
@@ -125,6 +126,18 @@ class Family:
     first: Indices = field(repr=False)
     second: Indices = field(repr=False)
     span: float = np.inf
+    clusters: Indices | None = field(default=None, repr=False)
+    sizes: Indices | None = field(default=None, repr=False)
+
+    @cached_property
+    def flipped(self) -> Family:
+        """What is flipped: single queries, or clusters, whose values are sums over the mean size: the means stay."""
+        if self.clusters is None:
+            return self
+        sizes = np.bincount(self.clusters)
+        sums = np.stack([np.bincount(self.clusters, column) for column in self.values.T], axis=1)
+        span = self.span * sizes.max() / sizes.mean()
+        return Family(sums / sizes.mean(), np.arange(len(sizes)), self.first, self.second, span, sizes=sizes)
 
     @property
     def pairs(self) -> int:
@@ -217,15 +230,43 @@ def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -
     return low, high
 
 
-def families_of(scores: Scores, first: Indices, second: Indices) -> list[Family]:
+def families_of(
+    scores: Scores, first: Indices, second: Indices, clusters: Mapping[str, Any] | None = None
+) -> list[Family]:
     """Return a family per measure, in order."""
     found: dict[int, Family] = {}
     for panel in panels(scores):
+        members = None if clusters is None else _numbered(scores, panel.queries, clusters)
         for m, place in enumerate(panel.places):
             low, high = scores.kinds[place].range
             values = np.ascontiguousarray(panel.values[:, :, m])
-            found[place] = Family(values, panel.queries, first, second, high - low)
+            found[place] = Family(values, panel.queries, first, second, high - low, members)
     return [found[place] for place in range(len(scores.measures))]
+
+
+def _numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> Indices:
+    """Number the cluster of each query."""
+    if not isinstance(clusters, Mapping):
+        raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
+    without = [scores.queries[i] for i in queries if scores.queries[i] not in clusters]
+    if without:
+        some = counted(len(without), "query", "has", of=len(queries))
+        raise DataError(f"clusters: {some} no cluster, such as {shown(without[0])}; one on its own is a cluster too")
+    number: dict[Any, int] = {}
+    found = np.array([number.setdefault(clusters[scores.queries[i]], len(number)) for i in queries])
+    if len(number) < 2:
+        raise DataError("clusters: all queries are in one cluster; nothing can be said beyond it")
+    return found
+
+
+def on_clusters(families: Sequence[Family]) -> tuple[str, ...]:
+    """Note which queries are flipped together."""
+    sizes = [np.bincount(family.clusters) for family in families if family.clusters is not None]
+    if not sizes:
+        return ()
+    few, many = min(int(each.min()) for each in sizes), max(int(each.max()) for each in sizes)
+    each = f"{few} to {many} queries" if few < many else f"{counted(few, 'query')} each"
+    return (f"whole clusters are flipped: {len(sizes[0])} of {each}",)
 
 
 def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:

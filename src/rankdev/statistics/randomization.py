@@ -174,9 +174,10 @@ class Flips:
 
     @property
     def balances(self) -> Floats:
-        """Flipped sums of ones for an interval: ``[flip]``."""
+        """Flipped sums of ones, or of the sizes of clusters, for an interval: ``[flip]``."""
         queries = len(self.family.values)
-        return flip_balances(stream_keys(self.seed, queries, 1)[0, 1], queries, self.kept, self.exact)
+        key = stream_keys(self.seed, queries, 1)[0, 1]
+        return flip_balances(key, queries, self.kept, self.exact, self.family.sizes)
 
     @cached_property
     def _drawn(self) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -254,9 +255,11 @@ def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Float
     """Return the limits of the differences that the test would not reject at ``level``, for each pair.
 
     A flip S with Σ S d = A and Σ S = C is at least as extreme for the hypothesis δ where |A − δC| ≥ |T − δn|: between
-    (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must contain δ as p needs.
+    (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must contain δ as p needs. A cluster
+    counts in C as much as its size.
     """
-    family, queries = flips.family, len(flips.family.values)
+    family = flips.family
+    sizes = np.ones(len(family.values)) if family.sizes is None else family.sizes.astype(np.float64)
     most = most_extremes(flips.kept, level, "paper" if flips.exact else p_value)
     if most < 0 or most >= flips.kept:
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
@@ -265,22 +268,24 @@ def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Float
 
     def work(pairs: Indices) -> Floats:
         a, b = family.first[pairs], family.second[pairs]
-        limits = _spans((totals[a] - totals[b])[:, None], sums[a] - sums[b], balance, queries)
+        limits = _spans((totals[a] - totals[b])[:, None], sums[a] - sums[b], balance, sizes)
         low = np.partition(limits.min(axis=0), most, axis=1)[:, most]
         high = np.partition(limits.max(axis=0), -1 - most, axis=1)[:, -1 - most]
         return np.stack([low, high])
 
     parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * flips.kept // AT_ONCE)
-    low, high = np.concatenate([limits for _, limits in spread(work, parts, None)], axis=1) * family.unit
+    limits = np.concatenate([limits for _, limits in spread(work, parts, None)], axis=1)
+    low, high = limits * (family.unit * sizes.mean())
     return low, high
 
 
-def _spans(total: Floats, flipped: Floats, balance: Floats, queries: int) -> Floats:
+def _spans(total: Floats, flipped: Floats, balance: Floats, sizes: Floats) -> Floats:
     parts = np.stack([total - flipped, total + flipped])
-    parts[np.abs(parts) <= slack(queries)] = 0.0  # sums that are equal are equal
-    widths = np.stack([queries - balance, queries + balance])[:, None]
+    parts[np.abs(parts) <= slack(len(sizes))] = 0.0  # sums that are equal are equal
+    whole = sizes.sum()
+    widths = np.stack([whole - balance, whole + balance])[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         limits: Floats = parts / widths
     # a flip of all or none is as extreme for every hypothesis
-    limits[..., np.abs(balance) == queries] = np.reshape([-np.inf, np.inf], (2, 1, 1))
+    limits[..., np.abs(balance) == whole] = np.reshape([-np.inf, np.inf], (2, 1, 1))
     return limits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -17,9 +17,19 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.panels import Indices, as_scores, carried, families_of, is_several, wanted_pairs
+from rankdev.statistics.paired import TESTS, Drawing, Tested
+from rankdev.statistics.panels import (
+    Family,
+    Indices,
+    as_scores,
+    carried,
+    families_of,
+    is_several,
+    on_clusters,
+    wanted_pairs,
+)
 from rankdev.statistics.randomization import PValue
+from rankdev.statistics.replicates import over_runs, replicated
 
 if TYPE_CHECKING:
     from rankdev._common.arrays import Floats
@@ -50,6 +60,10 @@ class Significance(Result):
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int
         Seed of the flips or resamples.
+    clusters : int, optional
+        Clusters of queries that were flipped whole.
+    replicates : dict of str to int, optional
+        Runs of each system.
     remarks : tuple of str
         Notes on the tests and the scores.
     lower_is_better : tuple of str
@@ -72,11 +86,13 @@ class Significance(Result):
     p_value: PValue
     alpha: float
     seed: int
+    clusters: int | None = None
+    replicates: dict[str, int] | None = None
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     needed: Floats | None = field(default=None, repr=False)
 
-    made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed")
+    made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed", "clusters", "replicates")
 
     def summary(self) -> pl.DataFrame:
         """Count the pairs of each measure that differ significantly.
@@ -165,13 +181,15 @@ def significance(
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
-    test: str = "randomization",
+    test: str | None = None,
     correction: str = "holm",
     family: Literal["measure", "all"] = "measure",
     permutations: int | None = None,
     p_value: PValue = "plus-one",
     alpha: float = 0.05,
     seed: int = 0,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
     engine: str = "auto",
     threads: int | None = None,
 ) -> Significance:
@@ -190,9 +208,9 @@ def significance(
         Measures to compare by. Default: all.
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs.
-    test : {"randomization", "t", "wilcoxon", "bootstrap"}
-        Paired test. The randomization test enumerates all sign flips where at most 20 differences are not zero, and
-        draws ``permutations`` of them otherwise; the bootstrap draws as many resamples.
+    test : {"randomization", "t", "wilcoxon", "bootstrap"}, optional
+        Paired test. Default: randomization, which enumerates all sign flips where at most 20 differences are not zero,
+        and draws ``permutations`` of them otherwise; the bootstrap draws as many resamples. With ``replicates``: t.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for multiple comparisons.
     family : {"measure", "all"}
@@ -205,6 +223,12 @@ def significance(
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
         Seed of the flips or resamples.
+    clusters : dict of str to str, optional
+        The cluster of each query, such as its user, session or topic: queries of a cluster depend on each other and
+        are flipped together. For the randomization test.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, such as training with several seeds: the names of their runs among the scores. Runs
+        that are not named are systems with one run. The test then allows for how far runs vary.
     engine : {"auto", "numpy", "numba", "torch"}
         What counts the flips; all give the same numbers.
     threads : int, optional
@@ -224,8 +248,9 @@ def significance(
     >>> rd.significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
+    usual = test or ("randomization" if replicates is None else "t")
     for what, word, known in (
-        ("test", test, TESTS),
+        ("test", usual, TESTS),
         ("correction", correction, CORRECTIONS),
         ("family", family, FAMILIES),
         ("p_value", p_value, get_args(PValue)),
@@ -236,9 +261,13 @@ def significance(
             "these are the scores of several collections; give them to meta_analysis(…), or join their queries with"
             " Scores.pooled(…)"
         )
-    scores = as_scores(scores, measures)
+    _check_design(usual, correction, clusters, replicates)
+    single = scores = as_scores(scores, measures)
+    runs = None if replicates is None else replicated(scores, replicates)
+    if runs is not None:
+        scores = runs.averaged
     first, second = wanted_pairs(scores, baselines)
-    families = families_of(scores, first, second)
+    families = families_of(scores, first, second, clusters)
     groups = [families] if family == "all" else [[one] for one in families]
     drawing = Drawing(
         None if permutations is None else check_whole("permutations", permutations, 1),
@@ -249,14 +278,20 @@ def significance(
         None if threads is None else check_whole("threads", threads, 1),
         len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
     )
+
+    def perform(one: Family) -> Tested:
+        if runs is None:
+            return TESTS[usual](one, drawing)
+        return over_runs(one, single.values[:, one.queries, families.index(one)].T, list(runs.members.values()))
+
     columns, drawn = [], drawing.permutations or CORRECTIONS[correction].draws
     warned: list[str] = []
     notes: list[str] = []
     for group in groups:
-        tested = [TESTS[test](one, drawing) for one in group]
+        tested = [perform(one) for one in group]
         adjusted = CORRECTIONS[correction].correct(group, tested, drawing)
         for one, found, other in zip(group, tested, adjusted, strict=True):
-            low, high = widened(one, other.level, other.low, other.high)
+            low, high = widened(one.flipped, other.level, other.low, other.high)
             half = (other.high - other.low) / 2
             columns.append(
                 {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}
@@ -272,15 +307,30 @@ def significance(
         columns=table,
         needed=np.concatenate([column["needed"] for column in columns]),
         lower_is_better=scores.lower_is_better,
-        test=test,
+        test=usual,
         correction=correction,
         family=family,
         permutations=drawn,
         p_value=p_value,
         alpha=drawing.alpha,
         seed=drawing.seed,
-        remarks=(*warned, *notes, *carried(scores)),
+        clusters=None if clusters is None else len(families[0].flipped.values),
+        replicates=None if runs is None else runs.counts,
+        remarks=(*warned, *notes, *on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)),
     )
+
+
+def _check_design(test: str, correction: str, clusters: Any, replicates: Any) -> None:
+    """Refuse tests and corrections that take queries one by one where clusters or runs are given."""
+    if clusters is not None and replicates is not None:
+        raise UsageError("clusters and replicates cannot be combined; give one of them")
+    for what, given, only in (("clusters", clusters, "randomization"), ("replicates", replicates, "t")):
+        if given is None:
+            continue
+        if test != only:
+            raise UsageError(f"test={test!r} is not for {what}; leave it out")
+        if correction in ("max-t", "tukey"):
+            raise UsageError(f"correction={correction!r} is not for {what}; choose holm, bh or none")
 
 
 def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,11 +19,15 @@ from rankdev.cli.inputs import (
 )
 from rankdev.cli.options import (
     analyse_segments,
+    clusters_option,
     empty_option,
+    matching_runs,
     measure_option,
     name_option,
     order_options,
+    read_clusters,
     refuse_unused,
+    replicates_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import UsageError, counted
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 @click.command(
     "compare",
     cls=Command,
-    epilog="Example: rankdev compare places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+    epilog="Example: rankdev compare places.jsonl nearest.run blended.run -m RDQ@5",
 )
 @score_options
 @collection_option
@@ -49,7 +53,6 @@ if TYPE_CHECKING:
 @click.option(
     "--test",
     type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    default="randomization",
     help="randomization (default), t, wilcoxon or bootstrap.",
 )
 @click.option(
@@ -62,19 +65,22 @@ if TYPE_CHECKING:
     "--family",
     type=RegisteredChoice("rankdev.statistics.significance:FAMILIES"),
     default="measure",
-    show_default=True,
-    help="Correct over each measure or all.",
+    help="Correct over each measure (default) or all.",
 )
 @click.option("--permutations", metavar="N", type=int, help="Sign flips per test. Default: 100000 or as needed.")
+@clusters_option
+@replicates_option
 def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
     margin: float | None,
     baselines: tuple[str, ...],
-    test: str,
+    test: str | None,
     correction: str | None,
     family: Any,
     permutations: int | None,
+    clusters: str | None,
+    replicates: tuple[str, ...],
     alpha: float,
     seed: int,
     form: str | None,
@@ -111,20 +117,26 @@ def compare_command(
         scores = load_scores(**source)
     if per_query and len(scores.systems) != 2:
         raise UsageError(f"--per-query shows two systems query by query; got {counted(len(scores.systems), 'run')}")
+    together = read_clusters(clusters)
+    repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
+    testing |= {"clusters": together, "replicates": repeated}
 
     def analyse(part: Scores) -> Result:
         if per_query:
             return part.differences()
         if margin is not None:
             chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
-            return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen, alpha=alpha)
+            return equivalence(
+                part, margin=margin, baselines=baselines or None, correction=chosen, alpha=alpha, clusters=together
+            )
         found = significance(part, **testing)
         return found.discriminative_power() if discriminative_power else found
 
     found, report = analyse_segments(scores, segments, analyse)
     deliver(report, form, output)
-    if margin is None and not discriminative_power and len(scores.systems) == 2 and len(scores.measures) == 1:
+    alone = margin is None and not discriminative_power and not repeated
+    if alone and len(scores.systems) == 2 and len(scores.measures) == 1:
         draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
         return
     draw(figure, found.plot)
@@ -146,14 +158,16 @@ def _check(
         refuse_unused("margin", "per_query", "discriminative_power", why=own)
         if not pooled:
             own = "is for --pooled, and --collection uses its own test"
-            refuse_unused("test", "family", "permutations", why=own)
+            refuse_unused("test", "family", "permutations", "clusters", "replicates", why=own)
     if per_query:
         tests = ("margin", "baselines", "test", "correction", "family", "permutations", "discriminative_power")
+        tests += ("clusters", "replicates")
         refuse_unused(*tests, why="is for tests, and --per-query shows differences as they are")
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is not None:
-        refuse_unused("test", "family", "permutations", why="is for tests, and --margin uses its own interval")
+        own = "is for tests, and --margin uses its own interval"
+        refuse_unused("test", "family", "permutations", "replicates", why=own)
         if correction != "none":
             refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
 

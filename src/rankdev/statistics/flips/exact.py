@@ -85,8 +85,12 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
 AT_ONCE = 1 << 20  # words held at a time
 
 
-def flip_balances(key: np.uint64, n: int, count: int, exact: bool = False) -> Floats:
+def flip_balances(
+    key: np.uint64, n: int, count: int, exact: bool = False, sizes: npt.NDArray[np.int64] | None = None
+) -> Floats:
     """Return for each of the first permutations how many more of n queries keep their sign than change it.
+
+    Of clusters, each counts as much as its size.
 
     >>> flip_balances(np.uint64(0), 3, 4, exact=True).tolist()  # none, one, another, or two of them change it
     [3.0, 1.0, 1.0, -1.0]
@@ -96,7 +100,11 @@ def flip_balances(key: np.uint64, n: int, count: int, exact: bool = False) -> Fl
     for start in range(0, count, step):
         words = flip_words(key, n, start, min(step, count - start), exact)
         words[:, -1] &= np.uint64((1 << (n - 1) % 64 + 1) - 1)  # the last word has bits beyond the queries
-        found[start : start + step] = n - 2.0 * _ones(words).sum(axis=1)
+        if sizes is None:
+            found[start : start + step] = n - 2.0 * _ones(words).sum(axis=1)
+        else:
+            bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
+            found[start : start + step] = sizes.sum() - 2.0 * (bits @ sizes)
     return found
 
 

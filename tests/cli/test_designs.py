@@ -1,0 +1,68 @@
+"""Clusters and repeated runs on the command line."""
+
+import json
+
+import polars as pl
+import pytest
+
+import rankdev as rd
+
+RUNS = ("nearest.run", "popular.run", "blended.run")
+SYSTEMS = {path.removesuffix(".run"): path for path in RUNS}
+
+
+@pytest.fixture
+def clusters(folder):
+    queries = list(rd.read_references("places.jsonl"))
+    found = {query: f"u{i % 7}" for i, query in enumerate(queries)}
+    pl.DataFrame({"query": list(found), "cluster": list(found.values())}).write_csv("users.csv")
+    return found
+
+
+def rows_of(done):
+    assert done.status == 0, done.err
+    return json.loads(done.out)["rows"]
+
+
+def test_compare_flips_whole_clusters(rankdev, clusters):
+    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
+    given = ("places.jsonl", *RUNS, "-m", "RDQ@5", "--clusters", "users.csv")
+    shown = rankdev("compare", *given, "--format", "json")
+    assert rows_of(shown) == rd.significance(scores, clusters=clusters).to_polars().to_dicts()
+    assert json.loads(shown.out)["parameters"]["clusters"] == 7
+    same = rankdev("compare", *given, "--margin", "0.5", "--format", "json")
+    assert rows_of(same) == rd.equivalence(scores, margin=0.5, clusters=clusters).to_polars().to_dicts()
+
+
+def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):
+    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
+    done = rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*", "--format", "json")
+    expected = rd.significance(scores, replicates={"x": ["nearest", "popular"]})
+    assert rows_of(done) == expected.to_polars().to_dicts()
+    assert json.loads(done.out)["parameters"]["replicates"] == {"x": 2, "blended": 1}
+    assert "x & 1/2" not in rankdev("compare", "places.jsonl", *RUNS, "--format", "latex").out
+    latex = rankdev("compare", "places.jsonl", *RUNS, "--replicates", "x=[np]*", "--format", "latex").out
+    assert "x & blended & 2/1 &" in latex
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--clusters", "twice.csv"], "twice.csv: query 'q' is in two clusters, 'a' and 'b'"),
+        (["--clusters", "users.csv", "--test", "t"], "--test t is not for clusters"),
+        (["--clusters", "users.csv", "--correction", "max-t"], "--correction max-t is not for clusters"),
+        (["--clusters", "places.jsonl"], "places.jsonl"),
+        (["--replicates", "x=z*"], "--replicates x=z*: no run is called so; the runs are nearest, popular, blended"),
+        (["--replicates", "x"], "--replicates is 'x'; expected a system and its runs, such as bert=bert-*"),
+        (["--replicates", "x=n*", "--replicates", "x=p*"], "--replicates names x twice"),
+        (["--replicates", "x=n*"], "every system has a single run"),
+        (["--replicates", "x=[np]*", "--margin", "0.1"], "--replicates is for tests"),
+        (["--replicates", "x=[np]*", "--clusters", "users.csv"], "cannot be combined"),
+    ],
+)
+def test_wrong_designs_are_one_line(rankdev, clusters, folder, options, words):
+    (folder / "twice.csv").write_text("query,cluster\nq,a\nq,b\n")
+    done = rankdev("compare", "places.jsonl", *RUNS, *options)
+    assert done.status in (1, 2)
+    assert words in done.err
+    assert len(done.err.splitlines()) == 1

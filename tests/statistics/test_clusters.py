@@ -1,0 +1,112 @@
+"""Clusters of queries: whole clusters are flipped, and the intervals follow from the same flips."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.errors import DataError, UsageError
+
+QUERIES = tuple(f"q{i}" for i in range(24))
+
+
+def scored(values, measures=("P@5",)):
+    values = np.asarray(values, dtype=float)
+    names = tuple(f"s{i}" for i in range(len(values)))
+    return rd.Scores(names, QUERIES[: values.shape[1]], measures, values.reshape(*values.shape[:2], -1))
+
+
+def by_hand(apart, members, alpha):
+    """Enumerate the flips of whole clusters: p, and the differences that they would not reject."""
+    names = sorted(set(members))
+    sums = np.array([apart[[m == name for m in members]].sum() for name in names])
+    sizes = np.array([members.count(name) for name in names])
+    signs = np.array(list(product((1, -1), repeat=len(names))))
+    p = np.mean(np.abs(signs @ sums) >= np.abs(sums.sum()) - 1e-9)
+    kept = [
+        delta
+        for delta in np.linspace(-3, 3, 6001)
+        if np.mean(np.abs(signs @ (sums - delta * sizes)) >= np.abs((sums - delta * sizes).sum()) - 1e-9) > alpha
+    ]
+    return p, min(kept), max(kept)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_p_and_interval_are_those_of_all_flips_of_whole_clusters(seed):
+    rng = np.random.default_rng(seed)
+    members = [f"u{i}" for i in rng.integers(0, 8, 24)]
+    values = np.rint(rng.normal(0, 1, (2, 24)) * 2) / 2
+    found = rd.significance(scored(values), clusters=dict(zip(QUERIES, members, strict=True)), alpha=0.1)
+    row = found.to_polars().row(0, named=True)
+    p, low, high = by_hand(values[0] - values[1], members, 0.1)
+    assert row["p"] == pytest.approx(p)
+    assert row["low"] == pytest.approx(low, abs=1.1e-3)
+    assert row["high"] == pytest.approx(high, abs=1.1e-3)
+    assert row["difference"] == pytest.approx((values[0] - values[1]).mean())
+    assert row["wins"] + row["ties"] + row["losses"] == 24  # of queries, not of clusters
+    assert found.clusters == len(set(members))
+
+
+def test_clusters_of_one_query_change_nothing():
+    values = np.random.default_rng(5).normal(0, 1, (4, 24, 2))
+    scores = scored(values, ("P@5", "AP@5"))
+    alone = {query: query for query in QUERIES}
+    for correction in ("none", "bh"):
+        plain, clustered = (
+            rd.significance(scores, correction=correction, clusters=clusters).to_polars() for clusters in (None, alone)
+        )
+        assert plain.equals(clustered)
+    plain, clustered = (rd.significance(scores, clusters=clusters).to_polars() for clusters in (None, alone))
+    assert plain.drop("low", "high").equals(clustered.drop("low", "high"))
+
+
+def test_repeating_every_query_changes_nothing():
+    values = np.random.default_rng(6).normal(0, 1, (3, 12))
+    twice = np.repeat(values, 2, axis=1)
+    once = rd.significance(scored(values), correction="none").to_polars()
+    clusters = {query: i // 2 for i, query in enumerate(QUERIES)}
+    again = rd.significance(scored(twice), clusters=clusters, correction="none").to_polars()
+    for name in ("difference", "low", "high", "p"):
+        assert again[name].to_numpy() == pytest.approx(once[name].to_numpy())
+    apart = rd.equivalence(scored(twice), margin=0.5, clusters=clusters).to_polars()
+    assert (apart["low"] < once["low"]).all()  # for three pairs together
+
+
+def test_intervals_hold_0_exactly_where_p_is_not_significant():
+    rng = np.random.default_rng(7)
+    values = rng.normal(0, 1, (5, 24)) + np.linspace(0, 2, 5)[:, None]
+    clusters = {query: i // 2 for i, query in enumerate(QUERIES)}
+    for correction in ("holm", "bh", "none"):
+        found = rd.significance(scored(values), clusters=clusters, correction=correction).to_polars()
+        holds = (found["low"] <= 0) & (found["high"] >= 0)
+        assert holds.to_list() == (found["p_adjusted"] > 0.05).to_list()
+        assert 0 < holds.sum() < found.height
+
+
+def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
+    values = np.random.default_rng(8).normal(0, 1, (2, 24, 2))
+    values[0, :4, 1] = np.nan
+    clusters = {query: i // 4 for i, query in enumerate(QUERIES)}
+    with pytest.warns(rd.RankdevWarning, match="left out"):
+        both = rd.significance(scored(values, ("P@5", "AP@5")), clusters=clusters, correction="none").to_polars()
+    rest = scored(values, ("P@5", "AP@5")).select(queries=QUERIES[4:], measures=["AP@5"])
+    alone = rd.significance(rest, clusters=clusters, correction="none").to_polars()
+    assert both["p"][1] == alone["p"][0]
+
+
+def test_wrong_clusters_are_refused():
+    scores = scored(np.random.default_rng(9).normal(0, 1, (3, 24)))
+    fine = {query: i // 2 for i, query in enumerate(QUERIES)}
+    with pytest.raises(DataError, match="23 of 24 queries have no cluster, such as 'q1'"):
+        rd.significance(scores, clusters={"q0": "u"})
+    with pytest.raises(DataError, match="one cluster"):
+        rd.significance(scores, clusters=dict.fromkeys(QUERIES, "u"))
+    with pytest.raises(UsageError, match="expected the cluster of each query"):
+        rd.significance(scores, clusters=["u"] * 24)
+    for options in ({"test": "t"}, {"correction": "max-t"}, {"correction": "tukey"}):
+        with pytest.raises(UsageError, match="not for clusters"):
+            rd.significance(scores, clusters=fine, **options)
+    few = rd.significance(scores, clusters={query: i % 3 for i, query in enumerate(QUERIES)})
+    assert any("3 clusters are too few" in remark for remark in few.remarks)
+    assert np.isinf(few.to_polars()["high"].to_numpy()).all()

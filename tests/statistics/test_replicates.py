@@ -1,0 +1,109 @@
+"""Repeated runs: the variance between runs is part of the error of a difference."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import rankdev as rd
+from rankdev.errors import UsageError
+from rankdev.statistics.replicates import between_runs
+
+RUNS = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1", "b-2"]}
+NAMES = ("a-1", "b-1", "a-2", "c", "b-2", "a-3")
+
+
+def scored(values, names=NAMES):
+    queries = tuple(map(str, range(values.shape[1])))
+    return rd.Scores(names, queries, ("P@5", "AP@5")[: values.shape[2]], values)
+
+
+def by_hand(a, b, others):
+    """Test two systems' runs, ``[run, query]``, with the variance between runs pooled over ``others`` too."""
+    n = a.shape[1]
+    several = [runs for runs in (a, b, *others) if len(runs) > 1]
+    free = sum(len(runs) - 1 for runs in several)
+    means = sum((len(runs) - 1) * runs.mean(axis=1).var(ddof=1) for runs in several) / free
+    left = [runs - runs.mean(axis=0) - runs.mean(axis=1, keepdims=True) + runs.mean() for runs in several]
+    noise = sum((each**2).sum() for each in left) / (free * (n - 1)) / n
+    apart = a.mean(axis=0) - b.mean(axis=0)
+    queries, share = apart.var(ddof=1) / n, 1 / len(a) + 1 / len(b)
+    variance = queries + max(means - noise, 0) * share
+    freedom = variance**2 / (queries**2 / (n - 1) + (means * share) ** 2 / free) if means > noise else n - 1
+    half = stats.t.ppf(0.975, freedom) * np.sqrt(variance)
+    return 2 * stats.t.sf(abs(apart.mean()) / np.sqrt(variance), freedom), apart.mean() - half, apart.mean() + half
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+def test_p_and_interval_follow_from_the_variance_of_queries_and_runs(effect):
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (6, 30, 2)) + effect * rng.normal(0, 1, (6, 1, 2))
+    found = rd.significance(scored(values), replicates=RUNS, correction="none")
+    a, b, c = values[[0, 2, 5]], values[[1, 4]], values[[3]]
+    expected = [
+        by_hand(x[:, :, m], y[:, :, m], [z[:, :, m]]) for m in range(2) for x, y, z in ((a, b, c), (a, c, b), (b, c, a))
+    ]
+    rows = found.to_polars()
+    assert rows.select("p", "low", "high").to_numpy() == pytest.approx(np.array(expected))
+    assert rows.select("a", "b").rows() == [("a", "b"), ("a", "c"), ("b", "c")] * 2
+    assert found.replicates == {"a": 3, "b": 2, "c": 1}
+    assert found.test == "t"
+
+
+def test_runs_that_do_not_vary_leave_the_paired_t_test():
+    values = np.random.default_rng(4).normal(0, 1, (2, 25, 1)).repeat(3, axis=0)
+    names = ("a-1", "a-2", "a-3", "b-1", "b-2", "b-3")
+    runs = {"a": names[:3], "b": names[3:]}
+    row = rd.significance(scored(values, names), replicates=runs).to_polars().row(0, named=True)
+    plain = rd.significance(scored(values[[0, 3]], ("a", "b")), test="t").to_polars().row(0, named=True)
+    assert {k: row[k] for k in ("p", "low", "high")} == pytest.approx({k: plain[k] for k in ("p", "low", "high")})
+
+
+def test_the_variance_between_runs_is_that_of_their_means():
+    values = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])  # one run is better by 1 on every query
+    assert between_runs(values, [[0, 1]]) == (0.5, 0.0)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh", "none"])
+def test_intervals_hold_0_exactly_where_p_is_not_significant(correction):
+    rng = np.random.default_rng(5)
+    values = rng.normal(0, 1, (12, 60, 1)) + np.repeat(np.arange(4.0), 3)[:, None, None] / 3
+    runs = {f"s{i}": [f"r{3 * i + j}" for j in range(3)] for i in range(4)}
+    found = rd.significance(scored(values, tuple(f"r{i}" for i in range(12))), replicates=runs, correction=correction)
+    rows = found.to_polars()
+    holds = (rows["low"] <= 0) & (rows["high"] >= 0)
+    assert holds.to_list() == (rows["p_adjusted"] > 0.05).to_list()
+    assert 0 < holds.sum() < rows.height
+
+
+def test_the_report_says_how_many_runs_each_system_has():
+    found = rd.significance(scored(np.random.default_rng(6).normal(0, 1, (6, 30, 1))), replicates=RUNS)
+    text = str(found)
+    assert "3/2" in text
+    assert "means over runs: a 3, b 2, c 1" in text
+
+
+def test_wrong_replicates_are_refused():
+    scores = scored(np.random.default_rng(7).normal(0, 1, (6, 30, 1)))
+    for replicates, words in (
+        ({"a": ["a-1"], "b": ["b-1"]}, "every system has a single run"),
+        ({"a": ["a-1", "a-9"]}, "a-9"),
+        ({"a": ["a-1", "a-2"], "b": ["a-2", "b-1"]}, "belongs to 'a' and 'b'"),
+        ({"c": ["a-1", "a-2"]}, "does not list the run of that name"),
+        ({"a": "a-1"}, "expected the runs of each system"),
+        ({"a": []}, "expected the runs of each system"),
+        (["a-1"], "expected the runs of each system"),
+        ({"all": list(NAMES)}, "at least 2 systems"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            rd.significance(scores, replicates=replicates)
+    for options in ({"test": "randomization"}, {"correction": "max-t"}):
+        with pytest.raises(UsageError, match="not for replicates"):
+            rd.significance(scores, replicates=RUNS, **options)
+    with pytest.raises(UsageError, match="cannot be combined"):
+        rd.significance(scores, replicates=RUNS, clusters={})
+
+
+def test_two_runs_against_two_are_remarked_upon():
+    scores = scored(np.random.default_rng(8).normal(0, 1, (4, 30, 1)), ("a", "b", "c", "d"))
+    found = rd.significance(scores, replicates={"x": ["a", "b"], "y": ["c", "d"]})
+    assert any("three or more of each" in remark for remark in found.remarks)
