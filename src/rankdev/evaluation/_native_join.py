@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from threading import Lock
 
@@ -12,9 +13,10 @@ from rankdev._common.work import Progress
 from rankdev.core.columns import Items, Nonrelevant, packed_names
 from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher
+from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher, with_ties
 from rankdev.io.native_input import read_whole_queries
 from rankdev.io.streams import PathLike
+from rankdev.measures.ties import MixedTies
 from rankdev.native.library import Columns, Joiner, UnsupportedInputError, check_gathered, library
 
 
@@ -45,7 +47,12 @@ class FileMatcher:
             return self._made
 
     def match(
-        self, path: PathLike, ordering: Ordering, depth: int | None, progress: Progress | None = None
+        self,
+        path: PathLike,
+        ordering: Ordering,
+        depth: int | None,
+        measures: Sequence[object] = (),
+        progress: Progress | None = None,
     ) -> tuple[MatchedRuns, Coverage] | None:
         """Match a file's run; None where it has to be read otherwise."""
         joiner = self._joiner if joins(ordering) else None
@@ -53,11 +60,14 @@ class FileMatcher:
             return None
         join = partial(joiner.join, depth=depth)
         try:
-            return self._matched(read_whole_queries(joiner.library, path, join, progress), ordering, depth)
+            joined = read_whole_queries(joiner.library, path, join, progress)
+            return self._matched(joined, ordering, depth, measures)
         except UnsupportedInputError:
             return None
 
-    def _matched(self, joined: Columns, ordering: Ordering, depth: int | None) -> tuple[MatchedRuns, Coverage]:
+    def _matched(
+        self, joined: Columns, ordering: Ordering, depth: int | None, measures: Sequence[object]
+    ) -> tuple[MatchedRuns, Coverage]:
         check_gathered(joined.take("group_hash"))
         hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
         if not len(hits.query):
@@ -71,12 +81,12 @@ class FileMatcher:
         lengths = np.zeros(queries, np.int64)
         lengths[query[known]] = joined.take("group_length")[known]
         nonrelevant = Hits(poor.query, poor.position, poor.place - items)
-        return MatchedRuns.of(ideals, good, nonrelevant, lengths, depth), self._matcher.coverage(
-            ordering.ties,
-            missing=queries - int(known.sum()),
-            unreferenced=int((query < 0).sum()),
-            tied=int(joined.take("group_tied").sum()),
+        matched = MatchedRuns.of(ideals, good, nonrelevant, lengths, depth)
+        coverage = self._matcher.coverage(
+            ordering.ties, missing=queries - int(known.sum()), unreferenced=int((query < 0).sum())
         )
+        ties = MixedTies(*(joined.take(f"tie_{name}") for name in ("query", "begin", "end", "best", "worst")))
+        return matched, with_ties(coverage, ties, matched, measures)
 
 
 def _joiner(matcher: Matcher) -> Joiner | None:

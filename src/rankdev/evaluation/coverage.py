@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,12 +30,14 @@ class Coverage:
     unreferenced : int
         Queries of the run that have no reference; they are skipped.
     tied : int
-        Queries in which equal scores decide between items of different rank, so that another rule than the run's
-        ``ties`` could give another number (or, with ``ties="expected"``, whose values are means over all orders).
+        Queries in which equal scores decide: another rule than the run's ``ties`` could change the value of one of the
+        measures (or, with ``ties="expected"``, values are means over all orders).
     ties : str
         The run's rule for ties.
     empty : int
         Queries of the references without a relevant item: all that was judged there is nonrelevant.
+    tied_by : dict of str to int
+        The same as ``tied`` for each measure alone.
 
     See Also
     --------
@@ -49,6 +51,7 @@ class Coverage:
     tied: int = 0
     ties: str = "trec_eval"
     empty: int = 0
+    tied_by: Mapping[str, int] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def decided(self) -> int:
@@ -59,6 +62,14 @@ class Coverage:
     def averaged(self) -> int:
         """Number of queries whose values are means over all orders of ties."""
         return self.tied if self.ties == "expected" else 0
+
+
+def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
+    """Count the ties that decide some of the measures; of several, those of the one with most queries."""
+    kept = {name: count for name, count in coverage.tied_by.items() if name in measures}
+    if len(kept) == len(coverage.tied_by):
+        return coverage
+    return replace(coverage, tied=max(kept.values(), default=0), tied_by=kept)
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:

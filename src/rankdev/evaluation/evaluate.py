@@ -67,7 +67,7 @@ def match_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[M
             raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
     if run.ordering.leaves_ties_open:
         check_averages(measures)
-    return matcher.match(run, deepest(measures))
+    return matcher.match(run, deepest(measures), measures)
 
 
 def score_matched(runs: Sequence[MatchedRuns], measures: Sequence[Scorer]) -> Floats:
@@ -284,7 +284,7 @@ class _Evaluation:
         if isinstance(source, str | Path):
             ordering = Ordering(choices.order or "score", choices.ties or "trec_eval")
             if choices.dialect == PLAIN and joins(ordering):  # which takes the references first
-                matched = self._prepared.result().files.match(source, ordering, depth, watch)
+                matched = self._prepared.result().files.match(source, ordering, depth, self._wanted, watch)
                 if matched is not None:
                     return matched
         run = load_run(system, source, choices.order, choices.ties, depth, watch, choices.dialect)

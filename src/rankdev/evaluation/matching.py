@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 
@@ -19,8 +19,9 @@ from rankdev.core.run_builder import LONGEST_TIE
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
+from rankdev.measures.base import Measure
 from rankdev.measures.match import Ideals, Match
-from rankdev.measures.ties import TiedMatch, TieGroups
+from rankdev.measures.ties import JUDGED, UNJUDGED, MixedTies, TiedMatch, TieGroups
 
 BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 
@@ -109,6 +110,18 @@ class MatchedRuns:
         return TiedMatch(*columns, tied=hits.tied, nonrelevant_tied=nonrelevant.tied)
 
 
+def with_ties(coverage: Coverage, ties: MixedTies, matched: MatchedRuns, measures: Sequence[object]) -> Coverage:
+    """Add in how many queries ties can change each of the measures, and any of them."""
+    wanted = [measure for measure in measures if isinstance(measure, Measure)]
+    if not len(ties.query):
+        return replace(coverage, tied_by={str(measure): 0 for measure in wanted})
+    match = matched.block(slice(0, len(matched.lengths)))
+    decided = {str(measure): measure.decided_by(ties, match) for measure in wanted}
+    any_of_them = np.any(list(decided.values()), axis=0) if decided else ties.ranks_differ
+    counts = {name: len(np.unique(ties.query[part])) for name, part in decided.items()}
+    return replace(coverage, tied=len(np.unique(ties.query[any_of_them])), tied_by=counts)
+
+
 def _after_each_other(runs: Sequence[Hits], queries: int, places: int) -> Hits:
     run = np.repeat(np.arange(len(runs)), [len(hits.query) for hits in runs])
     return Hits(
@@ -168,13 +181,16 @@ class Matcher:
             0.0 if known.grades is None else float(known.grades.max(initial=self.highest_grade)),
         )
 
-    def coverage(self, ties: Ties, *, missing: int, unreferenced: int, tied: int) -> Coverage:
-        """Return how a run, whose name comes later, and the references match."""
+    def coverage(self, ties: Ties, *, missing: int, unreferenced: int) -> Coverage:
+        """Return how a run, whose name comes later, and the references match, but for its ties."""
         empty = len(self.skipped) or self.references.empty
-        return Coverage("", len(self.references), missing, unreferenced, tied, ties, empty)
+        return Coverage("", len(self.references), missing, unreferenced, 0, ties, empty)
 
-    def match(self, run: Run, depth: int | None) -> tuple[MatchedRuns, Coverage]:
-        """Join on (query, item): first occurrences in the first ``depth`` positions, and what is tied with them."""
+    def match(self, run: Run, depth: int | None, measures: Sequence[object] = ()) -> tuple[MatchedRuns, Coverage]:
+        """Join on (query, item): first occurrences in the first ``depth`` positions, and what is tied with them.
+
+        The coverage counts the queries in which ties can change one of the measures.
+        """
         known = self._known_queries(run)
         top = run.top(depth)
         lengths = np.zeros(len(self.references), np.int64)
@@ -196,12 +212,12 @@ class Matcher:
 
         relevant = place[found] < items
         matched = MatchedRuns.of(self.ideals, hits(found[relevant], 0), hits(found[~relevant], items), lengths, depth)
-        return matched, self.coverage(
+        coverage = self.coverage(
             run.ordering.ties,
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=self._unreferenced(run, known),
-            tied=self._tied_queries(query, place, tie),
         )
+        return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
 
     def _unreferenced(self, run: Run, known: Ints) -> int:
         """Count the run's queries without a reference; those that were skipped on purpose have one."""
@@ -292,20 +308,15 @@ class Matcher:
         joined = rows.join(pl.DataFrame(columns), on=["query", "item"], how="left", maintain_order="left")
         return joined["place"].fill_null(-1).to_numpy()
 
-    def _tied_queries(self, query: Ints, place: Ints, ties: Ints) -> int:
-        """Count the queries in which items of different rank share a score, or too many items to keep them all."""
-        shared = np.zeros(len(ties) + 1, bool)
-        shared[1:-1] = ties[1:] == ties[:-1]
+    def _mixed_ties(self, query: Ints, position: Ints, place: Ints, tie: Ints) -> MixedTies:
+        """Find the ties of items of different rank, or of too many items to keep them all."""
+        shared = np.zeros(len(tie) + 1, bool)
+        shared[1:-1] = tie[1:] == tie[:-1]
         tied = np.flatnonzero(shared[1:] | shared[:-1])
-        if not len(tied):
-            return 0
-        query, place, ties = query[tied], place[tied], ties[tied]
-        ranks = np.append(self.references.ranks, 0)  # the last is for items without a rank
-        rank = ranks[np.where((place >= 0) & (place < len(ranks)), place, -1)]
-        begins = np.flatnonzero(np.diff(ties, prepend=-1))
-        mixed = np.minimum.reduceat(rank, begins) != np.maximum.reduceat(rank, begins)
-        mixed |= np.diff(begins, append=len(ties)) >= LONGEST_TIE
-        return len(np.unique(query[begins][mixed]))
+        query, position, place, tie = (column[tied] for column in (query, position, place, tie))
+        ranks = np.append(self.references.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
+        rank = ranks[np.where(place < 0, -1, np.minimum(place, len(ranks) - 2))]
+        return MixedTies.among(query, position, rank, tie, LONGEST_TIE)
 
 
 def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:

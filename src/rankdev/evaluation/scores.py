@@ -16,7 +16,7 @@ from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
-from rankdev.evaluation.coverage import Coverage, coverage_remarks, named_counts
+from rankdev.evaluation.coverage import Coverage, coverage_remarks, for_measures, named_counts
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.measures.base import Measure, MeasureInfo
 
@@ -353,13 +353,13 @@ class Scores(Result):
             kinds=tuple(self.kinds[j] for j in columns),
             values=self.values[rows][:, picked][:, :, columns],
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
-            coverage=() if len(picked) < len(self.queries) else self._coverage_of(rows),
+            coverage=() if len(picked) < len(self.queries) else self._coverage_of(rows, columns),
         )
 
-    def _coverage_of(self, rows: list[int]) -> tuple[Coverage, ...]:
-        """Return the coverage of some systems; it counts all queries, and is lost where some are left out."""
-        kept = {self.systems[i] for i in rows}
-        return tuple(entry for entry in self.coverage if entry.system in kept)
+    def _coverage_of(self, rows: list[int], columns: list[int]) -> tuple[Coverage, ...]:
+        """Return that of some systems and measures; it counts all queries, and is lost where some are left out."""
+        kept, measures = {self.systems[i] for i in rows}, [self.measures[j] for j in columns]
+        return tuple(for_measures(entry, measures) for entry in self.coverage if entry.system in kept)
 
     def _picked(self, queries: Any) -> Ints:
         """Return the places of queries given by name, or as NumPy takes places."""

@@ -14,6 +14,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
 from rankdev.measures.base import POSITIVE, Measure, parameter
 from rankdev.measures.match import Match, scaled
+from rankdev.measures.ties import MixedTies
 
 MINUTE = 2.0**-60
 
@@ -98,6 +99,24 @@ class Relevance(Measure, abstract=True):
     def fraction_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
         """Divide by the number of relevant items; 0 for a query that has none, as in trec_eval."""
         return ratio(part, match.relevant(self.rel))
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold relevant items and others."""
+        last = self._last_rank(match)[ties.query]
+        return np.asarray((ties.best <= last) & (last < ties.worst))
+
+    def none_above(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties have no relevant item above them."""
+        relevant = match.ideals.ranks[match.place] <= self._last_rank(match)[match.query]
+        first = np.full(match.queries, np.iinfo(np.int64).max)
+        np.minimum.at(first, match.query[relevant], match.position[relevant])
+        return np.asarray(ties.begin <= first[ties.query])
+
+    def _last_rank(self, match: Match) -> Ints:
+        """Return the rank of each query's last relevant item; 0 where there is none."""
+        ideals = match.ideals
+        count = ideals.sizes if ideals.grades is None else match.relevant(self.rel)
+        return np.where(count > 0, np.append(ideals.ranks, 0)[ideals.offsets[:-1] + count - 1], 0)
 
     def needs_cutoff(self) -> None:
         """Refuse to be without a cutoff."""

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 from rankdev.errors import MeasureError, RankdevError, UsageError, shown, suggestion
 
 if TYPE_CHECKING:
-    from rankdev._common.arrays import Floats
+    from rankdev._common.arrays import Bools, Floats
     from rankdev.measures.match import Match
+    from rankdev.measures.ties import MixedTies
 
 
 REGISTRY: dict[str, type[Measure]] = {}
@@ -119,6 +120,9 @@ class Measure(ABC):
     averages_ties : bool
         Whether the score of a match with unresolved ties (``ties="expected"``) is the mean over all orders of the tied
         items; other measures are refused there.
+    unordered : bool
+        Whether only the set of the items above the cutoff counts, in whatever order: equal scores decide only where a
+        tie lies across the cutoff.
     cutoff : int or None
         Number of positions that are considered; None for all.
     """
@@ -132,6 +136,7 @@ class Measure(ABC):
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     cumulative: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = False
+    unordered: ClassVar[bool] = False
 
     cutoff: int | None = None
 
@@ -158,6 +163,19 @@ class Measure(ABC):
     def merits(self, match: Match) -> Floats:
         """Return the merit of each reference item: the highest first is the best order of any items, except for RDQ."""
         return -match.ideals.ranks.astype(float)
+
+    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties can change the score: of items that differ to it, above the cutoff or across it."""
+        differ = self.differ(ties, match)
+        if self.unordered and self.cutoff is None:
+            return differ & False
+        if self.reach is None:
+            return differ
+        return differ & (ties.begin < self.reach) & ((ties.end > self.reach) | (not self.unordered))
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items that differ to the measure: of different rank, at least one in the reference."""
+        return ties.ranks_differ
 
     @classmethod
     def parameters(cls) -> list[Field[Any]]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import MeasureError
 from rankdev.measures._relevance import (
     JUDGED_ONLY,
@@ -22,6 +22,7 @@ from rankdev.measures._relevance import (
 )
 from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, Measure, parameter
 from rankdev.measures.match import Match, scaled, total
+from rankdev.measures.ties import JUDGED, MixedTies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,10 @@ class NDCG(Measure):
         best = gain(best, best[:, :1])
         ideal = total(best / _discount(depth))
         return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items of different gain; binary gains are the same for all of the reference."""
+        return super().differ(ties, match) & ((self.gains != "binary") | (ties.worst >= JUDGED))
 
     def merits(self, match: Match) -> Floats:
         """Return the gain of each reference item; only a map can give a better item less."""
@@ -179,6 +184,10 @@ class RBP(JudgedRelevance):
         super().__post_init__()
         if self.gains != "graded" and self.max_grade is not None:
             raise MeasureError("RBP: max_grade belongs to gains=graded")
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items of different gain."""
+        return Measure.differ(self, ties, match) if self.gains == "graded" else super().differ(ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

@@ -12,6 +12,7 @@ from rankdev.errors import MeasureError
 from rankdev.measures._relevance import Relevance, ratio
 from rankdev.measures.base import UNIT_RANGE, Measure
 from rankdev.measures.match import Match, total
+from rankdev.measures.ties import UNJUDGED, MixedTies
 
 EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
 
@@ -25,6 +26,11 @@ class Judged(Measure):
     higher_is_better: ClassVar[bool | None] = None
     summary: ClassVar[str] = "fraction of the first k that was judged"
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold judged items and others."""
+        return np.asarray((ties.best < UNJUDGED) & (ties.worst == UNJUDGED))
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -41,11 +47,16 @@ class Unjudged(Measure):
     higher_is_better: ClassVar[bool | None] = None
     summary: ClassVar[str] = "unjudged items in the first k ÷ k"
     cumulative: ClassVar[bool] = False
+    unordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cutoff is None:
             raise MeasureError("Unjudged needs a cutoff, such as Unjudged@10")
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items that differ in any way: a negative grade is no judgment."""
+        return np.asarray(ties.best < ties.worst)
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -58,7 +69,16 @@ class Unjudged(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bpref(Relevance):
+class _RejectsToo(Relevance, abstract=True):
+    """A measure to which items judged nonrelevant differ from unjudged ones."""
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items that differ in any way."""
+        return np.asarray(ties.best < ties.worst)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bpref(_RejectsToo):
     """Bpref = mean over relevant items of 1 − (nonrelevant items above it, at most R) ÷ min(R, nonrelevant items).
 
     Items that were not judged, or pooled and not judged (a negative grade), do not count.
@@ -81,7 +101,7 @@ class Bpref(Relevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfAP(Relevance):
+class InfAP(_RejectsToo):
     """infAP: AP in which the precision above a relevant item is estimated from the judged ones among the pooled ones.
 
     A negative grade marks an item that was pooled and not judged.

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import MeasureError
 from rankdev.measures._relevance import JudgedRelevance
 from rankdev.measures.base import UNIT, UNIT_RANGE, Aggregate, parameter
 from rankdev.measures.match import Match, total
-from rankdev.measures.ties import TiedMatch
+from rankdev.measures.ties import MixedTies, TiedMatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,7 @@ class P(JudgedRelevance):
     name: ClassVar[str] = "P"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
+    unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -40,6 +41,7 @@ class R(JudgedRelevance):
     name: ClassVar[str] = "R"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
+    unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
@@ -57,6 +59,12 @@ class Rprec(JudgedRelevance):
     source: ClassVar[str] = "Buckley and Voorhees 2005"
     at: ClassVar[str | None] = None
     averages_ties: ClassVar[bool] = True
+
+    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties can change the score: across the number of relevant items."""
+        last = match.relevant(self.rel)[ties.query]
+        across = (ties.begin < last) & (last < ties.end)
+        return self.differ(ties, match) & (across | self.judged_only)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -132,11 +140,16 @@ class Success(JudgedRelevance):
     name: ClassVar[str] = "Success"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "whether a relevant item is in the first k"
+    unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.needs_cutoff()
+
+    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties can change the score: those without a relevant item above them."""
+        return super().decided_by(ties, match) & self.none_above(ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -154,6 +167,10 @@ class RR(JudgedRelevance):
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
     averages_ties: ClassVar[bool] = True
+
+    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties can change the score: those without a relevant item above them."""
+        return super().decided_by(ties, match) & self.none_above(ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

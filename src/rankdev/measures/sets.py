@@ -24,6 +24,7 @@ class SetP(JudgedRelevance):
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
 
     relative: bool = parameter(False, "divide by what a list of this length could reach")
 
@@ -42,6 +43,7 @@ class SetR(Relevance):
     summary: ClassVar[str] = "recall of all that was returned"
     at: ClassVar[str | None] = None
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -59,6 +61,7 @@ class SetF(JudgedRelevance):
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
 
     beta: float = parameter(1.0, "weight of recall relative to precision", number=NON_NEGATIVE)
 
@@ -80,6 +83,7 @@ class SetAP(JudgedRelevance):
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -96,6 +100,7 @@ class _Count:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
+    unordered: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)

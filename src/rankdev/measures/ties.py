@@ -11,6 +11,43 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.measures.match import Match
 
+JUDGED, UNJUDGED = 2**62, 2**62 + 1  # what items outside the reference have for a rank
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTies:
+    """Ties of a run that hold items of different rank: positions from ``begin`` to before ``end``, and extreme ranks.
+
+    The rank of an item outside the reference is ``JUDGED`` where it was judged nonrelevant, else ``UNJUDGED``.
+    """
+
+    query: Ints
+    begin: Ints
+    end: Ints
+    best: Ints
+    worst: Ints
+
+    @property
+    def ranks_differ(self) -> Bools:
+        """Whether a reference item is tied with one of another rank, or with one that has none."""
+        return np.asarray((self.best < self.worst) & (self.best < JUDGED))
+
+    @classmethod
+    def among(cls, query: Ints, position: Ints, rank: Ints, tie: Ints, longest: int) -> MixedTies:
+        """Find those of rows that are sorted by query and position; rows of one ``tie`` have the same number.
+
+        Of a tie of ``longest`` rows not all may be there: anything may be in it.
+        """
+        begins = np.flatnonzero(np.diff(tie, prepend=-1))
+        ends = np.append(begins[1:], len(tie))
+        best, worst = (part.reduceat(rank, begins) if len(begins) else rank[:0] for part in (np.minimum, np.maximum))
+        long = ends - begins >= longest
+        best, worst = np.where(long, 1, best), np.where(long, UNJUDGED, worst)
+        mixed = np.flatnonzero(best < worst)
+        first, last = begins[mixed], ends[mixed] - 1
+        return cls(query[first], position[first], position[last] + 1, best[mixed], worst[mixed])
+
+
 CELLS = 1_000_000  # pairs of a hit and a position that are looked at together
 
 

@@ -17,7 +17,7 @@ from rankdev._common.arrays import Ints
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 7  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 8  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -66,11 +66,16 @@ class JoinedColumns(ctypes.Structure):
         ("group_hash", ctypes.c_void_p),
         ("group_query", ctypes.c_void_p),
         ("group_length", ctypes.c_void_p),
-        ("group_tied", ctypes.c_void_p),
         ("hits", ctypes.c_int64),
         ("hit_query", ctypes.c_void_p),
         ("hit_position", ctypes.c_void_p),
         ("hit_place", ctypes.c_void_p),
+        ("ties", ctypes.c_int64),
+        ("tie_query", ctypes.c_void_p),
+        ("tie_begin", ctypes.c_void_p),
+        ("tie_end", ctypes.c_void_p),
+        ("tie_best", ctypes.c_void_p),
+        ("tie_worst", ctypes.c_void_p),
     )
 
 
@@ -195,9 +200,11 @@ class PackedNames:
 
 EVERY_POSITION = np.iinfo(np.int64).max
 SHORTEST_ROW = len("q,d,1\n")  # the shortest
-GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64, "group_tied": np.bool_}
-HITS = {"hit_query": np.int64, "hit_position": np.int64, "hit_place": np.int64}
-JOINED_COLUMNS = tuple((kind, SHORTEST_ROW) for kind in (GROUPS | HITS).values())
+GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64}
+HITS = dict.fromkeys(("hit_query", "hit_position", "hit_place"), np.int64)
+TIES = dict.fromkeys(("tie_query", "tie_begin", "tie_end", "tie_best", "tie_worst"), np.int64)
+JOINED = GROUPS | HITS | TIES
+JOINED_COLUMNS = tuple((kind, SHORTEST_ROW) for kind in JOINED.values())
 
 
 class Joiner:
@@ -237,17 +244,18 @@ class Joiner:
         They are those of a table, or of TREC.
 
         Return what is common to the run and the references: for each query of the run its index (-1 where they do not
-        know it), how many positions it fills and whether ties decide there; and for each hit query, position and place.
+        know it) and how many positions it fills; for each hit query, position and place; and for each tie of items of
+        different rank query, first position, position after the last, best and worst rank.
         """
         columns = piece.columns(JOINED_COLUMNS)
         address = [column.ctypes.data for column in columns]
-        found = JoinedColumns(0, *address[:4], 0, *address[4:])
+        found = JoinedColumns(0, *address[:3], 0, *address[3:6], 0, *address[6:])
         limit = EVERY_POSITION if depth is None else depth
         if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
             raise UnsupportedInputError("the compiled reader does not handle this line")
-        counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS)
+        counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS) + [found.ties] * len(TIES)
         check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
-        return {name: column[:count].copy() for name, column, count in zip(GROUPS | HITS, columns, counts, strict=True)}
+        return {name: column[:count].copy() for name, column, count in zip(JOINED, columns, counts, strict=True)}
 
 
 SHORTEST_GRADE = len("q 0 d 1\n")  # the shortest

@@ -27,10 +27,12 @@
 #include <emmintrin.h>
 #endif
 
-enum { INTERFACE = 7 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 8 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
+#define JUDGED (INT64_C(1) << 62) /* what items outside the reference have for a rank; see rankdev.measures.ties */
+#define UNJUDGED (JUDGED + 1)
 enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.core.run_builder */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
 enum { FEW = 40 };             /* rows that are faster put in order one by one */
@@ -81,15 +83,16 @@ typedef struct {
 } Field;
 
 /* What is found in a piece of a run, in columns with room for all that its size allows: one entry per group of lines of one
- * query (the query's index, -1 where there is no reference; how many positions it fills; whether ties decide), and one entry
- * per hit. */
+ * query (the query's index, -1 where there is no reference; how many positions it fills), one per hit, and one per tie of
+ * items of different rank (its first position, the one after its last, and the best and worst rank). */
 typedef struct {
     int64_t groups;
     uint64_t *group_hash;
     int64_t *group_query, *group_length;
-    uint8_t *group_tied;
     int64_t hits;
     int64_t *hit_query, *hit_position, *hit_place;
+    int64_t ties;
+    int64_t *tie_query, *tie_begin, *tie_end, *tie_best, *tie_worst;
 } Joined;
 
 /* Names as they are written, each followed by a newline, in room for all of them. */
@@ -753,21 +756,36 @@ static void find_places(const Lists *items, int64_t query, int64_t place, Group 
 
 static inline int64_t rank_of(const References *known, const Row *row)
 {
-    return row->place >= 0 && row->place < known->good ? known->ranks[row->place] : 0;
+    return row->place < 0 ? UNJUDGED : row->place < known->good ? known->ranks[row->place] : JUDGED;
 }
 
-/* Tells whether equal scores decide between items of different rank in the first positions, or among too many items. */
-static bool ties_decide(const References *known, const Group *group, int64_t depth)
+/* Lists the ties that begin in the first positions and hold items of different rank, or so many that anything may be in it. */
+static void find_ties(const References *known, int64_t query, const Group *group, int64_t depth, Joined *out)
 {
     const Row *rows = group->rows;
     for (int64_t begin = 0, end; begin < group->count && begin < depth; begin = end) {
-        bool mixed_ranks = false;
-        for (end = begin + 1; end < group->count && rows[end].value == rows[begin].value; end++)
-            mixed_ranks |= rank_of(known, &rows[end]) != rank_of(known, &rows[begin]);
-        if (mixed_ranks || end - begin >= LONGEST_TIE)
-            return true;
+        end = begin + 1;
+        if (end == group->count || rows[end].value != rows[begin].value)
+            continue;
+        int64_t best = rank_of(known, &rows[begin]), worst = best;
+        for (; end < group->count && rows[end].value == rows[begin].value; end++) {
+            int64_t rank = rank_of(known, &rows[end]);
+            best = rank < best ? rank : best;
+            worst = rank > worst ? rank : worst;
+        }
+        if (end - begin >= LONGEST_TIE) {
+            best = 1;
+            worst = UNJUDGED;
+        }
+        if (best < worst) {
+            int64_t tie = out->ties++;
+            out->tie_query[tie] = query;
+            out->tie_begin[tie] = begin;
+            out->tie_end[tie] = end;
+            out->tie_best[tie] = best;
+            out->tie_worst[tie] = worst;
+        }
     }
-    return false;
 }
 
 static void join_group(const References *known, Group *group, int64_t depth, Joined *out)
@@ -778,12 +796,11 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     out->group_hash[entry] = hash;
     out->group_query[entry] = query;
     out->group_length[entry] = length;
-    out->group_tied[entry] = 0;
     if (query < 0 || query >= known->queries)
         return;
     find_places(&known->good_items, query, known->good_offsets[query], group);
     find_places(&known->nonrelevant_items, query, known->good + known->nonrelevant_offsets[query], group);
-    out->group_tied[entry] = ties_decide(known, group, depth);
+    find_ties(known, query, group, depth, out);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
             int64_t hit = out->hits++;
