@@ -66,9 +66,9 @@ def of_runs(rows):
     return table(rows, "system", "query", "item", "score")
 
 
-def here(references, runs, measures):
+def here(references, runs, measures, **options):
     by_name = {name: runs.filter(pl.col("system") == name) for name in sorted(runs["system"].unique())}
-    return rd.evaluate(references, by_name, measures)
+    return rd.evaluate(references, by_name, measures, **options)
 
 
 def sorted_rows(frame):
@@ -127,6 +127,14 @@ def test_grades_and_nonrelevant_items_travel(session):
     assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected.to_polars()))
     counted = rankdev_spark.means(scores)["NumRet"].to_list()  # a count is added up
     assert counted == expected.mean()["NumRet"].to_list() == [32]
+    inside = made(session, grades), made(session, runs)
+    skipped = rankdev_spark.evaluate(*inside, measures, empty="skip")
+    expected = here(grades, runs, measures, empty="skip")
+    assert sorted_rows(table(skipped.collect(), *skipped.columns)).equals(sorted_rows(expected.to_polars()))
+    (row,) = rankdev_spark.coverage(*inside, measures, empty="skip").collect()
+    assert (row["queries"], row["missing"], row["unreferenced"], row["empty"]) == (31, 0, 0, 1)
+    with pytest.raises(rd.UsageError, match="empty"):
+        rankdev_spark.evaluate(*inside, measures, empty="none")
 
 
 def test_a_system_that_scores_nothing_is_noticed(session):

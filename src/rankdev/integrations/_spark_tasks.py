@@ -20,7 +20,7 @@ from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.evaluate import match_run, score_matched, score_run
+from rankdev.evaluation.evaluate import Empty, match_run, score_matched, score_run
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import error_context
@@ -69,6 +69,7 @@ class Task:
     measures: list[Measure]
     ties: Ties
     highest_grade: float = 0.0
+    empty: Empty = "zero"
 
     def rehearse(self, columns: list[str]) -> None:
         """Score one item, so that a measure that needs other references is refused before any work."""
@@ -80,10 +81,10 @@ class Task:
     def score(self, frame: pl.DataFrame) -> Frames:
         """Score some queries, for many systems at once where they are small."""
         references, runs = self._split(frame)
-        if references is None:
+        matcher = self._matcher(references)
+        if matcher is None:
             return
-        matcher = Matcher(references, highest_grade=self.highest_grade)
-        queries, labels = tuple(references.queries), tuple(str(measure) for measure in self.measures)
+        queries, labels = tuple(matcher.references.queries), tuple(str(measure) for measure in self.measures)
         while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
             values = score_matched([self._matched(matcher, run)[0] for run in systems.values()], self.measures)
             yield Scores(tuple(systems), queries, labels, values).to_polars()
@@ -91,12 +92,23 @@ class Task:
     def count(self, frame: pl.DataFrame) -> Frames:
         """Count how the runs and the references of some queries matched."""
         references, runs = self._split(frame)
-        matcher = None if references is None else Matcher(references)
+        matcher = self._matcher(references)
+        skipped = pl.Series([], dtype=pl.String) if references is None else references.queries
         rows = []
         for system, run in runs:
-            matched = self._matched(matcher, run)[1] if matcher else Coverage(system, 0, unreferenced=len(run))
+            if matcher is None:
+                matched = Coverage(system, 0, unreferenced=_not_in(skipped, run), empty=len(skipped))
+            else:
+                matched = self._matched(matcher, run)[1]
             rows.append({"system": system, **{name: getattr(matched, name) for name in COUNTS}})
         yield pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
+
+    def _matcher(self, references: References | None) -> Matcher | None:
+        """Prepare the references of some queries; None where none is left to be scored."""
+        skip = self.empty == "skip"
+        if references is None or (skip and references.empty == len(references)):
+            return None
+        return replace(Matcher.of(references, skip_empty=skip), highest_grade=self.highest_grade)
 
     def _split(self, frame: pl.DataFrame) -> tuple[References | None, Iterator[tuple[str, Run]]]:
         """Make references and each system's run of the rows of some queries."""
@@ -133,7 +145,13 @@ class Task:
             return match_run(matcher, run, self.measures)
         silent = replace(Run.from_lists({matcher.references.queries[0]: []}), ordering=run.ordering)
         matched, coverage = match_run(matcher, silent, self.measures)
-        return matched, replace(coverage, missing=len(matcher.references), unreferenced=len(run))
+        unknown = _not_in(matcher.skipped, run)
+        return matched, replace(coverage, missing=len(matcher.references), unreferenced=unknown)
+
+
+def _not_in(queries: pl.Series, run: Run) -> int:
+    """Count the queries of a run that are none of these."""
+    return int((~run.queries.is_in(queries.implode())).sum())
 
 
 def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:

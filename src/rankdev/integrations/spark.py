@@ -14,6 +14,7 @@ import polars as pl
 from rankdev._common.checks import check_choice
 from rankdev._common.tables import listed
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
+from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.scores import Scores, info_of
 from rankdev.measures import Measure, parse_all
 
@@ -41,6 +42,7 @@ def evaluate(
     *,
     systems: Sequence[str] | None = None,
     ties: StableTies = "trec_eval",
+    empty: Empty = "zero",
 ) -> Any:
     """Score the runs of many systems on Spark.
 
@@ -60,6 +62,8 @@ def evaluate(
         Names of all systems; a query that a system did not answer scores 0. Default: those in ``runs``.
     ties : {"trec_eval", "descending", "ascending", "expected"}, optional
         How equal scores are ordered; never as given, since rows of a DataFrame have no order.
+    empty : {"zero", "skip"}
+        Queries without any relevant item score 0, or are left out.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def evaluate(
     >>> evaluate(references, runs, "RDQ@5").columns  # doctest: +SKIP
     ['system', 'query', 'measure', 'value']
     """
-    rows, task = _prepared(references, runs, measures, systems, ties)
+    rows, task = _prepared(references, runs, measures, systems, ties, empty)
     return rows.mapInArrow(partial(apply, work=task.score), "system string, query string, measure string, value double")
 
 
@@ -84,6 +88,7 @@ def coverage(
     *,
     systems: Sequence[str] | None = None,
     ties: StableTies = "trec_eval",
+    empty: Empty = "zero",
 ) -> Any:
     """Count how runs and references matched, system by system.
 
@@ -102,6 +107,8 @@ def coverage(
         Names of all systems. Default: those in ``runs``.
     ties : {"trec_eval", "descending", "ascending", "expected"}, optional
         How equal scores are ordered.
+    empty : {"zero", "skip"}
+        Queries without any relevant item score 0, or are left out.
 
     Returns
     -------
@@ -113,7 +120,7 @@ def coverage(
     >>> coverage(references, runs, "RDQ@5").columns  # doctest: +SKIP
     ['system', 'queries', 'missing', 'unreferenced', 'tied', 'empty']
     """
-    rows, task = _prepared(references, runs, measures, systems, ties)
+    rows, task = _prepared(references, runs, measures, systems, ties, empty)
     schema = ", ".join(["system string", *(f"{name} bigint" for name in COUNTS)])
     counts = rows.mapInArrow(partial(apply, work=task.count), schema)
     return counts.groupBy("system").agg(*(functions.sum(name).alias(name) for name in COUNTS))
@@ -180,12 +187,15 @@ def means(scores: Any) -> pl.DataFrame:
     return table.pivot("measure", index="system", values="mean", maintain_order=True)
 
 
-def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] | None, ties: Any) -> tuple[Any, Task]:
+def _prepared(
+    references: Any, runs: Any, measures: Any, systems: Sequence[str] | None, ties: Any, empty: Any
+) -> tuple[Any, Task]:
     """Put the rows of each query into one partition, and make the task for them.
 
     Wrong columns, measures and parameters are refused here, before the rows are touched.
     """
     check_choice("ties", ties, get_args(StableTies))
+    check_choice("empty", empty, get_args(Empty))
     wanted = parse_all(measures)
     for measure in wanted:
         if measure.aggregate == "geometric":
@@ -199,7 +209,7 @@ def _prepared(references: Any, runs: Any, measures: Any, systems: Sequence[str] 
     together = relevant.withColumn("is_run", functions.lit(False)).unionByName(
         returned.withColumn("is_run", functions.lit(True)), allowMissingColumns=True
     )
-    task = Task(_named(returned, systems), wanted, ties, _highest(relevant) if "grade" in given else 0.0)
+    task = Task(_named(returned, systems), wanted, ties, _highest(relevant) if "grade" in given else 0.0, empty)
     task.rehearse([*given, *marked])
     return together.repartition("query"), task
 
