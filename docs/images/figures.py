@@ -73,6 +73,7 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "differences": lambda data: data.scores.differences("popular", "nearest").plot(),
     "pairs": lambda data: rd.significance(data.scores).plot(),
     "groups": lambda data: rd.significance(data.simulated).plot(show="groups"),
+    "leaderboard": lambda data: rd.leaderboard(data.simulated).plot(),
     "equivalence": lambda data: rd.equivalence(data.collections["320 queries"], margin=0.05).plot(),
     "collections": lambda data: rd.meta_analysis(data.collections).plot(),
     "power": lambda data: rd.power(data.simulated, **SMALL, permutations=200).plot(),

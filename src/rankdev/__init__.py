@@ -35,6 +35,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.agreement": "agreement",
         "rankdev.statistics.equivalence": "equivalence",
         "rankdev.statistics.judgment_uncertainty": "evaluate_with_uncertainty",
+        "rankdev.statistics.leaderboard": "leaderboard",
         "rankdev.statistics.meta_analysis": "meta_analysis",
         "rankdev.statistics.sensitivity": "sensitivity",
         "rankdev.statistics.tuning": "tune",

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
+from scipy import stats
 
 import rankdev as rd
+from rankdev.statistics.corrections import holm
+from rankdev.statistics.leaderboard import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Family
-from tests.calibration.simulations import ALPHA, KINDS, Finding
+from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 
 CLUSTERED = [
     *((kind, count, sizes) for kind in ("normal", "skewed") for count in (8, 12, 40) for sizes in ("1–20", "1–200")),
@@ -111,7 +115,91 @@ def _repeated(rng: np.random.Generator, kind: str, runs: tuple[int, ...], n: int
     return (values + rng.normal(0, 0.3, values.shape) > 0.3).astype(float) if kind == "discrete" else values
 
 
+TRUTHS = {"equal": np.zeros, "three groups": lambda k: np.floor(3 * np.arange(k) / k) / 2}
+
+
+def ranked(trials: int) -> Iterator[Finding]:
+    """The ranks of all systems together, which must hold the true ones: several where systems are equal; and the means.
+
+    Systems are skewed in opposite directions; discrete scores are 0 or 1, sparse ones differ from a base system's on
+    one query in ten.
+    """
+    for kind in ("normal", "skewed", "discrete", "sparse"):
+        for k, n in ((3, 10), (10, 25), (10, 100), (30, 50)):
+            for name, truth in TRUTHS.items():
+                many = -(-trials // (1 if k < 30 else 4))
+                rng = np.random.default_rng([k, n, len(kind), len(name)])
+                held = np.zeros(2)
+                flips = {3: 999, 10: 3999, 30: 19_999}[k]
+                for seed in range(many):
+                    values, true = _systems(rng, kind, truth(k), n)
+                    one = family(values.T)
+                    p = holm(TESTS["randomization"](one, Drawing(flips, "plus-one", ALPHA, seed, "numpy")).p)
+                    pairs = zip(one.first, one.second, one.mean, p <= ALPHA, strict=True)
+                    better = [(a, b) if apart > 0 else (b, a) for a, b, apart, differ in pairs if differ]
+                    held[0] += _held(*rank_limits(k, better), true)
+                    half = stats.t.ppf(0.975, n - 1) * values.std(axis=1, ddof=1) / np.sqrt(n)
+                    held[1] += (np.abs(values.mean(axis=1) - true) <= half).mean()
+                setting = f"{kind}, {k} systems, {name}, n = {n}"
+                for what, share in zip(("ranks of all systems", "mean of a system"), held / many, strict=True):
+                    yield Finding(what, setting, share, many, 0.92 if kind in ("normal", "discrete") else 0.88)
+
+
+def _held(low: np.ndarray, high: np.ndarray, true: np.ndarray) -> bool:
+    """Return whether all ranks that the true means leave are among those claimed."""
+    first = 1 + (true[None] > true[:, None]).sum(axis=1)
+    last = len(true) - (true[None] < true[:, None]).sum(axis=1)
+    return bool(((low <= first) & (high >= last)).all())
+
+
+def _systems(rng: np.random.Generator, kind: str, truth: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw scores of systems × queries that share the difficulty of queries, and return their true means."""
+    k = len(truth)
+    if kind == "sparse":
+        base = rng.random(n)
+        chance = 0.05 + 0.05 * truth
+        return np.where(rng.random((k, n)) < chance[:, None], 1.0, np.where(rng.random((k, n)) < 0.05, 0.0, base)), (
+            chance + (1 - chance) * 0.95 / 2
+        ).round(12)
+    query = rng.normal(0, 0.5, n)
+    if kind == "discrete":
+        draw = rng.random((k, n))
+        true = 0.3 + 0.4 * truth
+        return (draw < np.clip(true[:, None] + 0.2 * np.sign(query), 0.05, 0.95)).astype(float), true
+    noise = KINDS["exponential" if kind == "skewed" else "normal"](rng, (k, n)) * (-1) ** np.arange(k)[:, None]
+    return 0.6 * truth[:, None] + query + noise, 0.6 * truth
+
+
+def tasks(trials: int) -> Iterator[Finding]:
+    """Leaderboards over tasks of 20 to 200 queries: the mean over these tasks, and over tasks like them."""
+    for kind in ("normal", "discrete"):
+        for k, count in ((3, 5), (10, 8), (10, 20)):
+            for spread in (0.0, 0.3):
+                rng = np.random.default_rng([k, count, int(10 * spread), len(kind)])
+                truth, held = TRUTHS["three groups"](k), np.zeros(2)
+                for seed in range(trials):
+                    parts, own = {}, []
+                    for task in range(count):
+                        here = truth + rng.normal(0, spread, k)
+                        n = int(rng.integers(20, 200))
+                        noise = KINDS[kind](rng, (k, n)) + rng.normal(0, 0.5, n)
+                        names = tuple(map(str, range(k))), tuple(map(str, range(n)))
+                        parts[str(task)] = rd.Scores(*names, ("m",), (here[:, None] + noise)[:, :, None])
+                        own.append(here)
+                    rows = rd.leaderboard(parts, resamples=1, seed=seed).to_polars().sort(pl.col("system").cast(int))
+                    here = np.mean(own, axis=0).round(12)
+                    held += (
+                        _held(rows["rank_low"].to_numpy(), rows["rank_high"].to_numpy(), here),
+                        _held(rows["new_low"].to_numpy(), rows["new_high"].to_numpy(), truth),
+                    )
+                setting = f"{kind}, {k} systems, {count} tasks, their differences vary by {spread:g}"
+                for what, share in zip(("on these tasks", "on such tasks"), held / trials, strict=True):
+                    yield Finding(f"ranks of all systems {what}", setting, share, trials, 0.92)
+
+
 CLAIMS = {
+    "leaderboards": (ranked, 600),
+    "tasks": (tasks, 150),
     "clusters": (clusters, 1000),
     "repeated runs": (repeated_runs, 2000),
 }

@@ -6,6 +6,8 @@ from tests.calibration.claims import CLAIMS
 from tests.common.examples import scaled
 
 SHORT = {
+    "leaderboards": 3,
+    "tasks": 3,
     "clusters": 8,
     "repeated runs": 40,
     "single tests": 30,

@@ -66,3 +66,33 @@ def test_wrong_designs_are_one_line(rankdev, clusters, folder, options, words):
     assert done.status in (1, 2)
     assert words in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_leaderboard_gives_what_leaderboard_gives(rankdev, clusters, folder):
+    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5", "AP@5"])
+    given = ("places.jsonl", *RUNS, "-m", "RDQ@5,AP@5", "--seed", "3")
+    done = rankdev("leaderboard", *given, "--format", "json")
+    found = rd.leaderboard(scores, seed=3)
+    assert rows_of(done) == found.to_polars().to_dicts()
+    done = rankdev("leaderboard", *given, "--clusters", "users.csv", "--format", "json")
+    assert rows_of(done) == rd.leaderboard(scores, clusters=clusters, seed=3).to_polars().to_dicts()
+    done = rankdev("leaderboard", *given, "--replicates", "x=[np]*", "--format", "latex")
+    assert "x & 2 &" in done.out
+    shown = rankdev("leaderboard", *given, "--figure", "board.png").out
+    assert "blended is first" in shown
+    assert (folder / "board.png").stat().st_size > 0
+
+
+def test_leaderboard_over_collections(rankdev, folder):
+    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
+    parts = {"one": scores.select(queries=slice(0, 6)), "two": scores.select(queries=slice(6, None))}
+    for name, part in parts.items():
+        part.to_polars().write_csv(f"{name}.csv")
+    given = ("--collection", "one.csv", "--collection", "two.csv")
+    done = rankdev("leaderboard", *given, "--rule", "borda", "--format", "json")
+    assert rows_of(done) == rd.leaderboard(parts, rule="borda").to_polars().to_dicts()
+    assert "what the choice of tasks changes" in rankdev("leaderboard", *given).out
+    wrong = rankdev("leaderboard", *given, "--clusters", "users.csv")
+    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters is for one collection; leave it out\n")
+    wrong = rankdev("leaderboard", "places.jsonl", *RUNS, "--rule", "wins")
+    assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)

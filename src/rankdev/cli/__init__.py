@@ -25,6 +25,7 @@ GROUPS = {
     "Everyday": {
         "eval": ("evaluate", "Score runs against references."),
         "compare": ("compare", "Test which differences between systems are significant."),
+        "leaderboard": ("leaderboard", "Order systems, with intervals of their ranks."),
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
         "table": ("compare", "Write the table of a paper, with marks of significance."),

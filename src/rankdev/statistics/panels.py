@@ -236,7 +236,7 @@ def families_of(
     """Return a family per measure, in order."""
     found: dict[int, Family] = {}
     for panel in panels(scores):
-        members = None if clusters is None else _numbered(scores, panel.queries, clusters)
+        members = None if clusters is None else numbered(scores, panel.queries, clusters)
         for m, place in enumerate(panel.places):
             low, high = scores.kinds[place].range
             values = np.ascontiguousarray(panel.values[:, :, m])
@@ -244,7 +244,7 @@ def families_of(
     return [found[place] for place in range(len(scores.measures))]
 
 
-def _numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> Indices:
+def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> Indices:
     """Number the cluster of each query."""
     if not isinstance(clusters, Mapping):
         raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")

@@ -1,0 +1,64 @@
+"""The command ``leaderboard``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import analyse_source, collection_option, score_options
+from rankdev.cli.options import clusters_option, matching_runs, read_clusters, refuse_unused, replicates_option
+from rankdev.cli.outputs import deliver, draw, figure_option
+
+
+@click.command(
+    "leaderboard",
+    cls=Command,
+    epilog="Example: rankdev leaderboard places.jsonl nearest.run popular.run blended.run -m RDQ@5",
+)
+@score_options
+@collection_option
+@figure_option
+@click.option(
+    "--rule",
+    type=click.Choice(["mean", "borda", "wins"]),
+    default="mean",
+    show_default=True,
+    help="What orders systems over several collections.",
+)
+@click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
+@clusters_option
+@replicates_option
+@click.option("--resamples", default=2000, show_default=True, help="Resamples for the chance to be best.")
+def leaderboard_command(
+    collections: tuple[str, ...],
+    rule: Any,
+    alpha: float,
+    clusters: str | None,
+    replicates: tuple[str, ...],
+    resamples: int,
+    seed: int,
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+    segments: str | None,
+    **source: Any,
+) -> None:
+    """Order systems, with intervals of means and ranks, and groups without a significant difference.
+
+    Give REFERENCES and RUNs, or --scores, or several --collection: tasks over which systems are ordered.
+    """
+    from rankdev.statistics.leaderboard import Leaderboard, leaderboard
+
+    if collections:
+        refuse_unused("clusters", "replicates", why="is for one collection")
+    options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
+
+    def analyse(scores: Any) -> Leaderboard:
+        repeated = matching_runs(replicates, scores.systems) if replicates else None
+        return leaderboard(scores, clusters=read_clusters(clusters), replicates=repeated, **options)
+
+    found, report = analyse_source(analyse, collections, segments, **source)
+    deliver(report, form, output)
+    draw(figure, found.plot)

@@ -1,0 +1,128 @@
+"""Report and figure of leaderboards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankdev._common.checks import check_choice
+from rankdev.display.cells import percent
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table, intervals, made_with, result_report
+from rankdev.display.style import COLOURS, PAGE, SHOWN, figure, shortened, styled, titled
+from rankdev.errors import counted, printable
+from rankdev.statistics.leaderboard import Leaderboard
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+NAMED = 6  # systems that a sentence names; more are counted
+
+
+@reports(Leaderboard)
+def leaderboard_report(found: Leaderboard) -> Report:
+    """Show the systems in order, with what is certain about means and ranks, and what the choice of tasks changes."""
+    several = len(found.tasks) > 1
+    spread = f"{percent(1 - found.alpha)} interval"
+    tables, opening = [], []
+    for measure in found.measures:
+        rows = found.to_polars().filter(measure=measure)
+        opening.append(_leaders(found, measure, rows))
+        frame = rows.select("rank", "system", "mean", intervals().alias(spread), *_certain(found), _chance("best"))
+        if found.replicates:
+            frame.insert_column(2, pl.Series("runs", [found.replicates[name] for name in rows["system"]]))
+        over = f", {found.rule} over {len(found.tasks)} tasks" if several else ""
+        look: Any = {"right": (spread, "ranks", "best", "such tasks"), "names": ("system",)}
+        tables.append(Table(frame, f"{measure}{over}", **look))
+        if several:
+            tables.append(Table(_by_choice(rows), f"{measure}: what the choice of tasks changes", **look))
+    return result_report(
+        found, "leaderboard", tables, opening, tuple(_closing(found)), more={"without_task": found.without_task()}
+    )
+
+
+def _certain(found: Leaderboard) -> list[pl.Expr]:
+    if found.rule != "mean":
+        return []
+    return [_ranks("rank_low", "rank_high").alias("ranks"), pl.col("group")]
+
+
+def _ranks(low: str, high: str) -> pl.Expr:
+    """Write two columns of ranks as one."""
+    alone = pl.col(low) == pl.col(high)
+    return pl.when(alone).then(pl.format("{}", low)).otherwise(pl.format("{}–{}", low, high))
+
+
+def _chance(name: str) -> pl.Expr:
+    return pl.col(name).map_elements(lambda share: f"{share:.0%}", return_dtype=pl.String).alias("best")
+
+
+def _by_choice(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(
+        "system",
+        "mean",
+        "borda",
+        "wins",
+        _ranks("without_low", "without_high").alias("one left out"),
+        _ranks("new_low", "new_high").alias("such tasks"),
+        _chance("new_best"),
+    )
+
+
+def _leaders(found: Leaderboard, measure: str, rows: pl.DataFrame) -> str:
+    """State who leads, and who else may be first."""
+    first = rows["system"][0]
+    low = "rank_low" if found.rule == "mean" else "new_low"
+    others = rows.filter((pl.col(low) == 1) & (pl.col("system") != first))["system"].to_list()
+    if not others:
+        return f"{measure}: {first} is first."
+    named = ", ".join(others) if len(others) <= NAMED else counted(len(others), "other")
+    return f"{measure}: {first} leads, and {named} may be first as well."
+
+
+def _closing(found: Leaderboard) -> Iterator[str]:
+    yield "interval: of each mean by itself"
+    if found.rule == "mean":
+        yield f"ranks: hold for all systems together, with {percent(1 - found.alpha)} confidence"
+        yield "group: systems that share a letter do not differ significantly"
+    yield "best: chance to be best on other such queries"
+    if len(found.tasks) > 1:
+        yield "borda: fraction of systems beaten; wins: fraction of tasks on which the system is best"
+        yield (
+            "one left out: ranks without one of the tasks; such tasks: ranks, for all systems together, and the chance"
+            " to be best if tasks were drawn anew"
+        )
+    without = ("clusters", "replicates") if len(found.tasks) > 1 else ("rule", "clusters", "replicates")
+    yield made_with(found, *without)
+
+
+@draws(Leaderboard)
+@styled
+def plot_leaderboard(found: Leaderboard, measure: str | None = None) -> Figure:
+    """Draw means and ranks with their intervals under one measure, the first unless named."""
+    chosen = measure or found.measures[0]
+    check_choice("measure", chosen, found.measures)
+    rows = found.to_polars().filter(measure=chosen)
+    shown = min(rows.height, SHOWN)
+    several = len(found.tasks) > 1
+    drawn, axes = figure(PAGE, 1.2 + 0.2 * shown, columns=2, sharey=True)
+    left, right = axes[0]
+    for i, row in enumerate(rows.head(shown).iter_rows(named=True)):
+        left.plot([row["low"], row["high"]], [i, i], color=COLOURS[0], linewidth=1.4)
+        left.plot(row["mean"], i, "o", color=COLOURS[0], markersize=5)
+        for low, high, colour, up in (("rank_low", "rank_high", 0, 0.0), ("new_low", "new_high", 1, 0.25)):
+            if row.get(low) is not None:
+                right.plot([row[low], row[high]], [i + up] * 2, color=COLOURS[colour], linewidth=1.4, marker="|")
+        right.plot(row["rank"], i, "o", color=COLOURS[0], markersize=5)
+    left.set_yticks(range(shown), [shortened(printable(name), 30) for name in rows["system"][:shown]])
+    more = f"\n{rows.height - shown:,} more in the table" if rows.height > shown else ""
+    left.set(xlabel=f"mean {chosen}, {percent(1 - found.alpha)} interval{more}", ylim=(shown - 0.5, -0.5))
+    lower = "; lower line: on other such tasks" if several else ""
+    right.set(xlabel=f"rank, for all systems together{lower}", xlim=(0.5, rows.height + 0.5))
+    right.xaxis.get_major_locator().set_params(integer=True)
+    for axis in (left, right):
+        axis.grid(visible=False, axis="y")
+    return titled(drawn, _leaders(found, chosen, rows))
