@@ -81,14 +81,12 @@ def losses_report(found: Losses) -> Report:
     """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to mend."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
-    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
+    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy() - np.outer(np.nan_to_num(found.unattainable), [1, 0, 0])
     closing = []
     for cause, words in CAUSES.items():
         largest = (lost.argmax(axis=1) == list(CAUSES).index(cause)) & (lost.max(axis=1) > 5e-5)
         if largest.any():
             closing.append(f"lost most {words}: {_listed(table.filter(largest)['system'].to_list())}")
-    if "unattainable" in table.columns:
-        closing.append("unattainable: what even an ideal list does not score")
     return Report(table, [Table(table, title, bars=table.columns[1:])], closing=closing, remarks=found.remarks)
 
 
@@ -129,8 +127,7 @@ def plot_losses(found: Losses) -> Figure:
     rows = found.to_polars().sort("score", descending=True, maintain_order=True)
     drawn, axis = _rows(tuple(rows["system"]), 1)
     start = np.zeros(rows.height)
-    parts = [name for name in ("score", *reversed(CAUSES), "unattainable") if name in rows.columns]
-    for name, colour, hatch in zip(parts, COLOURS, HATCHES, strict=False):
+    for name, colour, hatch in zip(("score", *reversed(CAUSES)), COLOURS, HATCHES, strict=False):
         share, label = rows[name].to_numpy(), name.replace("_", " ")
         axis.barh(range(rows.height), share, left=start, color=colour, hatch=hatch, edgecolor="white", label=label)
         start += share

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
@@ -27,8 +29,9 @@ class Losses(Result):
 
     With k the cutoff, or the length of the list where that is shorter:
 
-    - ``lost_by_retrieval``: what an ideal list (all relevant items, best first) has more than the best placing of all
-      returned items on the first k positions. Relevant items are not returned: mend the retriever.
+    - ``lost_by_retrieval``: what the best placing of all returned items on the first k positions lacks to 1. Relevant
+      items are not returned: mend the retriever. Where even an ideal list scores less than 1 (P@10 of a query with 3
+      relevant items, or any query without one), a remark states how much of it no system can reach.
     - ``lost_by_cutoff``: what that placing has more than the best placing of the first k items. Relevant items are
       returned below k: hand a reranker more items.
     - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: mend the reranker.
@@ -63,30 +66,40 @@ class Losses(Result):
         Returns
         -------
         polars.DataFrame
-            Columns system, score, lost_by_retrieval, lost_by_cutoff and lost_by_order; the four numbers add up to 1.
-            Where an ideal list scores less than 1 (P@10 of a query with 3 relevant items, or any query without one),
-            what it lacks is in a column ``unattainable``, and the five add up to 1. Of a measure of your own without a
-            ``range`` up to 1, the four add up to the score of an ideal list.
+            Columns system, score, lost_by_retrieval, lost_by_cutoff and lost_by_order; the four numbers add up to 1. Of
+            a measure of your own without a ``range`` up to 1, they add up to the mean score of ideal lists.
 
         Examples
         --------
         >>> losses({"q": ["d1", "d2"]}, {"mine": {"q": ["x", "d1", "d2"]}}, "R@2").to_polars().row(0)
         ('mine', 0.5, 0.0, 0.5, 0.0)
         """
+        score, first, returned, ideal = self._means.T
+        columns = {
+            "score": score,
+            "lost_by_retrieval": (1.0 if self._reaches_one else ideal) - returned,
+            "lost_by_cutoff": returned - first,
+            "lost_by_order": first - score,
+        }
+        return pl.DataFrame({"system": list(self.scores.systems), **columns})
+
+    @property
+    def unattainable(self) -> Floats:
+        """What even ideal lists lack to 1, part of what each system lost by retrieval."""
+        return np.where(self._reaches_one, 1.0 - self._means[:, 3], 0.0)
+
+    @property
+    def _reaches_one(self) -> bool:
+        return self.scores.kinds[0].range[1] == 1
+
+    @cached_property
+    def _means(self) -> Floats:
+        """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
         values = self.scores.values
         known = np.isfinite(values).all(axis=2)
         means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
         means[~known.any(axis=1)] = np.nan
-        score, first, returned, ideal = means.T
-        columns = {
-            "score": score,
-            "lost_by_retrieval": ideal - returned,
-            "lost_by_cutoff": returned - first,
-            "lost_by_order": first - score,
-        }
-        if self.scores.kinds[0].range[1] == 1 and (values[:, :, 3] < 1 - ROUNDING).any():
-            columns["unattainable"] = 1.0 - ideal
-        return pl.DataFrame({"system": list(self.scores.systems), **columns})
+        return means
 
 
 def losses(
@@ -134,4 +147,14 @@ def losses(
     check_cumulative(chosen)
     wanted = (chosen, BestPlacing(chosen, cut=True), BestPlacing(chosen, cut=False), IdealScore(chosen))
     scores = evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
-    return Losses(str(chosen), scores, scores.remarks)
+    found = Losses(str(chosen), scores, scores.remarks)
+    return replace(found, remarks=(*found.remarks, *_unattainable(found)))
+
+
+def _unattainable(found: Losses) -> Iterator[str]:
+    most = float(np.nanmax(found.unattainable, initial=0.0))
+    if most > ROUNDING:
+        yield (
+            f"ideal lists score {1 - most:.4f} in {found.measure}: {most:.4f} of what is lost by retrieval is out of"
+            " reach of every system"
+        )

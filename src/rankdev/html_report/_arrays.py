@@ -60,8 +60,6 @@ def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
 
 def _score_arrays(found: Comparison) -> Arrays:
     lost = found.losses.to_polars()
-    if "unattainable" not in lost.columns:
-        lost = lost.with_columns(unattainable=0.0)
     low, high = found.mean_intervals
     arrays: Arrays = {
         "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),

@@ -266,19 +266,18 @@ function showLosses() {
     `Why each system scores less than 1 on ${report.explained}: relevant items that it does not return (retrieval), that it returns below the cutoff, or the order of the items above it.`,
     key("i"), "score", key("b"), "lost by order", key("s"), "lost by the cutoff", key("u"), "lost by retrieval");
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
-  const rest = (arrays.losses.at(0, 4) ?? 0) > 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {
-    const [earned, retrieval, cutoff, order, unattainable] = [0, 1, 2, 3, 4].map((part) => arrays.losses.at(s, part) ?? 0);
+    const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.losses.at(s, part) ?? 0);
     const bar = element("span", { class: "stack", role: "img", "aria-label": `score ${written(earned)}, order ${written(order)}, cutoff ${written(cutoff)}, retrieval ${written(retrieval)}` });
     for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["s", cutoff], ["u", retrieval]])) {
       const part = element(tag);
       part.style.width = `${100 * fraction}%`;
       bar.append(part);
     }
-    return element("tr", {}, rowHead(s), cell(bar, "text"), ...[earned, order, cutoff, retrieval, ...(rest ? [unattainable] : [])].map((part) => cell(written(part))));
+    return element("tr", {}, rowHead(s), cell(bar, "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
   });
-  const heads = ["Score", "Lost by order", "Lost by the cutoff", "Lost by retrieval", ...(rest ? ["Unattainable"] : [])];
-  fillTable("losses", rest ? "The numbers of a line add up to 1. Unattainable: queries without a relevant item" : "The score and the losses add up to 1", [head("System", "text"), head("", "text"), ...heads.map((text) => head(text))], rows);
+  const heads = ["Score", "Lost by order", "Lost by the cutoff", "Lost by retrieval"];
+  fillTable("losses", "The score and the losses add up to 1", [head("System", "text"), head("", "text"), ...heads.map((text) => head(text))], rows);
 }
 
 /** @param {string} tag */
