@@ -25,7 +25,7 @@ from rankdev.statistics.randomization import USUAL, PValue, most_extremes, p_fro
 
 FLIPS = (9_999, 1_999, 2 * 10**8)  # most and fewest flips, and the flips × pairs in between
 PAIRS = 64  # pairs at a time: their flips stay in the cache
-SIGNS = 1 << 22  # signs held at a time
+SIGNS = 1 << 20  # signs held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +69,22 @@ def simultaneous(families: Sequence[Family], seed: int, flips: int | None = None
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
         part = largest[start : start + step]
         for family in families:
-            np.maximum(part, _largest(family, 1 - 2 * bits[:, family.queries].astype(np.float64)), out=part)
+            flipped = bits if len(family.queries) == queries else bits[:, family.queries]
+            np.maximum(part, _largest(family, flipped.astype(np.float64)), out=part)
     return Simultaneous(np.sort(largest)[::-1], comparisons)
 
 
-def _largest(family: Family, signs: Floats) -> Floats:
-    """Return the largest |Σ S (d − mean)| in units of √(n Σ (d − mean)²) over the pairs, for each flip."""
-    queries = len(family.values)
+def _largest(family: Family, flipped: Floats) -> Floats:
+    """Return the largest |Σ S (d − mean)| in units of √(n Σ (d − mean)²) over the pairs, for each flip.
+
+    ``flipped[flip, query]`` is 1 where S is −1, else 0.
+    """
+    queries, totals = len(family.values), family.units.sum(axis=0)
     # whole numbers until here: the product is exact in whatever order it is summed
-    sums = (signs @ family.units).T - np.outer(family.units.sum(axis=0) / queries, signs.sum(axis=1))
+    sums = (totals - 2.0 * (flipped @ family.units)).T - np.outer(totals / queries, queries - 2.0 * flipped.sum(axis=1))
     squares = family.statistics["deviation"] / family.unit * np.sqrt(max(queries - 1, 1) * queries)
     moved = np.flatnonzero(squares > 0)
-    largest = np.zeros(len(signs))
+    largest = np.zeros(len(flipped))
     for start in range(0, len(moved), PAIRS):
         pairs = moved[start : start + PAIRS]
         apart = sums[family.first[pairs]]
