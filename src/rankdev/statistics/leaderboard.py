@@ -21,7 +21,7 @@ from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.panels import Family, Indices, alike, as_scores, families_of, is_several, numbered
-from rankdev.statistics.randomization import USUAL, inverted
+from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.replicates import Replicated, between_runs, replicated
 from rankdev.statistics.significance import Significance, significance
 
@@ -550,7 +550,7 @@ class _Sample:
             systems = table.shape[1] - 1
             first, second = np.arange(systems), np.full(systems, systems)
             family = Family(table, np.arange(len(table)), first, second, self.clusters)
-            return inverted(family.flipped, alpha, USUAL, "plus-one", seed=0)
+            return inverted(Flips(family.flipped, USUAL, seed=0), alpha, "plus-one")
         count = len(self.tables)
         middle = np.mean([table.mean(axis=0) for table in self.tables], axis=0)
         if min(map(len, self.tables)) < 2:
