@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("--trec-eval", type=Path, default=DATA / "trec_eval", metavar="DIR", help="source archives")
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="folder with trec-dl/passage/dl21")
-    parser.add_argument("--files", type=int, default=300, metavar="N", help="how many random files")
+    parser.add_argument("--files", type=int, default=600, metavar="N", help="how many random files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", metavar="CMD", help="compare this program only: 'CMD {qrels} {run}'")
     parser.add_argument(

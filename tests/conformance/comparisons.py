@@ -176,8 +176,19 @@ def gain_maps(home: Path, like: str, several: Sequence[Case], folder: Path) -> I
             theirs = programs.trec_eval(home / "trec_eval", ["-q", "-c", "-m", theirs_text], qrels, run)
             ours = values_of(like, [ours_text], qrels, run)
             renamed = {(query, ours_text): value for (query, _), value in theirs.items()}
-            row.add(ours, renamed, PRINTED, case.name, lambda query, name: GAINS if "0.5" in name else None)
+            row.add(ours, renamed, PRINTED, case.name, partial(_why_gains, case, ours))
         yield row
+
+
+def _why_gains(case: Case, ours: Values, query: str, name: str) -> str | None:
+    """Return the explanation if gains are less than 1 apart and ours is the value of the definition, in loops."""
+    judged, run = rd.References.from_grades(case.qrels), rd.Run.from_scores(case.run, ties="descending")
+    values = {
+        each: plain.ndcg(rd.parse(name), plain.Query(dict(judged[each]), run.get(each, []), dict(judged[each].grades)))
+        for each in judged
+    }
+    expected = sum(values.values()) / len(values) if query == "all" else values[query]
+    return GAINS if "0.5" in name and abs(ours[query, name] - expected) < EXACT else None
 
 
 def fuzz_pytrec_eval(several: Sequence[Case]) -> Iterator[Row]:

@@ -95,7 +95,7 @@ def conventions() -> str:
     facts = {
         "program": lambda one: one.program,
         "equal scores": _ties,
-        "recall level of IPrec": lambda one: "nearest" if _rounds(one) else "⌊r · R + 0.9⌋",
+        "recall level of IPrec": _rounding,
         "comment lines (`#`)": lambda one: "skipped" if one.dialect.comments else "refused",
         "columns after the tag": lambda one: "ignored" if one.dialect.further_columns else "refused",
         "queries that count": lambda one: one.queries,
@@ -115,8 +115,11 @@ def _ties(one: Convention) -> str:
     return f"`{one.ties}`: {precision} precision, {order}{f'; {one.about_ties}' if one.about_ties else ''}"
 
 
-def _rounds(one: Convention) -> bool:
-    return one.parameters.get(InterpolatedPrecision, {}).get("rounding") == "nearest"
+def _rounding(one: Convention) -> str:
+    if one.names:  # programs with names of their own have no IPrec
+        return "it has none"
+    nearest = one.parameters.get(InterpolatedPrecision, {}).get("rounding") == "nearest"
+    return "nearest whole number" if nearest else "⌊r · R + 0.9⌋"
 
 
 def names() -> str:
@@ -144,7 +147,7 @@ def results(rows: Iterable[Row]) -> str:
         lines.append([row.what, row.program, f"{row.values:,}", f"{row.differ:,}", ", ".join(right)])
         values, differ = values + row.values, differ + row.differ
     lines.append(["**together**", "", f"{values:,}", f"{differ:,}", ""])
-    listed = "".join(f"{number}. {reason[0].upper()}{reason[1:]}.\n" for reason, number in reasons.items())
+    listed = "".join(f"{number}. {reason}.\n" for reason, number in reasons.items())
     return _table(lines) + (f"\n{listed}" if listed else "")
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
+from rankdev.measures import REGISTRY
 from tests.common import draws
 from tests.common.one_ranking import rdq
 

@@ -135,7 +135,7 @@ CONVENTIONS: dict[str, Convention] = {
     "ranx": Convention(
         program="ranx 0.3.21",
         ties="given",
-        about_ties="as its sort happens to leave them; in the order of the file where it is stable",
+        about_ties="its sort need not be stable",
         queries="all of the qrels, as with make_comparable=True; otherwise a missing query is refused",
         names={
             "mrr": "RR",
