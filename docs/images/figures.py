@@ -68,7 +68,7 @@ class Data:
 SMALL: Mapping[str, Any] = {"sizes": (50, 100, 200, 500, 1000), "subsamples": 60}
 FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "scores": lambda data: data.scores.plot(),
-    "losses": lambda data: rd.losses(data.references, data.runs, "RDQ@5").plot(),
+    "losses": lambda data: rd.losses(data.references, data.runs, "RDQ@3").plot(),
     "explanation": lambda data: rd.explain(data.references["museums"], data.runs["nearest"]["museums"], k=5).plot(),
     "differences": lambda data: data.scores.differences("popular", "nearest").plot(),
     "pairs": lambda data: rd.significance(data.scores).plot(),

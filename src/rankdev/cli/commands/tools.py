@@ -27,8 +27,8 @@ STEPS = [
         "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5",
     ),
     (
-        "Do they lose by missing relevant items, or by their order?",
-        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@5 --losses",
+        "Do they lose by retrieval, by the cutoff, or by order?",
+        "rankdev eval places.jsonl nearest.run popular.run blended.run -m RDQ@3 --losses",
     ),
     (
         "Where does nearest lose for museums, and what does blended do better?",
