@@ -31,6 +31,13 @@ SHORT = {
     "uncertain judgments": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
+    "sparse differences": 200,
+    "variants of one system": 15,
+    "sparse equivalence": 200,
+    "sparse plans": 15,
+    "few judgments": 30,
+    "many comparisons with people": 5,
+    "skew and single queries": 15,
 }
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-
 from scipy import stats
 
 import rankdev as rd

@@ -89,7 +89,9 @@ def test_equal_scores_are_the_same_from_so_many_queries_on_that_unseen_differenc
     for n, verdict in ((4, "undecided"), (58, "undecided"), (59, "same")):
         flat = scores_of(np.full(n, 0.5), np.full(n, 0.5))
         if verdict == "undecided":
-            with pytest.warns(rd.RankdevWarning, match=f"same difference on all {n} queries.*; 59 such queries would do"):
+            with pytest.warns(
+                rd.RankdevWarning, match=f"same difference on all {n} queries.*; 59 such queries would do"
+            ):
                 assert rd.equivalence(flat, margin=0.05).to_polars()["verdict"][0] == verdict
         else:
             assert rd.equivalence(flat, margin=0.05).to_polars()["verdict"][0] == verdict

@@ -1,4 +1,5 @@
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -65,3 +66,32 @@ def test_both_sides_need_the_same_systems():
     people, model, _ = made()
     with pytest.raises(rd.DataError, match="other systems"):
         rd.prediction_powered(people, model.select(systems=["a", "b"]))
+
+
+def test_scores_that_are_all_the_same_do_not_collapse_the_interval():
+    """Ten zeros by humans and by the model: the same limit as for a difference never seen."""
+    zeros = np.zeros(10)
+    assert estimate(zeros, zeros, np.zeros(100), 0.05)["high"] == 0  # where no range is known
+    found = estimate(zeros, zeros, np.zeros(100), 0.05, (0.0, 1.0))
+    assert (found["low"], found["high"]) == (0.0, pytest.approx(stats.beta.ppf(0.975, 1, 10), rel=0.02))
+    assert (found["human_low"], found["human_high"]) == (found["low"], found["high"])
+
+
+def test_scores_that_vary_do_not_depend_on_the_range():
+    rng = np.random.default_rng(5)
+    parts = rng.random(20), rng.random(20), rng.random(50)
+    assert estimate(*parts, 0.05) == estimate(*parts, 0.05, (0.0, 1.0))
+
+
+def test_differences_hold_for_all_pairs_together():
+    """Eight equal systems: with an interval for each pair alone, some pair differs in most trials."""
+    false = 0
+    for seed in range(30):
+        rng = np.random.default_rng([seed, 8])
+        values = rng.random((8, 200, 1))
+        queries = tuple(map(str, range(200)))
+        human = rd.Scores(tuple("abcdefgh"), queries[:30], ("P@5",), values[:, :30])
+        model = rd.Scores(tuple("abcdefgh"), queries, ("P@5",), values + rng.normal(0, 0.3, values.shape))
+        pairs = rd.prediction_powered(human, model).to_polars().filter(pl.col("b").is_not_null())
+        false += bool(((pairs["low"] > 0) | (pairs["high"] < 0)).any())
+    assert false <= 6

@@ -24,21 +24,15 @@ FEWEST = 10  # queries from which on the shape of differences shows
 
 
 def remarks_on(
-    scores: Scores,
-    families: Sequence[Family],
-    table: Mapping[str, Any],
-    alpha: float,
-    *,
-    corrected: bool,
-    over_all: bool,
+    scores: Scores, families: Sequence[Family], table: Mapping[str, Any], alpha: float, *, by_measure: bool
 ) -> list[str]:
-    """Return remarks on the rows of a table of tests: those of each measure, and on the number of measures."""
+    """Return remarks on a table of tests: those of each measure, and where each is corrected by itself on all."""
     found: list[str] = []
     for m, (measure, family) in enumerate(zip(scores.measures, families, strict=True)):
         rows = slice(m * family.pairs, (m + 1) * family.pairs)
         part = {name: np.asarray(column[rows]) for name, column in table.items()}
         found += [f"{measure}: {text}" for text in _on_measure(scores, family, part, alpha)]
-    if corrected and not over_all and len(families) > 1:
+    if by_measure and len(families) > 1:
         found += _on_several(np.asarray(table["p"]), np.asarray(table["p_adjusted"]), len(families), alpha)
     return found
 
@@ -84,10 +78,9 @@ def _on_sparse(
     )
     open_still = sparse & significant & (part["low"] <= 0) & (part["high"] >= 0)
     if open_still.any():
-        one = int(open_still.sum()) == 1
         yield (
-            f"{_named(part, open_still)} a significant p, but {'an interval that contains' if one else 'intervals that contain'}"
-            " 0: p tests whether wins and losses balance, the interval where the mean is; report both, or add queries"
+            f"{_named(part, open_still)} a significant p, but an interval that contains 0: p tests whether wins and"
+            " losses balance, the interval is about the mean; report both, or add queries"
         )
 
 
@@ -102,8 +95,8 @@ def _on_unseen(family: Family, part: Mapping[str, Any], chosen: Bools, furthest:
         i = int(np.argmax(np.where(chosen, missed, -1.0)))
         yield (
             f"{_named(part, chosen, 'differs', 'differ')} significantly, but by little on every query (at most"
-            f" {furthest[i]:.2g} of {family.reach:g}): a loss of {family.reach:g} on {_percent(float(need[i]))} of queries"
-            f" would undo that, and {counted(len(family.values), 'query')} would show none with probability"
+            f" {furthest[i]:.2g} of {family.reach:g}): a loss of {family.reach:g} on {_percent(float(need[i]))} of"
+            f" queries would undo that, and {counted(len(family.values), 'query')} would show none with probability"
             f" {missed[i]:.2f}; look for rare failures"
         )
 
@@ -152,13 +145,12 @@ def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float) -> Ite
         )
 
 
-def _named(part: Mapping[str, Any], chosen: Bools, one: str = "have", several: str = "have") -> str:
+def _named(part: Mapping[str, Any], chosen: Bools, verb: str = "has", plural: str = "have") -> str:
     """Name the pair, or count the pairs."""
-    places = np.flatnonzero(chosen)
-    if len(places) > 1 or len(chosen) > 20:
-        return f"{len(places)} of {counted(len(chosen), 'pair')} {several if len(places) > 1 else one.replace('have', 'has')}"
-    i = places[0]
-    return f"{part['a'][i]} and {part['b'][i]} {several}"
+    (places,) = np.nonzero(chosen)
+    if len(chosen) > 1:
+        return f"{len(places)} of {len(chosen)} pairs {verb if len(places) == 1 else plural}"
+    return f"{part['a'][0]} and {part['b'][0]} {plural}"
 
 
 def _percent(fraction: float) -> str:

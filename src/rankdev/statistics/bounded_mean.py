@@ -64,6 +64,7 @@ def upper(points: Floats, weights: Floats, level: float) -> Floats:
 class Unseen:
     """What samples of differences, one in each row, leave unseen: an observation of some weight, on either side."""
 
+    common: Floats  # the value that most of a row has
     weight: Floats  # before it is multiplied by WEIGHT or CAUTIOUS: 0 where values vary, 1 where most are the same
     above: Floats = field(repr=False)
     below: Floats = field(repr=False)
@@ -76,21 +77,30 @@ class Unseen:
         apart = np.abs(values - common[:, None]).max(axis=1)
         known = np.minimum(1.0, SEEN / np.maximum(queries * (1 - share), 1e-9))
         above, below = common + apart, common - apart
-        start, end = SPARSE
         return cls(
-            np.clip((share - start) / (end - start), 0, 1),
+            common,
+            sparseness(share),
             above + np.maximum(high - above, 0) * known,
             below - np.maximum(below - low, 0) * known,
         )
 
     def limits(self, values: Floats, level: float, most: float = WEIGHT) -> tuple[Floats, Floats]:
         """Return limits of the mean, each wrong with probability ``level`` ÷ 2."""
-        weights = np.concatenate([np.ones_like(values), most * self.weight[:, None]], axis=1)
+        same = values == self.common[:, None]
+        # the common value once, with the weight of all that have it: far fewer points
+        others = np.argsort(same, axis=1, kind="stable")[:, : int((~same).sum(axis=1).max(initial=0))]
+        points = np.take_along_axis(values, others, axis=1)
+        weights = 1.0 - np.take_along_axis(same, others, axis=1)
+        weights = np.column_stack([weights, same.sum(axis=1), most * self.weight])
         ends = []
         for sign, unseen in ((-1.0, self.below), (1.0, self.above)):
-            points = sign * np.concatenate([values, unseen[:, None]], axis=1)
-            ends.append(sign * upper(points, weights, level / 2))
+            joined = sign * np.column_stack([points, self.common, unseen])
+            ends.append(sign * upper(joined, weights, level / 2))
         return ends[0], ends[1]
+
+    def of_rows(self, rows: Indices) -> Unseen:
+        """Return that of some rows."""
+        return Unseen(self.common[rows], self.weight[rows], self.above[rows], self.below[rows])
 
 
 def most_common(values: Floats) -> tuple[Floats, Floats]:
@@ -138,6 +148,12 @@ def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats,
     return np.where(found == 0, 0.0, ends[0]), np.where(found == 1, 1.0, ends[1])
 
 
+def sparseness(share: Floats) -> Floats:
+    """Return how sparse values are of which a fraction is the same, from 0 to 1."""
+    start, end = SPARSE
+    return np.clip((share - start) / (end - start), 0, 1)
+
+
 def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[Indices, Floats, Floats]:
     """Return the pairs most of whose differences are the same, and limits of their means."""
     pairs, lows, highs = [], [], []
@@ -150,8 +166,7 @@ def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[I
         if not np.isfinite(family.span):  # a guess from the scores seen, of no use where one system is always ahead
             rows = rows[(apart[rows] == 0).mean(axis=1) > SPARSE[0]]
         for part in np.array_split(rows, 1 + len(rows) * apart.shape[1] // AT_ONCE):
-            chosen = Unseen(unseen.weight[part], unseen.above[part], unseen.below[part])
-            low, high = chosen.limits(apart[part], level, most)
+            low, high = unseen.of_rows(part).limits(apart[part], level, most)
             pairs.append(places[part])
             lows.append(low * family.unit)
             highs.append(high * family.unit)

@@ -48,11 +48,13 @@ class Simultaneous:
 
     def interval(self, family: Family, alpha: float) -> tuple[Floats, Floats]:
         """Return intervals that cover the differences of all pairs together with confidence 1 − ``alpha``."""
-        queries = len(family.values)
+        return symmetric(family, self.critical(len(family.values), alpha), alpha / self.comparisons)
+
+    def critical(self, queries: int, alpha: float) -> float:
+        """Return the t that the largest of all pairs exceeds with probability ``alpha``."""
         most = most_extremes(len(self.largest), alpha, "plus-one")
         r = 1.0 if most < 0 or queries < 2 else float(self.largest[most])
-        critical = np.sqrt(queries - 1) * r / np.sqrt(1 - r**2) if r < 1 - 1e-9 else np.inf
-        return symmetric(family, critical, alpha / self.comparisons)
+        return float(np.sqrt(queries - 1) * r / np.sqrt(1 - r**2)) if r < 1 - 1e-9 else np.inf
 
 
 def simultaneous(families: Sequence[Family], seed: int, flips: int | None = None) -> Simultaneous:

@@ -145,7 +145,7 @@ def equivalence(
 
     ``low`` and ``high`` are the limits of the interval that decides: the 1 − α interval where nothing is decided. They
     allow for skewed differences and, where 40% or more of them are equal, for differences that were not seen, as far as
-    the measure's range does: equality on all of 58 queries does not exclude a mean difference of .05 (P@1), on 59 it does.
+    the measure's range does: two systems that are equal on all of 58 queries may differ by .05 in P@1, not on 59.
 
     Parameters
     ----------

@@ -326,7 +326,7 @@ def _reach(pair: Scores) -> float:
 
 def _remarks(apart: Floats, a: str, b: str) -> tuple[str, ...]:
     if cannot_tell(apart):
-        others = counted(len(apart) - int(round(float(most_common(apart[None])[1][0]) * len(apart))), "query")
+        others = counted(len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart)), "query")
         return (
             f"the pilot cannot tell how many queries are needed: {a} and {b} have the same difference on all but"
             f" {others} of {len(apart)}; a pilot with at least {TELLING} such queries can",

@@ -20,7 +20,9 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import alike, wanted_pairs
+from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
+from rankdev.statistics.corrections import simultaneous
+from rankdev.statistics.panels import Family, alike, wanted_pairs
 
 FEWEST = 10  # queries that both judged
 
@@ -117,7 +119,9 @@ def prediction_powered(
 ) -> PredictionPowered:
     """Estimate scores by human judgments of all the model's queries, with intervals for means and differences.
 
-    The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing.
+    The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing. The
+    intervals of differences hold for all pairs of a measure together (max-T). Where most human scores are equal, the
+    intervals allow for scores that were not seen, as far as the measure's range does.
 
     Parameters
     ----------
@@ -156,24 +160,46 @@ def prediction_powered(
     common = [i for i, query in enumerate(judged.queries) if query in place]
     there = [place[judged.queries[i]] for i in common]
     others = np.setdiff1d(np.arange(len(predicted.queries)), there)
-    remarks = _remarks(len(judged.queries) - len(common))
+    remarks = list(_remarks(len(judged.queries) - len(common)))
     rows: dict[str, list[Any]] = {}
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     for m, measure in enumerate(judged.measures):
         values = [judged.values[:, common, m], predicted.values[:, there, m], predicted.values[:, others, m]]
         known = _available(values, measure)
-        for a, b in [(i, None) for i in range(len(judged.systems))] + list(zip(first, second, strict=True)):
-            one, other, new = (part[a] if b is None else part[a] - part[b] for part in known)
-            found = {
-                "measure": measure,
-                "a": judged.systems[a],
-                "b": None if b is None else judged.systems[b],
-                **estimate(one, other, new, alpha),
-            }
-            for name, value in found.items():
+        low, high = judged.kinds[m].range
+        if not np.isfinite(high - low):
+            low, high = float(known[0].min()), float(known[0].max())
+            if (most_common(known[0])[1] >= SPARSE[1]).any():
+                remarks.append(
+                    f"{measure} has no known range: where most scores are equal, the interval cannot know what was not"
+                    f" seen, and allows for scores from {low:.3g} to {high:.3g}, as they are here"
+                )
+        means = [estimate(*(part[a] for part in known), alpha, (low, high)) for a in range(len(judged.systems))]
+        apart = [[part[a] - part[b] for part in known] for a, b in pairs]
+        alone, both = (
+            _critical([each(*part) for part in apart], alpha) for each in (lambda human, *_: human, _residual)
+        )
+        spans = (low - high, high - low)
+        level = alpha / max(len(pairs), 1)
+        differences = [estimate(*part, alpha, spans, level, (both, alone)) for part in apart]
+        names = [(judged.systems[i], None) for i in range(len(means))]
+        names += [(judged.systems[a], judged.systems[b]) for a, b in pairs]
+        for (a, b), found in zip(names, [*means, *differences], strict=True):
+            for name, value in {"measure": measure, "a": a, "b": b, **found}.items():
                 rows.setdefault(name, []).append(value)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
-    return PredictionPowered(rows, len(common), len(others), alpha, remarks)
+    return PredictionPowered(rows, len(common), len(others), alpha, tuple(remarks))
+
+
+def _critical(rows: list[Floats], alpha: float) -> float:
+    """Return the t that the largest of several means exceeds with probability ``alpha``; 0 for a single one."""
+    if len(rows) < 2:
+        return 0.0
+    values = np.stack([np.zeros(len(rows[0])), *rows], axis=1)
+    places = np.arange(1, len(rows) + 1)
+    family = Family(values, np.arange(len(values)), places, np.zeros_like(places))
+    return simultaneous([family], 0).critical(len(values), alpha)
 
 
 def _available(values: list[Floats], measure: str) -> list[Floats]:
@@ -195,24 +221,63 @@ def _remarks(unknown: int) -> tuple[str, ...]:
     return (f"{counted(unknown, 'human-judged query', 'is')} not among the model's queries; left out",)
 
 
-def estimate(human: Floats, model: Floats, extra: Floats, alpha: float) -> dict[str, float]:
-    """Estimate a mean from human and model scores of the same queries, and the model's scores of extra ones."""
+def _trust(human: Floats, model: Floats, extra: Floats) -> float:
+    """Return the weight of the model that makes the estimate most precise."""
+    spread = np.concatenate([model, extra]).var(ddof=1)
+    if spread <= 0:
+        return 0.0
+    return float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + len(human) / len(extra))), 0, 1))
+
+
+def _residual(human: Floats, model: Floats, extra: Floats) -> Floats:
+    return human - _trust(human, model, extra) * model
+
+
+def estimate(
+    human: Floats,
+    model: Floats,
+    extra: Floats,
+    alpha: float,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    level: float | None = None,
+    critical: tuple[float, float] = (0.0, 0.0),
+) -> dict[str, float]:
+    """Estimate a mean from human and model scores of the same queries, and the model's scores of extra ones.
+
+    Scores lie in ``span``. Of several estimates that hold together, ``critical`` is the t of this one and of human
+    judgments alone, and ``level`` that of one by Bonferroni.
+    """
     n, more = len(human), len(extra)
     spread = np.concatenate([model, extra]).var(ddof=1)
-    trust = float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + n / more)), 0, 1)) if spread > 0 else 0.0
+    trust = _trust(human, model, extra)
     residual = human - trust * model
     # one degree of freedom goes to the weight
-    variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n + trust**2 * spread / more
-    middle = residual.mean() + trust * extra.mean()
-    reach = float(special.stdtrit(n - 1, 1 - alpha / 2))
-    error, human_error = np.sqrt(variance), human.std(ddof=1) / np.sqrt(n)
+    variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n
+    middle = float(residual.mean() + trust * extra.mean())
+    student = float(special.stdtrit(n - 1, 1 - alpha / 2))
+    error, others = float(np.sqrt(variance + trust**2 * spread / more)), trust * float(np.sqrt(spread / more))
+    reaches = [max(student, each) for each in critical]
+    sparse = sparseness(most_common(human[None])[1])
+    found = {}
+    for name, values, centre, half, outside in (
+        ("", residual + trust * extra.mean(), middle, reaches[0] * error, reaches[0] * others),
+        ("human_", human, float(human.mean()), reaches[1] * float(human.std(ddof=1)) / np.sqrt(n), 0.0),
+    ):
+        low, high = centre - half, centre + half
+        if sparse[0] > 0 and np.isfinite(span).all():
+            ends = (np.append(values, span).max(keepdims=True), np.append(values, span).min(keepdims=True))
+            unseen = Unseen(values[:1], sparse, *ends)
+            below, above = (float(limit[0]) for limit in unseen.limits(values[None], level or alpha, CAUTIOUS))
+            low = max(min(low, centre - np.hypot(centre - below, outside)), min(span[0], centre))
+            high = min(max(high, centre + np.hypot(above - centre, outside)), max(span[1], centre))
+        found |= {f"{name}low": float(low), f"{name}high": float(high)}
     return {
-        "estimate": float(middle),
-        "low": float(middle - reach * error),
-        "high": float(middle + reach * error),
+        "estimate": middle,
+        "low": found["low"],
+        "high": found["high"],
         "human": float(human.mean()),
-        "human_low": float(human.mean() - reach * human_error),
-        "human_high": float(human.mean() + reach * human_error),
+        "human_low": found["human_low"],
+        "human_high": found["human_high"],
         "model": float(np.concatenate([model, extra]).mean()),
         "trust": trust,
     }

@@ -302,7 +302,8 @@ def significance(
     for remark in warned:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     table = _table(scores, first, second, columns)
-    notes += remarks_on(scores, families, table, drawing.alpha, corrected=correction != "none", over_all=family == "all")
+    by_measure = correction != "none" and family == "measure"
+    notes += remarks_on(scores, families, table, drawing.alpha, by_measure=by_measure)
     return Significance(
         columns=table,
         needed=np.concatenate([column["needed"] for column in columns]),

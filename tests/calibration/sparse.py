@@ -1,0 +1,247 @@
+"""Claims about sparse differences, skew and single queries that dominate; away from the null, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import rankdev as rd
+from rankdev.statistics.bounded_mean import fraction_limits, widened
+from rankdev.statistics.corrections import simultaneous
+from rankdev.statistics.equivalence import interval
+from rankdev.statistics.paired import TESTS, Drawing
+from rankdev.statistics.panels import Family
+from rankdev.statistics.planning import bounded_effect
+from rankdev.statistics.prediction_powered import estimate
+from tests.calibration.simulations import ALPHA, Finding, family
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def losing(often: float, size: Draw) -> Draw:
+    """Draw differences most of which are 0; so often one loses."""
+    return lambda rng, shape: -np.where(rng.random(shape) < often, size(rng, shape), 0.0)
+
+
+def everything(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.ones(shape)
+
+
+def something(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.random(shape)
+
+
+def either(often: float) -> Draw:
+    """Three wins of 1 to each loss."""
+    return lambda rng, shape: np.where(rng.random(shape) < often, rng.choice([1.0, 1, 1, -1], shape), 0.0)
+
+
+def dense(ties: float) -> Draw:
+    return lambda rng, shape: np.where(rng.random(shape) < ties, 0.0, np.clip(rng.normal(0.1, 0.2, shape), -1, 1))
+
+
+SPARSE: dict[str, tuple[Draw, float]] = {
+    **{f"{often:.0%} lose 1": (losing(often, everything), -often) for often in (0.02, 0.05, 0.1, 0.2)},
+    **{f"{often:.0%} lose up to 1": (losing(often, something), -often / 2) for often in (0.02, 0.05, 0.1, 0.2)},
+    **{f"{often:.0%} win 3 : 1": (either(often), often / 2) for often in (0.02, 0.05, 0.1, 0.2)},
+}
+DENSE: dict[str, tuple[Draw, float]] = {
+    "no ties": (dense(0), 0.1),
+    "30% ties": (dense(0.3), 0.07),
+    "50% ties": (dense(0.5), 0.05),
+}
+SIZES = (10, 25, 50, 100, 200)
+
+
+def against_nothing(values: np.ndarray) -> Family:
+    """Samples of differences, ``values[trial, query]``, each less a column of zeros; the measure's range is 1 wide."""
+    trials, queries = values.shape
+    columns = np.concatenate([np.zeros((queries, 1)), values.T], axis=1)
+    return Family(columns, np.arange(queries), np.arange(1, trials + 1), np.zeros(trials, np.int64), 1.0)
+
+
+def inside(limits: tuple[np.ndarray, np.ndarray], truth: float) -> np.ndarray:
+    return (limits[0] <= truth + 1e-9) & (limits[1] >= truth - 1e-9)
+
+
+def sparse_intervals(trials: int) -> Iterator[Finding]:
+    """The interval of one pair whose scores are equal on most queries, and its width as a multiple of Student's.
+
+    The measure's range is 0 to 1; "lose up to 1" is uniform. Small noise that hides a rare loss cannot be seen: it is
+    the last setting, and no claim.
+    """
+    drawing = Drawing(None, "plus-one", ALPHA, 0)
+    for kind, (draw, truth) in {**SPARSE, **DENSE}.items():
+        for n in SIZES:
+            one = against_nothing(draw(np.random.default_rng([n, 30, len(kind)]), (trials, n)))
+            low, high = TESTS["t"](one, drawing).interval(ALPHA)
+            wider = widened(one, ALPHA, low, high)
+            width = (wider[1] - wider[0]).mean() / (high - low).mean()
+            held = float(inside(wider, truth).mean())
+            setting = (
+                f"{kind}, n = {n}; {width:.2f} × Student's width, which held {inside((low, high), truth).mean():.2f}"
+            )
+            yield Finding("interval of sparse differences", setting, held, trials, 0.92 if kind in SPARSE else 0.9)
+    for n in SIZES:
+        rng = np.random.default_rng([n, 31])
+        hidden = rng.normal(0.02, 0.02, (trials, n)) - (rng.random((trials, n)) < 0.02)
+        one = against_nothing(hidden)
+        held = float(inside(widened(one, ALPHA, *TESTS["t"](one, drawing).interval(ALPHA)), 0.0).mean())
+        yield Finding("interval of differences that hide a rare loss", f"2% lose 1, n = {n}", held, trials, 0.0)
+
+
+def sparse_families(trials: int) -> Iterator[Finding]:
+    """Simultaneous intervals for the ten pairs of five variants of one system, each of which changes few queries."""
+    for often in (0.02, 0.05, 0.1):
+        for n in (10, 25, 50, 100):
+            rng = np.random.default_rng([n, 32, int(100 * often)])
+            held = np.zeros(2)
+            for seed in range(trials):
+                base = (rng.random((n, 1)) < 0.6).astype(float)
+                changed = rng.random((n, 5)) < often
+                values = np.where(changed, 1 - base, base)
+                one = family(values)
+                bounded = Family(one.values, one.queries, one.first, one.second, 1.0)
+                limits = simultaneous([bounded], seed, 499).interval(bounded, ALPHA)
+                held += [inside(limits, 0.0).all(), inside(widened(bounded, ALPHA / 10, *limits), 0.0).all()]
+            before, after = held / trials
+            setting = f"{often:.0%} of queries change, n = {n}; max-T alone held {before:.2f}"
+            yield Finding("simultaneous intervals of five variants", setting, after, trials, 0.92)
+
+
+def sparse_margins(trials: int) -> Iterator[Finding]:
+    """Two systems that differ by exactly the margin, on few queries, are called the same."""
+    for kind, (draw, truth) in SPARSE.items():
+        for n in SIZES:
+            one = against_nothing(draw(np.random.default_rng([n, 33, len(kind)]), (trials, n)))
+            low, high = interval(one, 2 * ALPHA)
+            same = float(((low > -abs(truth)) & (high < abs(truth))).mean())
+            yield Finding("false `same` at the margin, sparse", f"{kind}, n = {n}", same, trials, 0.05, True)
+
+
+def sparse_plans(trials: int) -> Iterator[Finding]:
+    """The queries needed for a stated difference of .05, from pilots whose systems differ on few queries."""
+    kinds = {kind: SPARSE[kind][0] for kind in ("5% lose 1", "10% lose up to 1", "10% win 3 : 1", "20% win 3 : 1")}
+    for kind, draw in {**kinds, "no ties": DENSE["no ties"][0]}.items():
+        effect = 0.05 / float(draw(np.random.default_rng(0), (10**6,)).std())
+        for n in (10, 25, 50, 100):
+            rng = np.random.default_rng([n, 34, len(kind)])
+            limits = np.array([bounded_effect(draw(rng, (n,)), 0.05, reach=1.0) for _ in range(trials)])
+            held = float(((limits[:, 0] <= effect * 1.0001) & (limits[:, 1] >= effect * 0.9999)).mean())
+            setting = f"{kind}, pilot of {n}; no upper limit in {(limits[:, 0] == 0).mean():.2f}"
+            yield Finding("`plan`, sparse pilots", setting, held, trials, 0.92)
+
+
+def few_judgments(trials: int) -> Iterator[Finding]:
+    """P@1 by ten or twenty humans and a model of 300 queries; and how often a measure predicts people's preferences."""
+    for often in (0.05, 0.15, 0.5, 0.9):
+        for n in (10, 20, 60):
+            for model in ("good", "uninformative"):
+                rng = np.random.default_rng([n, 35, int(100 * often), len(model)])
+                held = np.zeros(2)
+                for _ in range(trials):
+                    truth = (rng.random(n + 300) < often).astype(float)
+                    noise = rng.random(truth.shape)
+                    said = np.where(noise < 0.05, 1 - truth, truth) if model == "good" else noise
+                    found = estimate(truth[:n], said[:n], said[n:], ALPHA, (0.0, 1.0))
+                    held += [found[f"{who}low"] <= often <= found[f"{who}high"] for who in ("", "human_")]
+                setting = f"mean {often:g}, {n} + 300 queries, {model} model"
+                yield Finding("`prediction_powered`, P@1", setting, held[0] / trials, trials, 0.92)
+                yield Finding("`prediction_powered`, P@1, humans alone", setting, held[1] / trials, trials, 0.92)
+    for n in (5, 8, 10, 20, 56):
+        for often in (0.6, 0.8, 0.95):
+            for most in (1, 6):
+                rng = np.random.default_rng([n, 36, int(100 * often), most])
+                counts = rng.integers(1, most + 1, n)
+                taste = rng.beta(5 * often, 5 * (1 - often), (n, trials)) if most > 1 else often
+                hits = rng.binomial(np.broadcast_to(counts[:, None], (n, trials)), taste)
+                low, high = fraction_limits(hits.astype(float), counts.astype(float), ALPHA)
+                each = "one preference" if most == 1 else "1 to 6 preferences"
+                yield Finding(
+                    "`agreement_with_people`",
+                    f"true agreement {often:g}, {n} queries, {each} of each",
+                    float(inside((low, high), often).mean()),
+                    trials,
+                    0.92,
+                )
+
+
+def many_comparisons(trials: int) -> Iterator[Finding]:
+    """Any false difference: 13 equally good measures against people, and the pairs of eight equal systems by PPI."""
+    for n, often, shared in ((20, 0.6, 0.0), (56, 0.6, 0.0), (56, 0.6, 0.8), (56, 0.9, 0.8), (200, 0.6, 0.5)):
+        rng = np.random.default_rng([n, 37, int(10 * shared), int(10 * often)])
+        false = 0
+        for seed in range(trials):
+            right = np.where(rng.random((n, 13)) < shared, rng.random((n, 1)) < often, rng.random((n, 13)) < often)
+            values = np.stack([np.where(right, 0.6, 0.4), np.full(right.shape, 0.5)])
+            scores = rd.Scores(("x", "y"), tuple(map(str, range(n))), tuple(f"m{i}" for i in range(13)), values)
+            people = [{"query": str(q), "a": "x", "b": "y", "winner": "x"} for q in range(n)]
+            false += any(rd.agreement_with_people(scores, people, resamples=499, seed=seed).significant)
+        setting = f"13 measures, agreement {often:g}, {n} queries, {shared:g} shared"
+        yield Finding("any false difference in agreement with people", setting, false / trials, trials, 0.06, True)
+    for n in (20, 60):
+        rng, false = np.random.default_rng([n, 38]), 0
+        for _ in range(trials):
+            values = rng.random((8, n + 200, 1))
+            queries = tuple(map(str, range(n + 200)))
+            human = rd.Scores(tuple("abcdefgh"), queries[:n], ("P@5",), values[:, :n])
+            model = rd.Scores(tuple("abcdefgh"), queries, ("P@5",), values + rng.normal(0, 0.3, values.shape))
+            table = rd.prediction_powered(human, model).to_polars().drop_nulls("b")
+            false += bool(((table["low"] > 0) | (table["high"] < 0)).any())
+        yield Finding(
+            "any false difference by `prediction_powered`",
+            f"8 systems, {n} queries",
+            false / trials,
+            trials,
+            0.07,
+            True,
+        )
+
+
+def shapes(trials: int) -> Iterator[Finding]:
+    """Tests of a true mean of 0 where differences are skewed or one query in fifty dominates: a remark says so.
+
+    "2% lose .9": all others win a little. No test of the mean holds there; the claim is that a significant result
+    comes with a remark.
+    """
+    kinds: dict[str, Draw] = {
+        "2% lose .9": lambda rng, shape: rng.normal(0.018, 0.02, shape) - 0.9 * (rng.random(shape) < 0.02),
+        "exponential": lambda rng, shape: 0.1 * (rng.exponential(1, shape) - 1),
+        "one of fifty dominates": lambda rng, shape: (
+            rng.normal(0, 0.02, shape) * np.where(rng.random(shape) < 0.02, 30, 1)
+        ),
+        "normal": lambda rng, shape: rng.normal(0, 0.1, shape),
+    }
+    for kind, draw in kinds.items():
+        for n in (25, 50, 100):
+            rng = np.random.default_rng([n, 39, len(kind)])
+            wrong = silent = remarked = 0
+            for seed in range(trials):
+                values = np.stack([0.5 + draw(rng, (n,)), np.full(n, 0.5)])[:, :, None]
+                scores = rd.Scores(("a", "b"), tuple(map(str, range(n))), ("P@5",), values)
+                found = rd.significance(scores, permutations=999, seed=seed, engine="numpy")
+                wrong += found.significant[0]
+                silent += found.significant[0] and not found.remarks
+                remarked += bool(found.remarks)
+            setting = f"{kind}, n = {n}"
+            yield Finding("false rejection", setting, wrong / trials, trials, 1.0, True)
+            yield Finding(
+                "false rejection without a remark",
+                f"{setting}; remarks in {remarked / trials:.2f}",
+                silent / trials,
+                trials,
+                0.06,
+                True,
+            )
+
+
+CLAIMS = {
+    "sparse differences": (sparse_intervals, 1000),
+    "variants of one system": (sparse_families, 300),
+    "sparse equivalence": (sparse_margins, 1000),
+    "sparse plans": (sparse_plans, 300),
+    "few judgments": (few_judgments, 300),
+    "many comparisons with people": (many_comparisons, 200),
+    "skew and single queries": (shapes, 300),
+}
