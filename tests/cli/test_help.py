@@ -244,7 +244,7 @@ def test_advice_names_options():
 
 def test_advice_of_an_error_is_in_the_language_of_the_command_line(rankdev, folder):
     (folder / "apart.csv").write_text("query,winner,loser\nq,a,b\nq,c,d\n")
-    done = rankdev("refs", "preferences", "apart.csv")
+    done = rankdev("refs", "preferences", "apart.csv", "--disconnected", "error")
     assert done.status == 1
     assert "--disconnected split" in done.err
     assert "disconnected=" not in done.err

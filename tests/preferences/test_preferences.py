@@ -7,7 +7,7 @@ import pytest
 from rankdev.core.references import References
 from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.io.preferences import read_preferences
-from rankdev.preferences import Preferences, strengths
+from rankdev.preferences import Preferences, strengths, tiers
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
 
@@ -118,11 +118,34 @@ def test_disconnected_groups_are_named_split_or_cut():
     rows = [("q", "a", "b"), ("q", "b", "c"), ("q", "x", "y"), ("r", "a", "x")]
     judged = Preferences.from_rows(rows)
     with pytest.raises(DataError, match=r"2 groups .*{a, b, c}; {x, y}"):
-        strengths(judged)
+        strengths(judged, disconnected="error")
     split = strengths(judged, disconnected="split").ordered_items()
     assert split == {"q#1": ["a", "b", "c"], "q#2": ["x", "y"], "r": ["a", "x"]}
-    largest = strengths(judged, disconnected="largest").ordered_items()
-    assert largest == {"q": ["a", "b", "c"], "r": ["a", "x"]}
+    largest = strengths(judged)
+    assert largest.ordered_items() == {"q": ["a", "b", "c"], "r": ["a", "x"]}
+    assert largest.remarks == (
+        "2 items are left out, which no chain of comparisons connects with the others: q: x, y.",
+    )
+
+
+def test_of_equal_groups_the_one_with_more_judgments_is_kept_whatever_the_order_of_rows():
+    rows = [("q", "a", "b"), ("q", "x", "y"), ("q", "y", "x")]
+    for way in (1, -1):
+        assert strengths(Preferences.from_rows(rows[::way])).ordered_items()["q"][0] in "xy"
+        assert strengths(Preferences.from_rows(rows[:2][::way])).ordered_items() == {"q": ["a", "b"]}
+
+
+def test_a_partly_judged_pool_gives_what_was_judged_and_names_the_rest():
+    pool = {"q": ["a", "b", "c", "d"], "new": ["a", "b"], "other": ["a", "b", "c", "d"]}
+    rows = [("q", "a", "b")] * 6 + [("other", "a", "b"), ("other", "c", "b"), ("other", "c", "d")]
+    found = tiers(strengths(Preferences.from_rows(rows, items=pool)))
+    assert found.tiers["q"] == [["a"], ["b"]]
+    assert set(found.tiers) == {"q", "other"}
+    assert found.undecided().remarks == (
+        "1 query has no judgments and no reference: new.",
+        "2 items are left out, which no chain of comparisons connects with the others: q: c, d.",
+        "1 of 2 queries has fewer judgments than sorting the items takes: other (3 on 4 items).",
+    )
 
 
 def test_diagnostics_by_hand():

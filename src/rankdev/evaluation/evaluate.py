@@ -22,6 +22,7 @@ from rankdev.evaluation._native_join import FileMatcher, joins
 from rankdev.evaluation.conventions import Choices, Empty, choose
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
+from rankdev.evaluation.order import order_notes
 from rankdev.evaluation.scores import Scores, info_of
 from rankdev.io.loading import error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
@@ -127,7 +128,8 @@ def evaluate(
     """Score systems against references.
 
     A query missing from a run scores 0; queries without a reference are skipped. Both are counted in ``coverage``, and
-    noted.
+    noted; and so is what a reversed ranking would score where references that are not made from grades have little
+    order.
 
     Parameters
     ----------
@@ -244,6 +246,7 @@ class _Evaluation:
             self._choices.order,
             self._choices.ties,
             self._choices.empty,
+            notes=order_notes(known, self._wanted),
             kinds=tuple(info_of(measure) for measure in self._wanted),
         )
 

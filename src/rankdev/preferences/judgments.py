@@ -286,20 +286,21 @@ class Preferences(Tabular):
         Returns
         -------
         Preferences
-            Judgments of connected items only. Of equally large components the first in the data is kept.
+            Judgments of connected items only. Of equally large components the one with more judgments is kept, and of
+            those the one with the first item by name.
 
         Examples
         --------
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z"), ("q", "v", "w")]).largest_groups().items
         ('x', 'y', 'z')
         """
-        sizes = np.bincount(self.groups)
-        size = sizes[self.groups]
-        best = np.maximum.reduceat(size, self.starts[:-1])[self.item_query]
-        # of equally large groups the first one stays
-        order = np.lexsort((np.arange(len(size)), -size, self.item_query))
+        size = np.bincount(self.groups)[self.groups]
+        judged = np.bincount(self.groups[self.winner], minlength=len(size))[self.groups]
+        named = np.empty(len(size), np.int64)
+        named[sorted(range(len(size)), key=self.items.__getitem__)] = np.arange(len(size))
+        order = np.lexsort((named, -judged, -size, self.item_query))
         leader = self.groups[order[self.starts[:-1]]][self.item_query]
-        return self._keep((size == best) & (self.groups == leader))
+        return self._keep(self.groups == leader)
 
     def split_groups(self) -> Preferences:
         """Make every connected component of a disconnected query a query of its own.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 POSITION = ("ignore", "correct")
-DISCONNECTED = ("error", "split", "largest")
+DISCONNECTED = ("largest", "split", "error")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -212,7 +212,7 @@ def strengths(
     ridge: float = 0.1,
     tie_model: str = "auto",
     position: str = "ignore",
-    disconnected: str = "error",
+    disconnected: str = "largest",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
 ) -> Strengths:
@@ -233,9 +233,10 @@ def strengths(
         method supports it.
     position : {"ignore", "correct"}
         ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.position_bias`.
-    disconnected : {"error", "split", "largest"}
-        What to do with items that no chain of comparisons connects, which cannot be ordered: raise an error, split
-        the query into one per connected component, or keep the largest component.
+    disconnected : {"largest", "split", "error"}
+        What to do with items that no chain of comparisons connects, which cannot be ordered: keep the largest connected
+        component of each query and name the other items in ``remarks``, split the query into one per component, or
+        raise an error.
     worker_prior : tuple of float, default (2, 1)
         Beta prior of the workers' quality (Crowd-BT).
     alpha : float, default 0.05
@@ -256,11 +257,12 @@ def strengths(
     _check(preferences, method, ridge, tie_model, disconnected)
     _check_position(preferences, method, ridge, position)
     _check_levels(worker_prior, alpha)
-    preferences = connected(preferences, disconnected)
+    preferences, remarks = connected(preferences, disconnected)
     if ridge == 0:
         _check_maximum_exists(preferences)
     known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
-    return fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
+    fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
+    return replace(fit, remarks=remarks)
 
 
 def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None) -> Strengths:
@@ -286,15 +288,15 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
     )
 
 
-def connected(preferences: Preferences, disconnected: str) -> Preferences:
-    """Make the items of every query connected, in the way the caller chose."""
-    if disconnected == "largest":
-        return preferences.largest_groups()
+def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
+    """Make the items of every query connected, in the way the caller chose; and name what was left out."""
     broken = preferences.disconnected()
     if not broken:
-        return preferences
+        return preferences, ()
+    if disconnected == "largest":
+        return _largest(preferences, broken)
     if disconnected == "split":
-        return preferences.split_groups()
+        return preferences.split_groups(), ()
     query, groups = next(iter(broken.items()))
     more = f" ({counted(len(broken) - 1, 'more query', 'is')} like that)" if len(broken) > 1 else ""
     named = "; ".join(_name_group(group) for group in groups[:5]) + (" …" if len(groups) > 5 else "")
@@ -303,6 +305,31 @@ def connected(preferences: Preferences, disconnected: str) -> Preferences:
         f" so no order of all exists: {named}{more}. Add comparisons between the groups, or choose"
         " disconnected='split' (one reference per group) or 'largest'"
     )
+
+
+def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
+    """Keep the largest component of each query, and no query without a judgment."""
+    empty = [query for query, groups in broken.items() if len(groups[0]) == 1]
+    kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
+    remarks = []
+    if empty:
+        remarks.append(f"{counted(len(empty), 'query', 'has')} no judgments and no reference: {_listed(empty)}.")
+    there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
+    left = {
+        query: [item for group in groups for item in group if item not in set(there[query])]
+        for query, groups in broken.items()
+        if query in there
+    }
+    if left:
+        items = counted(sum(map(len, left.values())), "item", "is")
+        named = "; ".join(f"{query}: {_listed(out)}" for query, out in list(left.items())[:5])
+        more = f"; and in {counted(len(left) - 5, 'more query')}" if len(left) > 5 else ""
+        remarks.append(f"{items} left out, which no chain of comparisons connects with the others: {named}{more}.")
+    return kept, tuple(remarks)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f", … ({len(names):,})" if len(names) > 10 else "")
 
 
 def _name_group(group: list[str]) -> str:

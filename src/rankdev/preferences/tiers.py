@@ -232,7 +232,7 @@ def tiers_from_preferences(
     ridge: float = 0.1,
     tie_model: str = "auto",
     position: str = "ignore",
-    disconnected: str = "error",
+    disconnected: str = "largest",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
     rule: str = "auto",
@@ -254,8 +254,8 @@ def tiers_from_preferences(
         How ties are modelled.
     position : {"ignore", "correct"}
         Whether the effect of the order of presentation is removed.
-    disconnected : {"error", "split", "largest"}
-        What to do with items that no chain of comparisons connects.
+    disconnected : {"largest", "split", "error"}
+        What to do with items that no chain of comparisons connects; see :func:`strengths`.
     worker_prior : tuple of float, default (2, 1)
         Beta prior of the workers' quality (Crowd-BT).
     alpha : float, default 0.05

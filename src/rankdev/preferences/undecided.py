@@ -205,13 +205,29 @@ def _cycle_remark(result: Tiers, cycles: Ints) -> list[str]:
     return [f"{items:,} items are part of cycles, where no order fits the judgments; query {query}: {shown}."]
 
 
+def _too_few(result: Tiers) -> list[str]:
+    """Name the queries with fewer judgments than it takes to sort their items, however good the judge."""
+    from scipy.special import gammaln
+
+    fit = result.strengths
+    items = np.diff(fit.pairs.starts)
+    judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(items))
+    few = np.flatnonzero(judged < np.floor(gammaln(items + 1.0) / np.log(2)))
+    if not len(few):
+        return []
+    named = ", ".join(f"{fit.preferences.queries[k]} ({judged[k]:,} on {items[k]:,} items)" for k in few[:10])
+    more = ", …" if len(few) > 10 else ""
+    queries = counted(len(few), "query", "has", of=len(items))
+    return [f"{queries} fewer judgments than sorting the items takes: {named}{more}."]
+
+
 def _remarks(result: Tiers) -> list[str]:
     fit = result.strengths
     found = fit.preferences.diagnostics().values
     duplicates, contradictions, single = (
         int(found[name].sum()) for name in ("duplicates", "contradictions", "single_workers")
     )
-    lines = []
+    lines = [*fit.remarks, *_too_few(result)]
     if duplicates:
         lines.append(f"{counted(duplicates, 'judgment', 'repeats')} one of the same worker; together they count once.")
     if contradictions:

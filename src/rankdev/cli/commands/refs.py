@@ -136,11 +136,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return columns(values(command))
 
 
-def read_judgments(source: str, columns: Any, values: Any) -> Preferences:
+def read_judgments(source: str, columns: Any, values: Any, items: Any = None) -> Preferences:
     """Read judgments, and note how they were read."""
     from rankdev.io.preferences import read_preferences
 
-    judged = read_preferences(source, columns=columns, values=values)
+    judged = read_preferences(source, columns=columns, values=values, items=items)
     write_notes(judged.remarks)
     return judged
 
@@ -170,6 +170,7 @@ def _number(text: str) -> str | float:
 )
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
+@click.option("--items", metavar="POOL", help="Items to be judged; names what has no judgments.")
 @output_option
 @click.option(
     "--method",
@@ -193,8 +194,8 @@ def _number(text: str) -> str | float:
 @click.option(
     "--disconnected",
     type=RegisteredChoice("rankdev.preferences.strengths:DISCONNECTED"),
-    default="error",
-    help="Unconnected groups: error (default), split, largest.",
+    default="largest",
+    help="Unconnected groups: largest (default), split, error.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Level at which items are separated.")
 @click.option(
@@ -213,6 +214,7 @@ def preferences_command(
     source: str,
     columns: Any,
     values: Any,
+    items: str | None,
     output: str,
     strengths_file: str | None,
     workers_file: str | None,
@@ -225,11 +227,13 @@ def preferences_command(
     lines 'topic a b winner'.
     """
     from rankdev.core.references import References
+    from rankdev.judging.items import read_items
     from rankdev.preferences import tiers_from_preferences
 
     if workers_file is not None and method != "crowd-bt":
         raise UsageError("--workers needs --method crowd-bt, which also rates the workers")
-    found = tiers_from_preferences(read_judgments(source, columns, values), method, **options)
+    pool = None if items is None else read_items(items).pool.items
+    found = tiers_from_preferences(read_judgments(source, columns, values, pool), method, **options)
     tables = {}
     if strengths_file is not None:
         tables[strengths_file] = found.to_polars()
