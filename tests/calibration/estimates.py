@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 from scipy import stats
 
 import rankdev as rd
+from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.meta_analysis import combine
 from rankdev.statistics.panels import Family
@@ -126,6 +128,56 @@ def collections(trials: int) -> Iterator[Finding]:
                 yield Finding("several collections, a new one", setting, held, trials, 0.9)
 
 
+UNEQUAL = ((50, 300, 7000), (50, 50, 50, 50, 7000), (43, 50, 54, 300, 1000, 6980), (50,) * 7 + (7000,) * 3)
+SPARSE = ((30, 30, 30), (10, 50, 1000), (5,) * 5, (50,) * 5, (10,) * 10)
+
+
+def unequal_collections(trials: int) -> Iterator[Finding]:
+    """Collections of which one is up to 140 times larger than another, and sparse differences.
+
+    Sparse: nine differences in ten are 0, the others normal with a standard deviation of .3 around ten times the
+    collection's mean, .02 on average.
+    """
+    for sizes in UNEQUAL:
+        for tau in (0.0, 0.05, 0.1, 0.3):
+            rng = np.random.default_rng([len(sizes), int(100 * tau), 3])
+            n = np.array(sizes)[:, None]
+            truths = rng.normal(0, tau, (len(sizes) + 1, trials))
+            means = truths[:-1] + rng.normal(0, 1, (len(sizes), trials)) / np.sqrt(n)
+            found = combine(means, rng.chisquare(n - 1, means.shape) / (n - 1) / n)
+            low, high = found.interval(ALPHA, new=True)
+            setting = f"normal, {_sizes(sizes)} queries, τ = {tau:g}"
+            yield Finding("false rejection", setting, (found.p <= ALPHA).mean(), trials, 0.08, True)
+            held = ((low <= truths[-1]) & (truths[-1] <= high)).mean()
+            yield Finding("a new collection", setting, held, trials, 0.9)
+    trials = -(-trials // 8)
+    for sizes in SPARSE:
+        for tau in (0.0, 0.01, 0.03):
+            rng = np.random.default_rng([len(sizes), int(100 * tau), 4])
+            parts = {}
+            for i, n in enumerate(sizes):
+                gain = rng.normal(0.02, tau, trials)
+                drawn = np.where(
+                    rng.random((n, trials)) < 0.9, 0.0, np.clip(rng.normal(0, 0.3, (n, trials)) + 10 * gain, -1, 1)
+                )
+                systems = (*map(str, range(trials)), "old")
+                values = np.column_stack([drawn, np.zeros(n)]).T[:, :, None]
+                info = MeasureInfo("m", range=(0.0, 1.0))
+                parts[str(i)] = rd.Scores(systems, tuple(map(str, range(n))), ("m",), values, kinds=(info,))
+            anywhere = rng.normal(0.02, tau, 200_000)
+            truth = 0.1 * np.clip(rng.normal(0, 0.3, anywhere.shape) + 10 * anywhere, -1, 1).mean()
+            with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
+                rows = rd.meta_analysis(parts, baselines="old", correction="none").to_polars()
+            held = ((rows["low"] <= truth) & (rows["high"] >= truth)).mean()
+            setting = f"sparse, {_sizes(sizes)} queries, τ = {tau:g}"
+            yield Finding("mean difference", setting, held, trials, 0.92)
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    counts = Counter(sizes)
+    return ", ".join(f"{count} × {n:,}" if count > 1 else f"{n:,}" for n, count in counts.items())
+
+
 def humans_and_model(trials: int) -> Iterator[Finding]:
     """A biased and noisy model on 2,000 queries, humans on 60 and on 20: means, differences, and the model alone."""
     for n in (20, 60):
@@ -215,6 +267,7 @@ CLAIMS = {
     "uncertain judgments": (uncertain_judgments, 200),
     "humans and a model": (humans_and_model, 2000),
     "collections": (collections, 4000),
+    "unequal collections": (unequal_collections, 4000),
     "variance": (reliabilities, 2000),
     "topic set sizes": (topic_set_sizes, 500),
     "power of topic set sizes": (planned_power, 10_000),

@@ -25,6 +25,7 @@ SHORT = {
     "more judgments": 40,
     "variance": 150,
     "collections": 500,
+    "unequal collections": 300,
     "humans and a model": 300,
     "pools": 5,
     "agreement": 8,

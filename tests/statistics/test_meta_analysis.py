@@ -5,7 +5,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev import results
-from rankdev.statistics.meta_analysis import combine, reml
+from rankdev.statistics.meta_analysis import _likelihood, combine, reml
 
 # trials of the BCG vaccine (Colditz et al. 1994): cases and others with vaccine, cases and others without
 BCG = np.array(
@@ -26,16 +26,38 @@ def bcg():
 
 
 def test_the_numbers_that_metafor_prints():
-    """rma(yi, vi, data=dat, test="knha") of the R package metafor, and predict(res)."""
-    found = combine(*bcg())
-    assert found.mean[0] == pytest.approx(-0.7145, abs=5e-5)
-    assert found.error[0] == pytest.approx(0.1808, abs=5e-5)
+    """rma(yi, vi, data=dat, test="knha") of the R package metafor; here the mean has other weights."""
+    mean, variance = bcg()
+    found = combine(mean, variance)
     assert found.tau2[0] == pytest.approx(0.3132, abs=5e-5)
     assert found.i2[0] == pytest.approx(0.9222, abs=5e-5)
     assert found.q[0] == pytest.approx(152.2330, abs=5e-5)
-    assert found.p[0] == pytest.approx(0.0019, abs=5e-5)
-    assert_allclose(np.ravel(found.interval(0.05)), [-1.1084, -0.3206], atol=5e-5)
-    assert_allclose(np.exp(np.ravel(found.interval(0.05, new=True))), [0.14, 1.76], atol=5e-3)
+    weight = 1 / (variance + found.tau2)
+    weight /= weight.sum()
+    middle = (weight * mean).sum()
+    error = np.sqrt((weight * (mean - middle) ** 2).sum() / 12)
+    assert (middle, error) == (pytest.approx(-0.7145, abs=5e-5), pytest.approx(0.1808, abs=5e-5))
+    assert found.mean[0] == pytest.approx(middle, abs=0.1 * error)
+    assert found.error[0] == pytest.approx(error, rel=0.05)
+    assert 9 < found.freedom[0] < 12
+
+
+def test_a_large_collection_does_not_decide_alone():
+    """By chance τ² is estimated as 0 here; the weights are those of what it may be."""
+    variance = np.array([1 / 50] * 4 + [1 / 7000])[:, None]
+    found = combine(np.array([0.05, -0.1, 0.02, 0.08, 0.04])[:, None], variance)
+    assert found.tau2[0] == 0
+    assert found.weight[4, 0] < 0.6
+    assert found.p[0] > 0.1
+
+
+def test_the_highest_of_two_maxima_is_found():
+    mean = np.array([0.0, 0.001, 3.0, 3.001, -3.0])[:, None]
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        variance = rng.uniform(0, 1, (5, 1)) ** 6 * 4 + 1e-4
+        steps = np.concatenate([[0], np.geomspace(1e-6, 100, 4000)])
+        assert _likelihood(mean, variance, reml(mean, variance)) >= _likelihood(mean, variance, steps).max() - 1e-9
 
 
 def test_reml_maximises_the_restricted_likelihood():
@@ -144,3 +166,29 @@ def test_significance_says_what_several_collections_are_for():
 def test_a_table_by_columns_is_one_collection():
     table = {"system": ["a", "b"], "query": ["q", "q"], "measure": ["P@1"] * 2, "value": [1.0, 0.0]}
     assert isinstance(rd.significance(table), results.Significance)
+
+
+def constant(*differences):
+    """Two systems that differ by the same amount on all ten queries of a collection."""
+    return {
+        f"c{i}": rd.Scores(
+            ("a", "b"), tuple(map(str, range(10))), ("P@5",), np.array([[[0.4 + value]] * 10, [[0.4]] * 10])
+        )
+        for i, value in enumerate(differences)
+    }
+
+
+def test_collections_without_any_difference_leave_unseen_ones_open():
+    row = rd.meta_analysis(constant(0, 0, 0, 0, 0)).to_polars().row(0, named=True)
+    assert row["p"] == 1
+    assert -0.1 < row["low"] < -0.02 < 0.02 < row["high"] < 0.1  # of 50 queries in all
+    assert row["q"] is None
+
+
+def test_constant_collections_have_no_test_of_their_differences():
+    with pytest.warns(rd.RankdevWarning, match="cannot be tested"):
+        found = rd.meta_analysis(constant(0.1, 0.12, 0.11, 0.1, 0.13))
+    row = found.to_polars().row(0, named=True)
+    assert (row["q"], row["q_p"], row["i2"]) == (None, None, None)
+    assert row["p"] == pytest.approx(stats.ttest_1samp([0.1, 0.12, 0.11, 0.1, 0.13], 0).pvalue)
+    assert "–" in str(found)

@@ -107,7 +107,7 @@ def meta_analysis_report(found: MetaAnalysis) -> Report:
     formats = {adjusted: p_value, "I²": lambda fraction: f"{fraction:.0%}", "a − b": lambda value: number(value, 3)}
     table = Table(frame, title, best=significant, formats=formats, right=(spread, "new collection"))
     closing = (
-        f"* {adjusted} ≤ {found.alpha:g}; random effects (REML, Hartung–Knapp)",
+        f"* {adjusted} ≤ {found.alpha:g}; random effects (REML, weights that allow for its error)",
         "new collection: interval of the true difference in another such collection",
         "I²: fraction of the scatter between collections that their queries do not explain",
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LITTLE = 0.5  # of what reversing a strict reference of the same length costs
 ONE_TIER = 0.2  # of the queries
+MOST = 500  # queries that are reversed, if there are more
 MANY_TIES = 0.25  # of the pairs of items: with fewer, references have order enough
 
 
@@ -34,8 +35,10 @@ def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[str
     one = several & (references.tier_counts == 1)
     if not several.any() or (one.sum() <= ONE_TIER * several.sum() and _tied(references)[several].mean() < MANY_TIES):
         return ()
+    step = 1 + int(several.sum()) // MOST
+    sample = references.of_queries(np.flatnonzero(several)[::step])
     for measure in measures:
-        lost, strictly, reversed_score = _lost(references, several, measure)
+        lost, strictly, reversed_score = _lost(sample, measure)
         if strictly < 0.1:
             continue  # the order hardly matters to it
         if lost >= LITTLE * strictly and one.sum() <= ONE_TIER * several.sum():
@@ -57,7 +60,7 @@ def _tied(references: References) -> Floats:
     return np.asarray(tied / np.maximum(references.sizes * (references.sizes - 1.0), 1.0))
 
 
-def _lost(references: References, several: np.ndarray, measure: Scorer) -> tuple[float, float, float]:
+def _lost(references: References, measure: Scorer) -> tuple[float, float, float]:
     """Compute what reversing costs, as a fraction, with the references and with strict ones; and the reversed score."""
     from rankdev.evaluation.evaluate import score_run
 
@@ -68,6 +71,6 @@ def _lost(references: References, several: np.ndarray, measure: Scorer) -> tuple
     found = []
     for known in (references, References.from_lists(lists)):
         matcher = Matcher.of(known, skip_empty=False)
-        best, worst = (float(score_run(matcher, run, [measure])[0][several, 0].mean()) for run in (right, wrong))
+        best, worst = (float(score_run(matcher, run, [measure])[0][:, 0].mean()) for run in (right, wrong))
         found.append(((best - worst) / best if best > 0 else 0.0, worst))
     return found[0][0], found[1][0], found[0][1]

@@ -549,7 +549,7 @@ class _Sample:
             table = np.column_stack([self.tables[0], np.zeros(len(self.tables[0]))])
             systems = table.shape[1] - 1
             first, second = np.arange(systems), np.full(systems, systems)
-            family = Family(table, np.arange(len(table)), first, second, self.clusters)
+            family = Family(table, np.arange(len(table)), first, second, clusters=self.clusters)
             return inverted(Flips(family.flipped, USUAL, seed=0), alpha, "plus-one")
         count = len(self.tables)
         middle = np.mean([table.mean(axis=0) for table in self.tables], axis=0)

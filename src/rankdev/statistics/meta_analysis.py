@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +14,18 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.bounded_mean import SPARSE, widened
 from rankdev.statistics.corrections import benjamini_hochberg, holm
-from rankdev.statistics.panels import agreeing, alike, families_of, is_several, wanted_pairs
+from rankdev.statistics.panels import Family, agreeing, alike, families_of, is_several, wanted_pairs
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is poorly estimated
-STEPS = 200
+STEPS = 50
+GRID = 60  # steps of the search for the highest likelihood
+SECTIONS = 30
+GOLDEN = (np.sqrt(5) - 1) / 2
 ROUNDING = 1e-20  # variance below which nothing varies
 
 
@@ -146,7 +150,8 @@ def meta_analysis(
 ) -> MetaAnalysis:
     """Combine the differences in several collections, which may truly differ, by a random-effects meta-analysis.
 
-    REML estimates how far true differences vary between collections; the interval is Hartung and Knapp's.
+    REML estimates how far true differences vary between collections; weights allow for the error of that estimate, so
+    that a large collection does not decide alone. Where most differences are 0, intervals allow for unseen ones.
 
     Parameters
     ----------
@@ -188,11 +193,15 @@ def meta_analysis(
     families = [families_of(part, one, other) for part in parts.values()]  # [collection][measure]
     if min(len(family.values) for row in families for family in row) < 2:
         raise DataError("a meta-analysis needs at least two queries of every collection")
-    mean = np.stack([np.concatenate([family.mean for family in row]) for row in families])
+    mean, error, ties = (
+        np.stack([np.concatenate([each(family) for family in row]) for row in families])
+        for each in (lambda family: family.mean, lambda family: family.error, lambda family: family.statistics["ties"])
+    )
     queries = np.array([[len(family.values) for family in row for _ in one] for row in families])
-    error = _known(np.stack([np.concatenate([family.error for family in row]) for row in families]), queries)
+    error = _known(error, queries, ties / queries)
     found = combine(mean, error**2)
-    remarks = _remarks(len(parts))
+    joined = [_joined([row[m] for row in families]) for m in range(len(first.measures))]
+    remarks = _remarks(len(parts), found)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     names = {
@@ -200,7 +209,7 @@ def meta_analysis(
         "a": [first.systems[i] for i in one] * len(first.measures),
         "b": [first.systems[i] for i in other] * len(first.measures),
     }
-    table = {**names, **_corrected(found, len(one), correction, alpha)}
+    table = {**names, **_corrected(found, joined, correction, alpha)}
     low, high = (mean + sign * special.stdtrit(queries - 1, 1 - alpha / 2) * error for sign in (-1, 1))
     each = {"queries": queries, "difference": mean, "low": low, "high": high, "weight": found.weight}
     repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
@@ -208,12 +217,25 @@ def meta_analysis(
     return MetaAnalysis(table, rows, tuple(parts), correction, alpha, remarks)
 
 
-def _known(error: Floats, queries: Any) -> Floats:
-    """Replace the error of a collection in which all differences are equal by that of the others' mean variance."""
+def _joined(families: Sequence[Family]) -> Family:
+    """Join the queries of all collections."""
+    values = np.concatenate([family.values for family in families])
+    return replace(families[0], values=values, queries=np.arange(len(values)))
+
+
+def _known(error: Floats, queries: Any, equal: Floats) -> Floats:
+    """Repair standard errors that follow from too few queries that differ, ``[collection, pair]``.
+
+    A collection in which all differences are equal has the mean variance of the others. Where most differences are 0,
+    a collection shows too few of the others for a variance of its own: it has the pooled one.
+    """
     spread = error**2 * queries
     varies = spread > 0
     usual = spread.sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
-    return np.sqrt(np.where(varies, spread, usual) / queries)
+    pooled = (spread * (queries - 1)).sum(axis=0) / (queries - 1).sum(axis=0)
+    start, end = SPARSE
+    share = np.clip((equal.mean(axis=0) - start) / (end - start), 0, 1)
+    return np.sqrt(((1 - share) * np.where(varies, spread, usual) + share * pooled) / queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +244,7 @@ class Combined:
 
     mean: Floats = field(repr=False)
     error: Floats = field(repr=False)
+    freedom: Floats = field(repr=False)
     tau2: Floats = field(repr=False)
     i2: Floats = field(repr=False)
     q: Floats = field(repr=False)
@@ -229,17 +252,17 @@ class Combined:
     tau2_of_new: Floats = field(repr=False)
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the mean."""
-        return len(self.weight) - 1
-
-    @property
     def p(self) -> Floats:
         """p of no mean difference; where nothing varies at all, that of the signs."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.mean == 0, 0.0, np.abs(self.mean) / self.error)
         p = 2 * special.stdtr(self.freedom, -t)
-        return np.where(np.isinf(t), 2.0**-self.freedom, p)
+        return np.where(np.isinf(t), 2.0 ** (1 - len(self.weight)), p)
+
+    @property
+    def q_p(self) -> Floats:
+        """p of Cochran's test that collections do not differ."""
+        return special.chdtrc(len(self.weight) - 1, self.q)
 
     def interval(self, level: Floats | float, new: bool = False) -> tuple[Floats, Floats]:
         """Bound the mean difference, or with ``new`` the true difference in a new collection."""
@@ -249,36 +272,67 @@ class Combined:
 
 
 def combine(mean: Floats, variance: Floats) -> Combined:
-    """Combine means with known variances, ``[collection, pair]``, by REML and Hartung and Knapp's standard error."""
+    """Combine means with known variances, ``[collection, pair]``, by REML and weights that allow for its error.
+
+    One large collection among small ones would get nearly all the weight where τ² happens to be estimated as 0: weights
+    are those of τ² plus its standard error. The error is Hartung and Knapp's, no less than Wald's, which would be too
+    small for collections that agree by chance; the degrees of freedom count the collections that weigh.
+    """
     count = len(mean)
+    nothing = (variance <= ROUNDING).all(axis=0)
     variance = np.maximum(variance, ROUNDING)
     tau2 = reml(mean, variance)
-    weight, middle = _weighted(mean, variance, tau2)
-    total = weight.sum(axis=0)
-    # Hartung and Knapp's; no less than Wald's, which would be too small for collections that agree by chance
-    error = np.sqrt(np.maximum((weight * (mean - middle) ** 2).sum(axis=0) / (count - 1), 1.0) / total)
-    error[(variance <= ROUNDING).all(axis=0) & (np.ptp(mean, axis=0) == 0)] = 0.0
+    uncertain = np.sqrt(2 / _information(1 / (variance + tau2)))
+    weight, middle = _weighted(mean, variance, tau2 + uncertain)
+    weight = weight / weight.sum(axis=0)
+    scatter = (weight * (mean - middle) ** 2).sum(axis=0) / (count - 1)
+    error = np.sqrt(np.maximum(scatter, (weight**2 * (variance + tau2)).sum(axis=0)))
+    error[nothing & (np.ptp(mean, axis=0) == 0)] = 0.0
+    freedom = np.maximum(1 / (weight**2).sum(axis=0) - 1, 1.0)
     fixed, common = _weighted(mean, variance, np.zeros_like(tau2))
-    q = (fixed * (mean - common) ** 2).sum(axis=0)
+    q = np.where(nothing, np.nan, (fixed * (mean - common) ** 2).sum(axis=0))
     typical = (count - 1) * fixed.sum(axis=0) / (fixed.sum(axis=0) ** 2 - (fixed**2).sum(axis=0))
-    # uncertainty of an estimated variance near 0; half its standard error suffices in simulations
-    floor = np.sqrt(2 / _information(weight)) / 2
-    return Combined(middle, error, tau2, tau2 / (tau2 + typical), q, weight / total, np.maximum(tau2, floor))
+    i2 = np.where(nothing, np.nan, tau2 / (tau2 + typical))
+    return Combined(middle, error, freedom, tau2, i2, q, weight, np.maximum(tau2, uncertain))
 
 
 def reml(mean: Floats, variance: Floats) -> Floats:
-    """Return the restricted maximum-likelihood estimate of the variance between collections, by Fisher scoring."""
-    tau2 = np.maximum(mean.var(axis=0, ddof=1) - variance.mean(axis=0), 0.0)
+    """Return the restricted maximum-likelihood estimate of the variance between collections, the global one.
+
+    The likelihood may have several maxima: a grid finds the highest, golden sections and Fisher scoring its top.
+    """
     scale = mean.var(axis=0, ddof=1) + variance.mean(axis=0)
+    steps = np.concatenate([[0.0], np.geomspace(1e-6, 4.0, GRID)])
+    grid = steps[:, None] * scale
+    best = np.argmax([_likelihood(mean, variance, tau2) for tau2 in grid], axis=0)
+    columns = np.arange(grid.shape[1])
+    low, high = grid[np.maximum(best - 1, 0), columns], grid[np.minimum(best + 1, GRID), columns]
+    tau2 = _between(low, high, lambda guess: _likelihood(mean, variance, guess))
     for _ in range(STEPS):
         weight, middle = _weighted(mean, variance, tau2)
         total, squares = weight.sum(axis=0), (weight**2).sum(axis=0)
         gain = (weight**2 * (mean - middle) ** 2).sum(axis=0) - (total - squares / total)
-        moved = np.maximum(tau2 + gain / _information(weight), 0.0)
+        moved = np.clip(tau2 + gain / _information(weight), low, high)
         if (np.abs(moved - tau2) <= 1e-10 * scale).all():
             return moved
         tau2 = moved
     return tau2
+
+
+def _between(low: Floats, high: Floats, likelihood: Callable[[Floats], Floats]) -> Floats:
+    """Narrow the place of a maximum by golden sections."""
+    for _ in range(SECTIONS):
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        lower = likelihood(left) >= likelihood(right)
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+    return (low + high) / 2
+
+
+def _likelihood(mean: Floats, variance: Floats, tau2: Floats) -> Floats:
+    """Return twice the restricted log-likelihood, up to a constant."""
+    weight, middle = _weighted(mean, variance, tau2)
+    found: Floats = np.log(weight).sum(axis=0) - np.log(weight.sum(axis=0))
+    return found - (weight * (mean - middle) ** 2).sum(axis=0)
 
 
 def _information(weight: Floats) -> Floats:
@@ -293,17 +347,23 @@ def _weighted(mean: Floats, variance: Floats, tau2: Floats) -> tuple[Floats, Flo
     return weight, (weight * mean).sum(axis=0) / weight.sum(axis=0)
 
 
-def _corrected(found: Combined, pairs: int, correction: str, alpha: float) -> dict[str, Floats]:
-    """Adjust p over the pairs of each measure, with intervals that agree with it."""
+def _corrected(found: Combined, joined: Sequence[Family], correction: str, alpha: float) -> dict[str, Floats]:
+    """Adjust p over the pairs of each measure, with intervals that agree with it.
+
+    Where most differences are 0, the limits are outside those of all queries together, which allow for unseen ones.
+    """
     p = adjusted = found.p
-    level: Any = alpha
+    pairs = joined[0].pairs
+    levels = np.full(len(joined), alpha)
     if correction != "none":
         adjust = holm if correction == "holm" else benjamini_hochberg
         adjusted = np.concatenate([adjust(part) for part in p.reshape(-1, pairs)])
-        rejected = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1).repeat(pairs)
-        level = alpha / pairs * (1 if correction == "holm" else np.maximum(rejected, 1))
-    low, high = agreeing(adjusted, alpha, found.mean, *found.interval(level))
-    new_low, new_high = found.interval(level, new=True)
+        rejected = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1)
+        levels = alpha / pairs * (1 if correction == "holm" else np.maximum(rejected, 1)) * np.ones(len(joined))
+    level = levels.repeat(pairs)
+    limits = agreeing(adjusted, alpha, found.mean, *found.interval(level))
+    low, high = _widened(joined, levels, *limits)
+    new_low, new_high = _widened(joined, levels, *found.interval(level, new=True))
     return {
         "difference": found.mean,
         "low": low,
@@ -313,13 +373,26 @@ def _corrected(found: Combined, pairs: int, correction: str, alpha: float) -> di
         "tau": np.sqrt(found.tau2),
         "i2": found.i2,
         "q": found.q,
-        "q_p": special.chdtrc(found.freedom, found.q),
+        "q_p": found.q_p,
         "p": p,
         "p_adjusted": adjusted,
     }
 
 
-def _remarks(count: int) -> tuple[str, ...]:
-    if count >= FEW:
-        return ()
-    return (f"{count} collections are too few to estimate well how much they differ; the intervals are wide",)
+def _widened(joined: Sequence[Family], levels: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    pairs = joined[0].pairs
+    parts = [
+        widened(family, float(level), low[m * pairs : (m + 1) * pairs], high[m * pairs : (m + 1) * pairs])
+        for m, (family, level) in enumerate(zip(joined, levels, strict=True))
+    ]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _remarks(count: int, found: Combined) -> tuple[str, ...]:
+    few = f"{count} collections are too few to estimate well how much they differ; the intervals are wide"
+    constant = int((np.isnan(found.q) & (found.mean != 0)).sum())
+    same = (
+        f"{counted(constant, 'pair', 'has')} the same difference on all queries of each collection: whether collections"
+        " differ by more than their queries explain cannot be tested"
+    )
+    return (*([few] if count < FEW else []), *([same] if constant else []))
