@@ -61,6 +61,7 @@ DRAWN = {
     "position_bias",
     "verdicts_from_clicks",
     "table",
+    "gate",
 }
 
 
@@ -73,6 +74,7 @@ def made():
         "evaluate": scores,
         "significance": rd.significance(scores, seed=7),
         "table": rd.table(scores, baselines=ODD, seed=7),
+        "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1, query_margin=0.2),
         "leaderboard": rd.leaderboard(scores, seed=7),
         "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}, seed=7),
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),

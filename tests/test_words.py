@@ -62,6 +62,7 @@ IN_DOCSTRINGS = {"return": re.compile(r"\bGives?\b")}  # messages may ask to giv
 
 ALLOWED = {  # part of a line, by module
     "cli/commands/compare.py": ["Give REFERENCES"],  # help texts address the user
+    "cli/commands/gate.py": ["Give REFERENCES"],
     "cli/commands/leaderboard.py": ["Give REFERENCES"],
     "cli/commands/meta.py": ["Give REFERENCES", "verdicts.csv"],  # a file of the demo
     "cli/commands/power.py": ["Give REFERENCES"],

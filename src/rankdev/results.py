@@ -26,6 +26,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.workers": "WorkerQuality",
         "rankdev.statistics.agreement": "Agreement",
         "rankdev.statistics.equivalence": "Equivalence",
+        "rankdev.statistics.gate": "Gate",
         "rankdev.statistics.judgment_uncertainty": "UncertainScores",
         "rankdev.statistics.leaderboard": "Leaderboard",
         "rankdev.statistics.meta_analysis": "MetaAnalysis",

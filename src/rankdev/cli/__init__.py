@@ -28,6 +28,7 @@ GROUPS = {
         "leaderboard": ("leaderboard", "Order systems, with intervals of their ranks."),
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
+        "gate": ("gate", "Decide whether a candidate may replace a baseline."),
         "table": ("compare", "Write the table of a paper, with marks of significance."),
     },
     "References": {
@@ -135,8 +136,10 @@ def main() -> None:
     prepare_streams()
     forget_written()
     try:
-        cli.main(standalone_mode=False)
+        status = cli.main(standalone_mode=False)  # that of ctx.exit, or what the command returned
         sys.stdout.flush()
+        if isinstance(status, int):
+            sys.exit(status)
     except BrokenPipeError:
         discard_output()
         sys.exit(141)

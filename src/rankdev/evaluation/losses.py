@@ -31,7 +31,7 @@ class Losses(Result):
 
     - ``lost_by_retrieval``: what the best placing of all returned items on the first k positions lacks to 1. Relevant
       items are not returned: mend the retriever. Where even an ideal list scores less than 1 (P@10 of a query with 3
-      relevant items, or any query without one), a remark states how much of it no system can reach.
+      relevant items, or any query without one), a note states how much of it no system can reach.
     - ``lost_by_cutoff``: what that placing has more than the best placing of the first k items. Relevant items are
       returned below k: hand a reranker more items.
     - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: mend the reranker.

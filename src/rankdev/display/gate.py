@@ -1,0 +1,77 @@
+"""The decision of a gate as a report, and for continuous integration."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+import polars as pl
+
+from rankdev.display.cells import Cell
+from rankdev.display.dispatch import reports
+from rankdev.display.report import Report, Table, intervals, made_with, result_report
+from rankdev.errors import printable
+from rankdev.statistics.gate import Gate
+
+WORDS = {"pass": "Pass", "fail": "Fail", "undecided": "Cannot tell"}
+WORST = 5  # queries that are shown
+
+
+@reports(Gate)
+def gate_report(found: Gate) -> Report:
+    """State the decision in a sentence, then the measures and the queries that lost most."""
+    frame = found.to_polars().select(
+        "measure",
+        "baseline",
+        "candidate",
+        pl.col("difference").alias("change"),
+        intervals().alias("interval"),
+        pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
+        "verdict",
+    )
+    looks = {"pass": "best", "fail": "bad"}
+    formats = {"verdict": lambda word: Cell(WORDS[word].lower(), looks.get(word, ""))}
+    title = f"{found.candidate} against {found.baseline}"
+    tables = [Table(frame, title, formats=formats, right=("interval", "w/t/l"))]
+    if found.worst.height:
+        several = found.worst["measure"].n_unique() > 1
+        lost = found.worst.group_by("measure", maintain_order=True).head(WORST)
+        tables.append(Table(lost if several else lost.drop("measure"), "Queries that lost most"))
+    unused = () if found.query_margin is not None else ("query_margin",)
+    closing = ("w/t/l: queries that the candidate wins, ties and loses", made_with(found, *unused))
+    return result_report(found, "gate", tables, [sentence(found)], closing, more={"queries": found.worst})
+
+
+def sentence(found: Gate) -> str:
+    """State the decision for someone who decides."""
+    first = found.to_polars().row(0, named=True)
+    queries = first["wins"] + first["ties"] + first["losses"]
+    if found.unchanged:
+        return f"Pass: {found.candidate} returns the same lists as {found.baseline} for all {queries} queries."
+    if found.verdict == "pass":
+        most = found.to_polars()["lost"].max()
+        lost = f"no query lost more than {most:.2f}" if most else "no query lost anything"
+        won = f"better on {first['wins']} of {queries} queries, worse on {first['losses']}"
+        return f"Pass: {found.candidate} is {won}; {lost}."
+    decisive = found.decisive
+    more = f" (and {len(decisive) - 3} more)" if len(decisive) > 3 else ""
+    return f"{WORDS[found.verdict]}: {' '.join(decisive[:3])}{more}"
+
+
+def junit_of(found: Gate) -> bytes:
+    """Write a test case per measure, as continuous integration reads them."""
+    cases = []
+    for row in found.to_polars().iter_rows(named=True):
+        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(row['measure'])}")
+        text = escape(
+            printable(" ".join(reason for reason in found.reasons if reason.startswith(f"{row['measure']}: ")))
+        )
+        inside = {
+            "pass": f"<system-out>{text}</system-out>",
+            "fail": f"<failure>{text}</failure>",
+            "undecided": f"<skipped>{text}</skipped>",
+        }[row["verdict"]]
+        cases.append(f'<testcase classname="rankdev.gate" name={printable(name)}>{inside}</testcase>')
+    verdicts = found.to_polars()["verdict"].to_list()
+    counts = f'tests="{len(cases)}" failures="{verdicts.count("fail")}" skipped="{verdicts.count("undecided")}"'
+    lines = [f'<testsuite name="rankdev gate" {counts}>', *cases, "</testsuite>"]
+    return ('<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n").encode()

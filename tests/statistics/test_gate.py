@@ -1,0 +1,121 @@
+"""The gate: verdicts against intervals by hand, guards of single queries, and what continuous integration reads."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.display.dispatch import report_of
+from rankdev.display.gate import junit_of
+from rankdev.measures.base import MeasureInfo
+
+
+def scores(shift, n=60, noise=0.05, seed=0, lower=False, measures=("AP@5",)):
+    rng = np.random.default_rng(seed)
+    old = rng.uniform(0.3, 0.6, (n, len(measures)))
+    new = old + shift + rng.normal(0, noise, old.shape)
+    kinds = tuple(MeasureInfo(name, higher_is_better=not lower, range=(0.0, 1.0)) for name in measures)
+    return rd.Scores(("old", "new"), tuple(f"q{i}" for i in range(n)), measures, np.stack([old, new]), kinds=kinds)
+
+
+@pytest.mark.parametrize(
+    ("shift", "margin", "verdict"),
+    [
+        (0.05, 0.0, "pass"),
+        (0.0, 0.05, "pass"),
+        (-0.1, 0.05, "fail"),
+        (0.0, 0.0, "undecided"),
+        (-0.05, 0.05, "undecided"),
+    ],
+)
+@pytest.mark.parametrize("lower", [False, True])
+def test_it_passes_above_the_margin_and_fails_below_it(shift, margin, verdict, lower):
+    found = rd.gate(scores(-shift if lower else shift, lower=lower), baseline="old", margin=margin)
+    assert found.verdict == verdict
+    assert found.passed == (verdict == "pass")
+    row = found.to_polars().row(0, named=True)
+    assert row["low"] < row["difference"] < row["high"]
+    assert np.sign(row["difference"]) == (np.sign(-shift if lower else shift) or np.sign(row["difference"]))
+    assert found.decisive == found.reasons
+
+
+def test_the_interval_is_that_of_non_inferiority():
+    known = scores(0.01)
+    row = rd.gate(known, baseline="old", margin=0.02).to_polars().row(0, named=True)
+    apart = rd.equivalence(known, margin=0.02, correction="none").noninferiority().row(0, named=True)
+    assert (row["low"], row["high"]) == pytest.approx((-apart["high"], -apart["low"]))
+
+
+def test_any_measure_that_fails_fails_and_all_must_pass():
+    both = scores(0.05, measures=("AP@5", "RR"))
+    values = both.values.copy()
+    values[1, :, 1] -= 0.2
+    mixed = rd.Scores(both.systems, both.queries, both.measures, values, kinds=both.kinds)
+    found = rd.gate(mixed, baseline="old", candidate="new", margin=0.01)
+    assert found.verdict == "fail"
+    assert found.to_polars()["verdict"].to_list() == ["pass", "fail"]
+    assert [reason[:3] for reason in found.decisive] == ["RR:"]
+    assert rd.gate(mixed, baseline="old", measures=["AP@5"]).passed
+
+
+def test_the_level_of_failures_is_divided_by_the_measures():
+    many = scores(0.0, measures=tuple(f"P@{k}" for k in range(1, 9)))
+    together = rd.gate(many, baseline="old").to_polars()
+    for row in together.iter_rows(named=True):
+        alone = rd.gate(many, baseline="old", measures=[row["measure"]]).to_polars().row(0, named=True)
+        assert row["low"] == alone["low"]
+        assert row["high"] > alone["high"]
+
+
+def test_single_queries_are_guarded():
+    known = scores(0.1, noise=0.0)
+    values = known.values.copy()
+    values[1, 7, 0] = values[0, 7, 0] - 0.25
+    one = rd.Scores(known.systems, known.queries, known.measures, values, kinds=known.kinds)
+    assert rd.gate(one, baseline="old").passed
+    assert rd.gate(one, baseline="old", query_margin=0.25).passed
+    found = rd.gate(one, baseline="old", query_margin=0.2)
+    assert found.verdict == "fail"
+    assert found.decisive == ("AP@5: query q7 loses 0.2500; at most 0.2 is allowed.",)
+    assert found.worst["query"].to_list() == ["q7"]
+    assert rd.gate(one, baseline="old", required=["q7"]).verdict == "fail"
+    assert rd.gate(one, baseline="old", required=["q8"]).passed
+
+
+def test_lists_that_are_the_same_pass_and_equal_scores_alone_do_not():
+    same = scores(0.0, n=10, noise=0.0)
+    assert rd.gate(same, baseline="old", margin=0.01).verdict == "undecided"
+    found = rd.gate(same, baseline="old", margin=0.01, unchanged=True)
+    assert found.passed
+    assert "returns the same lists" in report_of(found).text()
+
+
+def test_few_queries_cannot_tell():
+    sparse = scores(0.0, n=25, noise=0.0)
+    assert rd.gate(sparse, baseline="old", margin=0.05).verdict == "undecided"  # 59 equal queries would do
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "nope"}, "name the candidate"),
+        ({"baseline": "old", "candidate": "old"}, "both 'old'"),
+        ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),
+        ({"baseline": "old", "margin": -1}, "margin must be a number of at least 0; got -1"),
+        ({"baseline": "old", "required": ["q99"]}, "required query 'q99' has no score"),
+        ({"baseline": "old", "required": "q1"}, "give a list of queries"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises(rd.RankdevError, match=message):
+        rd.gate(scores(0.0), **options)
+
+
+def test_junit_has_a_case_per_measure():
+    known = scores(-0.2, measures=("AP@5", "RR"))
+    root = ET.fromstring(junit_of(rd.gate(known, baseline="old")))
+    assert root.attrib["failures"] == "2"
+    assert [case.find("failure").text[:10] for case in root] == ["AP@5: wors", "RR: worse,"]
+    undecided = ET.fromstring(junit_of(rd.gate(scores(0.0), baseline="old")))
+    assert undecided.attrib["skipped"] == "1"
