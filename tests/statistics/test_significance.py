@@ -1,3 +1,4 @@
+import tracemalloc
 from fractions import Fraction
 from importlib.util import find_spec
 
@@ -12,7 +13,8 @@ from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
-from rankdev.statistics.randomization import enumerated, tilted_p
+from rankdev.statistics.panels import Family
+from rankdev.statistics.randomization import Flips, enumerated, tilted_p
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
 from tests.statistics.plain import exact_p
@@ -419,7 +421,7 @@ def test_a_plain_table_and_pandas_will_do():
     found = significance(table)
     assert found.to_polars()["p"][0] == 1.0
     assert list(found.to_pandas().columns) == found.to_polars().columns
-    assert (found.seed, found.test, found.permutations) == (0, "randomization", 100_000)
+    assert (found.seed, found.test, found.permutations) == (0, "randomization", 0)
 
 
 @pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
@@ -427,3 +429,98 @@ def test_engines_give_the_same_p(make_scores, rng):
     scores: Scores = make_scores(rng.random((3, 50, 2)))
     one, other = (significance(scores, permutations=25_000, engine=name) for name in ("numpy", "numba"))
     assert one.to_polars().equals(other.to_polars())
+
+
+@pytest.mark.parametrize(
+    ("queries", "systems", "options", "used", "drawn"),
+    [
+        (9, 2, {}, {"enumerated": 1}, "exact"),
+        (9, 3, {"correction": "none"}, {"enumerated": 3}, "exact"),
+        (9, 3, {}, {"enumerated": 3, "interval_permutations": 9999, "seed": 7}, "exact"),
+        (
+            40,
+            2,
+            {"permutations": 500},
+            {"permutations": 500, "p_value": "plus-one", "interval_permutations": 500, "seed": 7},
+            "500 sign flips",
+        ),
+        (40, 2, {"test": "t", "permutations": 500}, {}, ""),
+        (40, 3, {"test": "wilcoxon", "correction": "none"}, {}, ""),
+        (40, 3, {"test": "t"}, {"interval_permutations": 9999, "seed": 7}, ""),
+        (
+            9,
+            2,
+            {"test": "bootstrap", "permutations": 200},
+            {"permutations": 200, "p_value": "plus-one", "interval_permutations": 200, "seed": 7},
+            "200 resamples",
+        ),
+        (
+            9,
+            3,
+            {"correction": "tukey", "permutations": 200},
+            {"permutations": 200, "p_value": "plus-one", "interval_permutations": 200, "seed": 7},
+            "200 sign flips",
+        ),
+    ],
+)
+def test_a_result_names_what_was_drawn_and_nothing_else(make_scores, rng, queries, systems, options, used, drawn):
+    found = significance(make_scores(rng.random((systems, queries))), seed=7, **options)
+    about = {"enumerated", "permutations", "p_value", "interval_permutations", "seed"}
+    assert {name: value for name, value in found.parameters.items() if name in about} == used
+    assert found.drawn == drawn
+    text = " ".join(str(found).split())
+    assert ("exact: all sign flips were enumerated" in text) == ("enumerated" in used)
+    assert ("seed = 7" in text) == ("seed" in used)
+    assert (" permutations = " in text) == ("permutations" in used)
+
+
+def test_some_p_values_are_exact_and_others_drawn(make_scores, rng):
+    values = rng.random((3, 40))
+    values[1, 10:] = values[0, 10:]  # ten differences are not zero
+    found = significance(make_scores(values), permutations=300, correction="none")
+    assert (found.enumerated, found.permutations, found.drawn) == (1, 300, "exact or 300 sign flips")
+    assert "exact: 1 of 3 p-values, from all sign flips; the others from random ones" in " ".join(str(found).split())
+    power = found.discriminative_power()
+    assert power.parameters["enumerated"] == 1
+    assert "exact: 1 of 3 p-values" in str(power)
+    exact = significance(make_scores(values[:2]), correction="none").discriminative_power()
+    assert not {"permutations", "seed"} & set(exact.parameters)
+
+
+@given(st.integers(21, 150), st.integers(1, 400), st.integers(0, 5))
+@examples(10)
+def test_intervals_are_those_of_all_signs_in_one_table(queries, flips, seed):
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.random((queries, 3)), 1)
+    family = Family(values, np.arange(queries), np.array([0, 0, 1]), np.array([1, 2, 2]))
+    drawn = Flips(family, flips, seed, engine="numpy")
+    words = flip_words(stream_keys(seed, queries, 1)[0, 1], queries, 0, flips)
+    signs = 1.0 - 2.0 * np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
+    np.testing.assert_array_equal(drawn.sums, (signs @ family.units).T)
+    np.testing.assert_array_equal(drawn.balances, signs.sum(axis=1))
+
+
+def peak(work):
+    """Run something, and return the most megabytes that it held at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("engine", ["numpy", "auto"])
+def test_memory_does_not_grow_with_flips_times_queries(make_scores, rng, engine):
+    scores = make_scores(rng.random((2, 100_000)))
+    assert peak(lambda: significance(scores, permutations=1500, engine=engine)) < 150  # as one table, 1,100
+
+
+def test_simultaneous_intervals_need_no_table_of_flips_and_queries(make_scores, rng):
+    scores = make_scores(rng.random((3, 12_000)))
+    assert peak(lambda: significance(scores, test="t")) < 60  # as one table, 1,000
+
+
+def test_tilted_flips_need_no_table_of_flips_and_queries(rng):
+    apart = np.rint(rng.normal(0.05, 1, (2, 15_000)) * 2**30)
+    assert peak(lambda: tilted_p(apart, 1.0, np.uint64(3), compiled=False)) < 100  # as one table, 300

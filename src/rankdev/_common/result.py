@@ -36,8 +36,13 @@ class Result(Tabular):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters that the result was computed with, by name; the seed included where there is one."""
-        return {name: getattr(self, name) for name in self.made_with}
+        """Parameters that the result was computed with, by name; the seed included where one was used."""
+        return {name: getattr(self, name) for name in self.made_with if name not in self._unused}
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        """Parameters that had no part in this result, such as the seed where nothing was drawn."""
+        return ()
 
     def summary(self) -> pl.DataFrame:
         """Return a short table that sums up the result.

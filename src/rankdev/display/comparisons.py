@@ -12,6 +12,7 @@ import polars as pl
 from rankdev.display.cells import number, p_value, percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, best_cells, intervals, made_with, result_report
+from rankdev.display.significance import exact_p_values
 from rankdev.display.style import COLOURS, PAGE, draw_intervals, figure, looks, shortened, styled, titled
 from rankdev.errors import counted, printable
 from rankdev.statistics.equivalence import VERDICTS, Equivalence
@@ -208,7 +209,8 @@ def discriminative_power_report(found: DiscriminativePower) -> Report:
     closing = (
         "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
         "other queries would give other fractions: rankdev power --resamples estimates how far",
-        made_with(found),
+        *([exact_p_values(found.enumerated, found.to_polars().height)] if found.enumerated else []),
+        made_with(found, "enumerated"),
     )
     best = best_cells(frame, ["fraction"])
     return result_report(

@@ -235,7 +235,7 @@ def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 # alpha is printed as level, because α is a parameter of RDQ as well
-LABELS = {"alpha": "level", "p_value": "p-value"}
+LABELS = {"alpha": "level", "p_value": "p-value", "interval_permutations": "flips for intervals"}
 
 
 def result_report(

@@ -63,13 +63,23 @@ def significance_report(found: Significance) -> Report:
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
     table = Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l", "runs"))
-    drawn = found.permutations > 0
-    designs = ("clusters", "replicates")  # the notes describe them
+    told = ["clusters", "replicates", "enumerated"]  # notes describe them
+    if found.interval_permutations == found.permutations:
+        told.append("interval_permutations")
     closing = (
         f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses",
-        made_with(found, *designs, *(() if drawn else ("permutations", "p_value", "seed"))),
+        *([exact_p_values(found.enumerated, rows.height)] if found.enumerated else []),
+        made_with(found, *told),
     )
     return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing)
+
+
+def exact_p_values(enumerated: int, comparisons: int) -> str:
+    """State which p-values are exact."""
+    if enumerated < comparisons:
+        return f"exact: {enumerated:,} of {comparisons:,} p-values, from all sign flips; the others from random ones"
+    one = comparisons == 1
+    return f"{'p is' if one else 'p-values are'} exact: all sign flips were enumerated"
 
 
 def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:

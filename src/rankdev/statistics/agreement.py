@@ -62,6 +62,10 @@ class Agreement(Result):
 
     made_with = ("resamples", "seed")
 
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return () if self.resamples else ("seed",)
+
     def to_polars(self) -> pl.DataFrame:
         """Return one row per data set and pair of measures.
 

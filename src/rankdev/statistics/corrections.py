@@ -140,6 +140,7 @@ class Adjusted:
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
     level: float
+    permutations: int = 0  # flips, shuffles or resamples that were drawn for the intervals
 
 
 Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]
@@ -149,18 +150,18 @@ Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]
 class Correction:
     """A correction; ``multiplies`` where p-values are multiplied, so that small ones must be accurate.
 
-    ``draws`` is the number of its own shuffles where none is given.
+    ``draws`` where it draws the adjusted p-values.
     """
 
     correct: Correct
     multiplies: bool = False
-    draws: int = 0
+    draws: bool = False
 
 
 CORRECTIONS: dict[str, Correction] = {}
 
 
-def correction(name: str, multiplies: bool = False, draws: int = 0) -> Callable[[Correct], Correct]:
+def correction(name: str, multiplies: bool = False, draws: bool = False) -> Callable[[Correct], Correct]:
     """Offer a correction under a name, in Python and on the command line."""
 
     def register(function: Correct) -> Correct:
@@ -179,17 +180,14 @@ def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawi
         return uncorrected(families, tested, drawing)
     if not all(one.single for one in tested):  # clusters of unequal sizes: max-T covers .5 to .9, this .95
         level = drawing.alpha / comparisons
-        return [
-            Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)), level)
-            for family, one, p in zip(families, tested, adjusted, strict=True)
-        ]
+        return [_by_itself(*row, level, drawing) for row in zip(families, tested, adjusted, strict=True)]
     together = simultaneous(families, drawing.seed)
     return [_simultaneous(family, p, together, drawing.alpha) for family, p in zip(families, adjusted, strict=True)]
 
 
 def _simultaneous(family: Family, p: Floats, together: Simultaneous, alpha: float) -> Adjusted:
     limits = agreeing(p, alpha, family.mean, *together.interval(family, alpha))
-    return Adjusted(p, *limits, alpha / together.comparisons)
+    return Adjusted(p, *limits, alpha / together.comparisons, len(together.largest))
 
 
 @correction("bh", multiplies=True)
@@ -198,13 +196,15 @@ def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], 
     raw = _joined(tested)
     adjusted = benjamini_hochberg(raw)
     level = drawing.alpha * max(1, int((adjusted <= drawing.alpha).sum())) / len(raw)
-    return [
-        Adjusted(p, *agreeing(p, drawing.alpha, family.mean, *one.interval(level)), level)
-        for family, one, p in zip(families, tested, _split(adjusted, families), strict=True)
-    ]
+    return [_by_itself(*row, level, drawing) for row in zip(families, tested, _split(adjusted, families), strict=True)]
 
 
-@correction("max-t")
+def _by_itself(family: Family, tested: Tested, p: Floats, level: float, drawing: Drawing) -> Adjusted:
+    limits = agreeing(p, drawing.alpha, family.mean, *tested.interval(level))
+    return Adjusted(p, *limits, level, tested.interval_permutations)
+
+
+@correction("max-t", draws=True)
 def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Compare each studentised mean with the largest of all under sign flips; the intervals are its own."""
     if any(len(family.values) < 2 for family in families):
@@ -213,7 +213,7 @@ def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
     return [_simultaneous(family, together.p(family), together, drawing.alpha) for family in families]
 
 
-@correction("tukey", draws=USUAL)
+@correction("tukey", draws=True)
 def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
     if len(families) > 1:
@@ -226,14 +226,14 @@ def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
         alpha=drawing.alpha,
     )
     limits = agreeing(p, drawing.alpha, families[0].mean, low, high)
-    return [Adjusted(p, *limits, drawing.alpha / families[0].pairs)]
+    return [Adjusted(p, *limits, drawing.alpha / families[0].pairs, drawing.permutations or USUAL)]
 
 
 @correction("none")
 def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Leave p-values as they are; each interval is the test's own."""
     return [
-        Adjusted(one.p.copy(), *_own(family, one, drawing), drawing.alpha)
+        Adjusted(one.p.copy(), *_own(family, one, drawing), drawing.alpha, one.interval_permutations)
         for family, one in zip(families, tested, strict=True)
     ]
 

@@ -16,6 +16,7 @@ from rankdev.statistics.randomization import (
     FIRST,
     Flips,
     PValue,
+    enumerable,
     flip_p,
     flips_for,
     inverted,
@@ -47,11 +48,13 @@ class Tested:
 
     p: Floats = field(repr=False)
     interval: Callable[[float], tuple[Floats, Floats]]
-    permutations: int = 0  # flips or resamples that were drawn
+    permutations: int = 0  # flips or resamples that were drawn for p
     warnings: tuple[str, ...] = ()
     note: str = ""  # how it was done, where that is unusual
     agrees: bool = True  # whether interval and test are about the same quantity
     single: bool = True  # whether queries are flipped one by one, so that max-T bounds all pairs together
+    enumerated: int = 0  # pairs of which all flips were enumerated
+    interval_permutations: int = 0  # flips or resamples that are drawn for an interval
 
 
 Test = Callable[[Family, Drawing], Tested]
@@ -81,7 +84,16 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     def interval(level: float) -> tuple[Floats, Floats]:
         return inverted(drawn, level, drawing.p_value)
 
-    return Tested(p, interval, drawn.count, *_notes(rows, drawing, drawn.count, tilt, needed), single=rows is family)
+    few = enumerable(rows)
+    return Tested(
+        p,
+        interval,
+        0 if few.all() else drawn.count,
+        *_notes(rows, drawing, drawn.count, tilt, needed),
+        single=rows is family,
+        enumerated=int(few.sum()),
+        interval_permutations=0 if drawn.exact else drawn.kept,
+    )
 
 
 def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
@@ -173,7 +185,8 @@ def bootstrap(family: Family, drawing: Drawing) -> Tested:
                 critical[pairs] = np.partition(drawn, resamples - 1 - most, axis=1)[:, resamples - 1 - most]
         return symmetric(family, critical, level)
 
-    return Tested(p, interval, resamples, _on_constant(family))
+    drawn = resamples if (family.statistics["deviation"] > 0).any() else 0
+    return Tested(p, interval, drawn, _on_constant(family), interval_permutations=drawn)
 
 
 def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[Indices, Floats]]:

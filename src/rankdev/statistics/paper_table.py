@@ -76,7 +76,9 @@ class PaperTable(Result):
             f" of each {' and '.join(each)}" if each else ""
         )
         corrected = "no correction" if made.correction == "none" else f"{made.correction} correction{over}"
-        tested = f"paired {made.test} test, two-sided, {corrected}, p ≤ {made.alpha:g}"
+        drawn = sorted({one.drawn for one in self.tests.values()} - {""})
+        how = f" ({' or '.join(drawn)})" if drawn else ""
+        tested = f"paired {made.test} test{how}, two-sided, {corrected}, p ≤ {made.alpha:g}"
         return f"Best values are highlighted. {meaning} ({tested})."
 
     def to_polars(self) -> pl.DataFrame:

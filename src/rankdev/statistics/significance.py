@@ -53,13 +53,17 @@ class Significance(Result):
     family : {"measure", "all"}
         Comparisons that are corrected together.
     permutations : int
-        Sign flips or resamples that were drawn; 0 where the test draws none.
+        Sign flips, shuffles or resamples that were drawn at random for p-values; 0 where none were.
     p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B.
+        How p follows from the b extreme ones of B flips that were drawn: (b + 1)/(B + 1), or b/B.
     alpha : float
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int
         Seed of the flips or resamples.
+    enumerated : int
+        Rows of the table whose p-values are exact, because all sign flips were enumerated.
+    interval_permutations : int
+        Sign flips, shuffles or resamples that were drawn at random for intervals; 0 where none were.
     clusters : int, optional
         Clusters of queries that were flipped whole.
     replicates : dict of str to int, optional
@@ -92,7 +96,32 @@ class Significance(Result):
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     needed: Floats | None = field(default=None, repr=False)
 
-    made_with = ("test", "correction", "family", "permutations", "p_value", "alpha", "seed", "clusters", "replicates")
+    enumerated: int = 0
+    interval_permutations: int = 0
+
+    made_with = (
+        *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
+        *("alpha", "seed", "clusters", "replicates"),
+    )
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return (
+            *(() if self.enumerated else ("enumerated",)),
+            *(() if self.permutations else ("permutations", "p_value")),
+            *(() if self.interval_permutations else ("interval_permutations",)),
+            *(() if self.permutations or self.interval_permutations else ("seed",)),
+        )
+
+    @property
+    def drawn(self) -> str:
+        """How p-values were found, in a few words: ``"exact"``, ``"100,000 sign flips"``; empty where by formula."""
+        word = "sign flips" if self.test == "randomization" else "resamples"
+        parts = [
+            *(["exact"] if self.enumerated else []),
+            *([f"{self.permutations:,} {word}"] if self.permutations else []),
+        ]
+        return " or ".join(parts)
 
     def summary(self) -> pl.DataFrame:
         """Count the pairs of each measure that differ significantly.
@@ -284,7 +313,8 @@ def significance(
             return TESTS[usual](one, drawing)
         return over_runs(one, single.values[:, one.queries, families.index(one)].T, list(runs.members.values()))
 
-    columns, drawn = [], drawing.permutations or CORRECTIONS[correction].draws
+    columns: list[dict[str, Any]] = []
+    drawn = enumerated = drawn_for_intervals = 0
     warned: list[str] = []
     notes: list[str] = []
     for group in groups:
@@ -296,7 +326,11 @@ def significance(
             columns.append(
                 {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}
             )
-            drawn = max(drawn, found.permutations)
+            drawn, drawn_for_intervals = max(drawn, found.permutations), max(drawn_for_intervals, other.permutations)
+            if CORRECTIONS[correction].draws:
+                drawn = max(drawn, other.permutations)
+            else:
+                enumerated += found.enumerated
             warned += [remark for remark in found.warnings if remark not in warned]
             notes += [found.note] if found.note and found.note not in notes else []
     for remark in warned:
@@ -315,6 +349,8 @@ def significance(
         p_value=p_value,
         alpha=drawing.alpha,
         seed=drawing.seed,
+        enumerated=enumerated,
+        interval_permutations=drawn_for_intervals,
         clusters=None if clusters is None else len(families[0].flipped.values),
         replicates=None if runs is None else runs.counts,
         remarks=(*warned, *notes, *on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)),
@@ -364,9 +400,11 @@ class DiscriminativePower(Result):
     correction : str
         Correction for multiple comparisons.
     permutations : int
-        Sign flips or resamples that were drawn.
+        Sign flips, shuffles or resamples that were drawn at random for p-values; 0 where none were.
     seed : int
         Seed of the flips or resamples.
+    enumerated : int
+        Pairs and measures whose p is exact, because all sign flips were enumerated.
     remarks : tuple of str
         Notes on the tests and the scores.
 
@@ -383,9 +421,17 @@ class DiscriminativePower(Result):
     correction: str
     permutations: int
     seed: int
+    enumerated: int = 0
     remarks: tuple[str, ...] = ()
 
-    made_with = ("alpha", "test", "correction", "permutations", "seed")
+    made_with = ("alpha", "test", "correction", "enumerated", "permutations", "seed")
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return (
+            *(() if self.enumerated else ("enumerated",)),
+            *(() if self.permutations else ("permutations", "seed")),
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and pair, smallest p first.

@@ -103,6 +103,8 @@ def compare_command(
     from rankdev.statistics.significance import significance
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
+    if test in ("t", "wilcoxon") and correction != "tukey":
+        refuse_unused("permutations", why=f"changes nothing with --test {test}, which draws none")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
     if collections and not pooled:
