@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -106,11 +106,11 @@ def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_too_little_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: streams.Source) -> bytes:
+    def fail(source: streams.Source) -> Iterator[bytes]:
         raise MemoryError
 
     (tmp_path / "a.json").write_text('{"q1": ["d1"]}')
-    monkeypatch.setattr(streams.Source, "read", fail)
+    monkeypatch.setattr(streams.Source, "pieces", fail)
     with pytest.raises(FileFormatError, match=r"a.json: the file does not fit into memory"):
         read_references(tmp_path / "a.json")
 

@@ -1,4 +1,3 @@
-import tracemalloc
 from fractions import Fraction
 from importlib.util import find_spec
 
@@ -17,6 +16,7 @@ from rankdev.statistics.panels import Family
 from rankdev.statistics.randomization import Flips, enumerated, tilted_p
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
+from tests.common.memory import peak
 from tests.statistics.plain import exact_p
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
@@ -500,20 +500,10 @@ def test_intervals_are_those_of_all_signs_in_one_table(queries, flips, seed):
     np.testing.assert_array_equal(drawn.balances, signs.sum(axis=1))
 
 
-def peak(work):
-    """Run something, and return the most megabytes that it held at a time."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1] / 2**20
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
 def test_memory_does_not_grow_with_flips_times_queries(make_scores, rng, engine):
     scores = make_scores(rng.random((2, 100_000)))
-    assert peak(lambda: significance(scores, permutations=1500, engine=engine)) < 150  # as one table, 1,100
+    assert peak(lambda: significance(scores, permutations=600, engine=engine)) < 150  # as one table, 480
 
 
 def test_simultaneous_intervals_need_no_table_of_flips_and_queries(make_scores, rng):

@@ -8,6 +8,7 @@ from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.statistics.flips.exact import draw, stream_keys
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 from rankdev.statistics.stability import Stability, stability
+from tests.common.memory import peak
 
 small = st.lists(st.integers(0, 4), min_size=5, max_size=5)
 
@@ -135,3 +136,8 @@ def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng
     assert (found.tau < found.tau_limits[1]).all()
     assert row["n_at_0.8_low"] <= row["n_at_0.8"] <= row["n_at_0.8_high"]
     assert {"low", "high"} < set(found.to_polars().columns)
+
+
+def test_memory_does_not_grow_with_the_square_of_queries(make_scores):
+    values = np.random.default_rng(0).random((2, 40_000))
+    assert peak(lambda: stability(make_scores(values), sizes=[25], subsamples=2)) < 60  # 500 as tables

@@ -11,29 +11,18 @@ from typing import Any, TypeVar
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.streams import Source
-from rankdev.io.table_formats.jsonl import loads, unrepeated
+from rankdev.io.table_formats.jsonl import unrepeated
 
 Found = TypeVar("Found")
 _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
+# a text, which may be cut short, or white space outside of texts
+_BLANKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[ \t\n\r]{2,}', re.DOTALL)
+LONG = 1 << 20  # characters of an entry, mostly white space, from which on this is left out
 
 
 def read_json(source: Source) -> dict[str, Any]:
     """Read one JSON object."""
-    try:
-        value = loads(source.read())
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise not_json(source.name, error) from None
-    if not isinstance(value, dict) or not value:
-        raise FileFormatError(source.name, "expected a JSON object that maps each query to its items")
-    return value
-
-
-def not_json(name: str, error: ValueError | RecursionError) -> FileFormatError:
-    """Return the error for a document that is not JSON, with the line."""
-    line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-    return FileFormatError(name, f"this is not JSON ({first_line(error)})", line)
+    return dict(json_entries(source))
 
 
 def json_entries(source: Source) -> Iterator[tuple[str, Any]]:
@@ -128,4 +117,14 @@ class _Document:
             return False
         self._lines += self._window.count("\n", 0, self._at)
         self._window, self._at = "".join([self._window[self._at :], *texts]), 0
+        if left > LONG and 2 * sum(map(self._window.count, " \t\n\r")) > len(self._window):
+            shorter = _BLANKS.sub(_shortened, self._window)
+            self._lines += self._window.count("\n") - shorter.count("\n")  # all of them are before what is read next
+            self._window = shorter
         return True
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """Keep texts, and one character of white space."""
+    part = found[0]
+    return part if part[0] == '"' else "\n" if "\n" in part else " "

@@ -48,10 +48,14 @@ class Orders:
 
     def means(self, picks: npt.NDArray[np.int64], units: Floats | None = None) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
-        chosen = np.zeros((len(picks), self.queries))
-        np.put_along_axis(chosen, picks, 1.0, axis=1)
-        found = chosen @ (self.units if units is None else units) / picks.shape[1]
-        return found.reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
+        used = self.units if units is None else units
+        if len(picks) * self.queries > AT_ONCE:  # many small sets: sums are exact in either way
+            sums = used[picks].sum(axis=1)
+        else:
+            chosen = np.zeros((len(picks), self.queries))
+            np.put_along_axis(chosen, picks, 1.0, axis=1)
+            sums = chosen @ used
+        return (sums / picks.shape[1]).reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
 
     def with_all(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats]:
         """Return the mean τ-b and τ_ap of n queries with all, for each measure; NaN where all systems tie."""
