@@ -6,6 +6,7 @@ from tests.calibration.claims import CLAIMS
 from tests.common.examples import scaled
 
 SHORT = {
+    "looking at any time": 150,
     "leaderboards": 3,
     "tasks": 3,
     "clusters": 8,

@@ -14,6 +14,7 @@ from rankdev._common.checks import FINEST, check_choice, check_number, check_see
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import CORRECTIONS
@@ -219,6 +220,7 @@ def significance(
     seed: int = 0,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    anytime: bool = False,
     engine: str = "auto",
     threads: int | None = None,
 ) -> Significance:
@@ -258,6 +260,9 @@ def significance(
     replicates : dict of str to list of str, optional
         Systems with several runs, such as training with several seeds: the names of their runs among the scores. Runs
         that are not named are systems with one run. The test then allows for how far runs vary.
+    anytime : bool, default False
+        Test by betting: p-values and intervals hold however often one looks while queries arrive, in the order of the
+        scores, and stops when one likes. They assume nothing but the measure's range, and are wider for it.
     engine : {"auto", "numpy", "numba", "torch"}
         What counts the flips; all give the same numbers.
     threads : int, optional
@@ -278,8 +283,12 @@ def significance(
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
     usual = test or ("randomization" if replicates is None else "t")
+    _check_design(usual, correction, clusters, replicates)
+    if anytime:
+        _check_anytime(test, correction, permutations, clusters, replicates)
+        usual = "betting"
     for what, word, known in (
-        ("test", usual, TESTS),
+        ("test", usual, ("betting",) if anytime else TESTS),
         ("correction", correction, CORRECTIONS),
         ("family", family, FAMILIES),
         ("p_value", p_value, get_args(PValue)),
@@ -290,11 +299,12 @@ def significance(
             "these are the scores of several collections; give them to meta_analysis(…), or join their queries with"
             " Scores.pooled(…)"
         )
-    _check_design(usual, correction, clusters, replicates)
     single = scores = as_scores(scores, measures)
     runs = None if replicates is None else replicated(scores, replicates)
     if runs is not None:
         scores = runs.averaged
+    if anytime:
+        check_ranges(scores)
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
     groups = [families] if family == "all" else [[one] for one in families]
@@ -309,6 +319,8 @@ def significance(
     )
 
     def perform(one: Family) -> Tested:
+        if anytime:
+            return betting(one)
         if runs is None:
             return TESTS[usual](one, drawing)
         return over_runs(one, single.values[:, one.queries, families.index(one)].T, list(runs.members.values()))
@@ -321,7 +333,9 @@ def significance(
         tested = [perform(one) for one in group]
         adjusted = CORRECTIONS[correction].correct(group, tested, drawing)
         for one, found, other in zip(group, tested, adjusted, strict=True):
-            low, high = widened(one.flipped, other.level, other.low, other.high)
+            low, high = other.low, other.high
+            if not anytime:  # which knows no less
+                low, high = widened(one.flipped, other.level, low, high)
             half = (other.high - other.low) / 2
             columns.append(
                 {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}
@@ -336,8 +350,9 @@ def significance(
     for remark in warned:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     table = _table(scores, first, second, columns)
-    by_measure = correction != "none" and family == "measure"
-    notes += remarks_on(scores, families, table, drawing.alpha, by_measure=by_measure)
+    if clusters is None and runs is None and not anytime:  # those notes are about queries taken one by one
+        by_measure = correction != "none" and family == "measure"
+        notes += remarks_on(scores, families, table, drawing.alpha, by_measure=by_measure)
     return Significance(
         columns=table,
         needed=np.concatenate([column["needed"] for column in columns]),
@@ -355,6 +370,16 @@ def significance(
         replicates=None if runs is None else runs.counts,
         remarks=(*warned, *notes, *on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)),
     )
+
+
+def _check_anytime(test: str | None, correction: str, permutations: int | None, clusters: Any, replicates: Any) -> None:
+    """Refuse what bets take no account of."""
+    given = {"test": test, "permutations": permutations, "clusters": clusters, "replicates": replicates}
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} is not for anytime, which has a test of its own; leave it out")
+    if correction in ("max-t", "tukey"):
+        raise UsageError(f"correction={correction!r} is not for anytime; choose holm, bh or none")
 
 
 def _check_design(test: str, correction: str, clusters: Any, replicates: Any) -> None:

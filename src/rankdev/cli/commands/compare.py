@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 @click.option("--permutations", metavar="N", type=int, help="Sign flips per test. Default: 100000 or as needed.")
 @clusters_option
 @replicates_option
+@click.option("--anytime", is_flag=True, help="Valid however often you look while queries arrive.")
 def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
@@ -81,6 +82,7 @@ def compare_command(
     permutations: int | None,
     clusters: str | None,
     replicates: tuple[str, ...],
+    anytime: bool,
     alpha: float,
     seed: int,
     form: str | None,
@@ -122,7 +124,7 @@ def compare_command(
     together = read_clusters(clusters)
     repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
-    testing |= {"clusters": together, "replicates": repeated}
+    testing |= {"clusters": together, "replicates": repeated, "anytime": anytime}
 
     def analyse(part: Scores) -> Result:
         if per_query:
@@ -160,16 +162,16 @@ def _check(
         refuse_unused("margin", "per_query", "discriminative_power", why=own)
         if not pooled:
             own = "is for --pooled, and --collection uses its own test"
-            refuse_unused("test", "family", "permutations", "clusters", "replicates", why=own)
+            refuse_unused("test", "family", "permutations", "clusters", "replicates", "anytime", why=own)
     if per_query:
         tests = ("margin", "baselines", "test", "correction", "family", "permutations", "discriminative_power")
-        tests += ("clusters", "replicates")
+        tests += ("clusters", "replicates", "anytime")
         refuse_unused(*tests, why="is for tests, and --per-query shows differences as they are")
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is not None:
         own = "is for tests, and --margin uses its own interval"
-        refuse_unused("test", "family", "permutations", "replicates", why=own)
+        refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
         if correction != "none":
             refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
 
