@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rankdev._common.checks import check_choice
 from rankdev.core.ordering import Order, Ties
@@ -21,9 +21,8 @@ from rankdev.measures.syntax import each_text, parse, parse_all
 
 if TYPE_CHECKING:
     from rankdev.core.references import References
+    from rankdev.evaluation.evaluate import Empty
     from rankdev.measures.base import Measure, MeasureLike
-
-Empty = Literal["zero", "skip"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +40,7 @@ class Convention:
     about_ties: str = ""
     empty: Empty = "zero"
     queries: str
-    parameters: Mapping[type[Measure], Mapping[str, Any]] = field(default_factory=dict)
+    parameters: Mapping[type[Any], Mapping[str, Any]] = field(default_factory=dict)
     grades: str = "whole"
     names: Mapping[str, str] = field(default_factory=dict)
     dialect: Dialect = PLAIN

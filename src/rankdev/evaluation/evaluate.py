@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import Run, RunLike
 from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation._native_join import FileMatcher, joins
-from rankdev.evaluation.conventions import Choices, Empty, choose
+from rankdev.evaluation.conventions import Choices, choose
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.order import order_notes
@@ -111,6 +111,7 @@ def _score(measure: Scorer, block: Match) -> Any:
 
 
 Result = TypeVar("Result")
+Empty = Literal["zero", "skip"]
 SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored together, until there are so many
 
 
