@@ -225,6 +225,15 @@ def test_lists_are_those_of_explain(show, html, inputs):
             assert row[3] == f"{entry.weight:g}"
             assert row[4] == f"{entry.credit:.2f}"
             assert row[6] == f"{entry.lost:.4f}"
+        missing = ", ".join(f"{item} (rank {rank})" for item, rank in explained.not_returned)
+        assert page.locator("#lists > div").nth(table).locator("p").all_inner_texts() == [f"Not returned: {missing}"]
+
+
+def test_items_below_the_positions_shown_are_named(show):
+    run = rd.Run.from_lists({"q": ["x", "d2", "y", "z", "d1"]})
+    page = show(rd.report({"q": ["d1", "d2", "d3"]}, {"a": run}, "RDQ@2").html, "#query=q")
+    lines = page.locator("#lists > div").nth(1).locator("p").all_inner_texts()
+    assert lines == ["Below: d1 (rank 1) returned at position 5", "Not returned: d3 (rank 3)"]
 
 
 def test_nonrelevant_and_unjudged_items_have_their_words():

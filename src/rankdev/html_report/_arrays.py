@@ -125,4 +125,5 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
         "weights": (lists.weights, SCORES),
+        "found_at": (lists.found_at, 0),
     }

@@ -21,7 +21,7 @@ from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
 from rankdev.evaluation.losses import Losses, losses
-from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references, load_run, named_systems
@@ -44,7 +44,8 @@ class Lists:
     """What :func:`rankdev.explain` returns for every list, as arrays over [system, query, position].
 
     ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``why``
-    indexes ``WHY``. ``ideal_ranks`` are those of [query, position].
+    indexes ``WHY``. ``ideal_ranks`` are those of [query, position]. ``found_at`` has the position, from 1, at which
+    each list returns each of the first items of the reference, [system, query, item]; 0 where it does not.
     """
 
     measure: str
@@ -56,6 +57,7 @@ class Lists:
     lost: Floats = field(repr=False)
     why: Ints = field(repr=False)
     ideal_ranks: Ints = field(repr=False)
+    found_at: Ints = field(repr=False)
     weights: Floats = field(repr=False)
 
 
@@ -71,9 +73,13 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     names = pl.concat([references.item_ids, *first]).unique(maintain_order=True)
     items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
     scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
+    found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
     for s, run in enumerate(runs.values()):
         items[s] = _returned(references, run, names, depth)
-        ranks[s], scored[s], poor[s] = _judgments(references, run, depth)
+        if run.queries.is_in(references.queries.implode()).any():
+            matched = Matcher.of(references).match(run, None)[0]
+            ranks[s], scored[s], poor[s] = _judgments(references, run, matched, depth)
+            found_at[s] = _found_at(references, matched)
     outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
     credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
     attainable = np.where(np.arange(depth) < counted[:, None], fractions, 0.0)
@@ -84,9 +90,8 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
         [WHY.index(text) for text in ("", MISSING, NONRELEVANT, outside, DISPLACED)],
         WHY.index(REPEATED),
     )
-    return Lists(
-        str(measure), names, items, ranks, credit, earned, lost, why, ideal, measure.position_weights.first(depth)
-    )
+    weights = measure.position_weights.first(depth)
+    return Lists(str(measure), names, items, ranks, credit, earned, lost, why, ideal, found_at, weights)
 
 
 def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
@@ -99,18 +104,16 @@ def _returned(references: References, run: Run, names: pl.Series, depth: int) ->
     return table
 
 
-def _judgments(references: References, run: Run, depth: int) -> tuple[Ints, Bools, Bools]:
+def _judgments(references: References, run: Run, matched: MatchedRuns, depth: int) -> tuple[Ints, Bools, Bools]:
     """Find ranks at [query, position], 0 outside the reference, whether they count, and what was judged nonrelevant.
 
     An item counts once.
     """
     shape = (len(references), depth)
     ranks, poor = np.zeros(shape, np.int64), np.zeros(shape, bool)
-    if not run.queries.is_in(references.queries.implode()).any():
-        return ranks, ranks > 0, poor
-    matched = Matcher.of(references).match(run, depth)[0]
-    ranks[matched.hits.query, matched.hits.position] = references.ranks[matched.hits.place]
-    poor[matched.nonrelevant.query, matched.nonrelevant.position] = True
+    hits, rejected = (part.take(part.position < depth) for part in (matched.hits, matched.nonrelevant))
+    ranks[hits.query, hits.position] = references.ranks[hits.place]
+    poor[rejected.query, rejected.position] = True
     scored = ranks > 0
     if run.repeats is not None:
         for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
@@ -120,6 +123,15 @@ def _judgments(references: References, run: Run, depth: int) -> tuple[Ints, Bool
                 ranks[at] = references[query].get(item, 0)
                 poor[at] = item in (references[query].nonrelevant or ())
     return ranks, scored, poor
+
+
+def _found_at(references: References, matched: MatchedRuns) -> Ints:
+    """Find where the first items of each reference are returned, [query, item], from 1; 0 where they are not."""
+    found = np.zeros((len(references), REFERENCE_ITEMS), np.int64)
+    nth = matched.hits.place - references.offsets[matched.hits.query]
+    hits = matched.hits.take(nth < REFERENCE_ITEMS)
+    found[hits.query, nth[nth < REFERENCE_ITEMS]] = hits.position + 1
+    return found
 
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs

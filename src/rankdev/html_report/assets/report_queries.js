@@ -201,7 +201,23 @@ function listOf(query, system) {
       cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
   });
   const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
-  return listTable(report.systems[system], `${report.explained} position by position. Ideal: the rank that belongs at this position`, heads, rows);
+  const made = listTable(report.systems[system], `${report.explained} position by position. Ideal: the rank that belongs at this position`, heads, rows);
+  made.append(...elsewhere(query, system, positions.length));
+  return made;
+}
+
+/** Where a list returns reference items below the positions that are shown, and which it does not return.
+ *  @param {number} query @param {number} system @param {number} depth */
+function elsewhere(query, system, depth) {
+  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ id: report.pools[query][i], rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
+  const deep = items.filter((item) => item.at > depth);
+  const missing = items.filter((item) => !item.at);
+  /** @type {(some: typeof items, text: (item: typeof items[0]) => string) => (Node|string)[]} */
+  const listed = (some, text) => some.flatMap((item, i) => [i ? ", " : "", named(item.id, 60), text(item)]);
+  return [
+    ...(deep.length ? [element("p", { class: "hint" }, "Below: ", ...listed(deep, (item) => ` (rank ${item.rank}) returned at position ${item.at}`))] : []),
+    ...(missing.length ? [element("p", { class: "hint" }, "Not returned: ", ...listed(missing, (item) => ` (rank ${item.rank})`))] : []),
+  ];
 }
 
 function listenToQueries() {
