@@ -125,5 +125,6 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
         "weights": (lists.weights, SCORES),
-        "found_at": (lists.found_at, 0),
+        # where items are among the positions that are shown is in the lists: here it would only take space
+        "found_at": (np.where(lists.found_at > lists.items.shape[2], lists.found_at, lists.found_at > 0), 0),
     }
