@@ -27,6 +27,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.io.references": "read_references write_references",
         "rankdev.io.runs": "read_run write_run",
         "rankdev.judging.collect": "collect",
+        "rankdev.judging.pool": "pool",
         "rankdev.learning.position_weights": "weights_from_clicks",
         "rankdev.measures.syntax": "parse",
         "rankdev.preferences.judgments": "Preferences",

@@ -24,6 +24,7 @@ from rankdev.io.references import write_references as write_references
 from rankdev.io.runs import read_run as read_run
 from rankdev.io.runs import write_run as write_run
 from rankdev.judging.collect import collect as collect
+from rankdev.judging.pool import pool as pool
 from rankdev.learning.position_weights import weights_from_clicks as weights_from_clicks
 from rankdev.measures.syntax import parse as parse
 from rankdev.preferences.judgments import Preferences as Preferences

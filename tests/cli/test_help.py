@@ -90,7 +90,7 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
 
 
 def test_options_of_the_same_name_are_shared_everywhere():
-    """But where -o is the command's own: it writes references or a page."""
+    """But where -o is the command's own: it writes references, items or a page."""
     shared = {name for names in SHARED.values() for name in names}
     own = {
         (name, param.opts[0])
@@ -100,7 +100,7 @@ def test_options_of_the_same_name_are_shared_everywhere():
     }
     assert {option for _, option in own} == {"-o"}
     assert {name for name, _ in own} == {
-        *("refs grades", "refs lists", "refs merge", "refs preferences", "report", "playground")
+        *("refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground")
     }
 
 

@@ -33,6 +33,7 @@ GROUPS = {
     },
     "References": {
         "refs": ("refs", "Build references from grades, lists or preferences."),
+        "pool": ("judge", "Collect the first items of runs, to be judged."),
         "judge": ("judge", "Collect pairwise preferences in the browser."),
     },
     "Statistics": {

@@ -49,8 +49,9 @@ def collect(
     ----------
     judge : callable
         ``judge(query, a, b)`` returns a, b, or None for equally good.
-    items : dict
-        ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from.
+    items : dict or table
+        ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from; or a table with the columns query,
+        item and perhaps grade, such as :func:`rankdev.pool` returns.
     budget : int, optional
         Largest number of questions, those of earlier calls with the same file included; they are spread over all
         queries. Default: no limit, and one query is finished before the next.

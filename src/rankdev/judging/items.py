@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rankdev._common.tables import as_id
+import polars as pl
+
+from rankdev._common.tables import as_id, as_polars, is_table
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats.base import Table
@@ -35,7 +37,9 @@ class Pool:
 
     @classmethod
     def of(cls, value: Any) -> Pool:
-        """Read ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` (or references made of grades)."""
+        """Read ``{query: [item, …]}``, grades ``{query: {item: grade}}`` (or references made of them), or a table."""
+        if is_table(value):
+            value = _listed(as_polars(value))
         if not isinstance(value, Mapping) or not value:
             raise UsageError(f"items must be {{query: [item, …]}} or {{query: {{item: grade}}}}; got {shown(value)}")
         items: dict[str, list[str]] = {}
@@ -71,6 +75,18 @@ class Pool:
         for item in items:
             if item not in self.items.get(query, ()):
                 raise DataError(f"query {query!r}: item {item!r} is not among the items to be judged")
+
+
+def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
+    """Return the items of each query of a table, with grades where it has them."""
+    if missing := [name for name in ("query", "item") if name not in frame.columns]:
+        raise DataError(f"items: there is no column {missing[0]}; expected query and item, and perhaps grade")
+    found: dict[Any, Any] = {}
+    for query, part in frame.group_by("query", maintain_order=True):
+        items = part["item"].to_list()
+        graded = "grade" in frame.columns and len(set(items)) == len(items)
+        found[query[0]] = dict(zip(items, part["grade"].to_list(), strict=True)) if graded else items
+    return found
 
 
 SHOWN = ("title", "text", "url")

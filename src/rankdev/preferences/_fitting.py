@@ -305,7 +305,7 @@ def inflation(fit: Strengths) -> Floats:
     """Compute each query's ratio of the variance of its strengths to that of independent judgments; at least 1.
 
     A query's own ratio counts by its degrees of freedom, the mean of the others' by theirs, up to ``OTHERS``: with few
-    workers the ratio of one query says little.
+    workers the ratio of one query is hardly known.
     """
     result = np.ones(len(fit.pairs.starts) - 1)
     if fit.curvature is None:

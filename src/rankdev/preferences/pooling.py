@@ -125,8 +125,8 @@ def _tie_odds(count: Floats, posterior: Approximation, rate: float) -> float:
 def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:
     """Compute the posterior probability of every hypothesis for every query.
 
-    One query: by the prior. Several: queries are alike (of one kind and spread, which the collection shows), or of
-    several kinds, of which the collection shows the shares. What is learnt from a query is not used for itself.
+    One query: by the prior. Several: queries are alike, of one kind and spread, which the collection shows; or of
+    several kinds, and the collection shows how frequent each is. What is learnt from a query is not used for itself.
     """
     kind = np.array([KINDS.index(hypothesis.kind) for hypothesis in hypotheses()])
     of_kind = _prior_of_kinds(float(reliability.mean()))
@@ -176,10 +176,10 @@ def _prior_within_kinds(sizes: Ints, kind: Ints) -> Floats:
 
 
 def _learnt(evidence: Floats, prior: Floats, chosen: Bools, pseudo: float) -> tuple[Floats, Floats]:
-    """Learn the shares of the chosen hypotheses; return their probabilities, and the log evidence of each query.
+    """Learn how frequent the chosen hypotheses are; return probabilities, and the log evidence of each query.
 
-    Expectation and maximisation, a query's own probabilities left out of the shares it is judged by; the prior counts
-    as ``pseudo`` queries.
+    Expectation and maximisation, a query's own probabilities left out of the frequencies it is judged by; the prior
+    counts as ``pseudo`` queries.
     """
     result = np.zeros_like(evidence)
     top = evidence[:, chosen].max(axis=1, initial=-1e9)[:, None]

@@ -3,8 +3,8 @@
 A shape is a distribution from which the strengths of a query's items may have been drawn. Its evidence is the
 probability of the judgments under it, as a logarithm, that of "all equal" being 0. It is found in two steps.
 Expectation propagation gives the evidence, the means and the variances for normal strengths of several spreads. Leaving
-the normal prior out of an item's mean and variance leaves what the judgments say about the item, a normal observation
-of its strength; and the evidence for another shape follows from the observations of all items.
+the normal prior out of an item's mean and variance leaves the evidence of the judgments on the item, a normal
+observation of its strength; and the evidence for another shape follows from the observations of all items.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def possible(size: int) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What the judgments say about queries of one size; arrays by query, and by the three most probable spreads."""
+    """Evidence of the judgments on queries of one size; arrays by query, and by the three most probable spreads."""
 
     spread: Floats  # of the normal approximations
     normal: Approximation

@@ -15,15 +15,25 @@ from rankdev.cli.options import (
     named_runs,
     names_and_values,
     one_measure_option,
+    order_options,
     read_named_table,
     refuse_unused,
     seed_option,
 )
-from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.cli.outputs import (
+    deliver,
+    draw,
+    encoded_table,
+    figure_option,
+    output_options,
+    safe_csv_option,
+    table_option,
+)
 from rankdev.cli.terminal import write_line
 from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
+    from rankdev.core.ordering import Order, Ties
     from rankdev.judging.server import JudgeServer
 
 
@@ -118,6 +128,33 @@ def _strategy(
     return strategy_for(
         pool, goal, Rule(accepted_error(error, goal)), top=top, runs=named, measure=measure, repeats=repeats
     )
+
+
+@click.command(
+    "pool",
+    cls=Command,
+    epilog="Example: rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@click.option("--depth", default=10, show_default=True, help="How many items of each run are taken.")
+@click.option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ...")
+@order_options
+@safe_csv_option
+@table_option("-o", "--output", default="items.jsonl", show_default=True, help="Write the items here.")
+def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Order, ties: Ties, output: str) -> None:
+    """Collect the first items of each query from runs, for rankdev judge.
+
+    Assessors see what --texts has of an item; with a column query, of that query's items, and query_text. Then:
+    rankdev judge items.jsonl --db judgments.sqlite
+    """
+    from rankdev.io.writing import writing
+    from rankdev.judging.pool import pool
+
+    items = pool(named_runs("", runs, ()), depth=depth, texts=texts, order=order, ties=ties)
+    content = encoded_table(items, output)
+    with writing(output) as stream:
+        stream.write(content)
+    write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
 
 
 @click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")

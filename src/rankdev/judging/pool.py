@@ -1,0 +1,119 @@
+"""Pools: the first items of several runs, to be judged."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import polars as pl
+
+from rankdev._common.checks import check_whole
+from rankdev._common.tables import as_id, as_polars, is_table
+from rankdev.core.ordering import Order, Ties
+from rankdev.core.runs import RunLike
+from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
+from rankdev.io.loading import load_run, named_systems
+from rankdev.io.streams import Source
+from rankdev.io.tables import read_table, read_texts
+from rankdev.judging.items import OPTIONAL
+
+
+def pool(
+    runs: Mapping[str, RunLike],
+    *,
+    depth: int = 10,
+    texts: Any = None,
+    order: Order | None = None,
+    ties: Ties | None = None,
+) -> pl.DataFrame:
+    """Collect the first items of each query from several runs: what is to be judged.
+
+    Parameters
+    ----------
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking, as :func:`rankdev.evaluate` takes it.
+    depth : int, default 10
+        How many items of each run are taken.
+    texts : path, table or dict of str to str, optional
+        What assessors see: a table with the column item and one or more of title, text, url, image, grade (with a
+        column query, of that query's items only, and perhaps query_text); a collection with ids and texts, as a
+        .tsv without a header; or ``{item: text}``.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : {"trec_eval", "descending", "ascending", "given"}, optional
+        How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per item: query, item, and what ``texts`` has of it. Queries are in the order of the runs; items by
+        their best position, then by name. ``rankdev judge`` opens it once it is written, and ``collect`` takes it.
+
+    Examples
+    --------
+    >>> pool({"mine": {"q": ["d1", "d2", "d3"]}, "other": {"q": ["d4", "d1"]}}, depth=2).rows()
+    [('q', 'd1'), ('q', 'd4'), ('q', 'd2')]
+    """
+    depth = check_whole("depth", depth, 1)
+    best: dict[tuple[str, str], int] = {}
+    for system, source in named_systems(runs).items():
+        run = load_run(system, source, order, ties, depth)
+        for query in run:
+            for place, item in enumerate(run[query][:depth]):
+                best[query, item] = min(place, best.get((query, item), place))
+    if not best:
+        raise DataError("the runs have no items: there is nothing to judge")
+    queries = {query: number for number, query in enumerate(dict.fromkeys(query for query, _ in best))}
+    chosen = sorted(best, key=lambda entry: (queries[entry[0]], best[entry], entry[1]))
+    frame = pl.DataFrame(chosen, schema={"query": pl.String, "item": pl.String}, orient="row")
+    return frame if texts is None else _with_texts(frame, *_texts(texts, set(frame["item"])))
+
+
+EXPECTED = f"expected a table with the column item, perhaps query, and one or more of {', '.join(OPTIONAL)}"
+
+
+def _texts(texts: Any, items: Collection[str]) -> tuple[str, pl.DataFrame]:
+    """Return what the texts are called, and a row per item (or per query and item)."""
+    if isinstance(texts, str | os.PathLike):
+        return str(texts), _read(texts, items)
+    if isinstance(texts, Mapping):
+        return "texts", _as_table({as_id(item): str(text) for item, text in texts.items()})
+    if is_table(texts):
+        return "texts", as_polars(texts)
+    raise UsageError(f"texts must be a file, a table or {{item: text}}; got {shown(texts)}")
+
+
+def _read(path: str | os.PathLike[str], items: Collection[str]) -> pl.DataFrame:
+    """Read a table with what is shown of each item; or texts as collections have them."""
+    with Source(path) as source:
+        if source.kind not in ("trec", "json", "tsv"):
+            frame = read_table(source, source.kind).frame
+            if "item" in frame.columns:
+                return frame
+    return _as_table(read_texts(path, "item", items))
+
+
+def _as_table(texts: Mapping[str, str]) -> pl.DataFrame:
+    return pl.DataFrame(list(texts.items()), schema={"item": pl.String, "text": pl.String}, orient="row")
+
+
+def _with_texts(frame: pl.DataFrame, name: str, texts: pl.DataFrame) -> pl.DataFrame:
+    columns = [column for column in OPTIONAL if column in texts.columns]
+    if "item" not in texts.columns or not columns:
+        raise DataError(f"{name}: {EXPECTED}")
+    keys = [key for key in ("query", "item") if key in texts.columns]
+    texts = texts.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
+    twice = texts.filter(texts.select(keys).is_duplicated())
+    if len(twice):
+        raise DataError(f"{name}: item {shown(twice['item'][0])} appears twice; list it once")
+    joined = frame.join(texts, on=keys, how="left", maintain_order="left")
+    bare = joined.filter(pl.all_horizontal(pl.col(columns).is_null()))
+    if len(bare) == len(frame):
+        raise DataError(f"{name}: none of its items is in the runs; are the ids the same?")
+    if len(bare):
+        first = f"{bare['item'][0]} of query {bare['query'][0]}"
+        lacking = counted(len(bare), "item", "has", of=len(frame))
+        warnings.warn(f"{lacking} no text in {name}, first {first}", RankdevWarning, stacklevel=3)
+    return joined
