@@ -48,7 +48,7 @@ def sentence(found: Gate) -> str:
     if found.unchanged:
         return f"Pass: {found.candidate} returns the same lists as {found.baseline} for all {queries} queries."
     if found.verdict == "pass":
-        most = found.to_polars()["lost"].max()
+        most = max(found.to_polars()["lost"].to_list())
         lost = f"no query lost more than {most:.2f}" if most else "no query lost anything"
         won = f"better on {first['wins']} of {queries} queries, worse on {first['losses']}"
         return f"Pass: {found.candidate} is {won}; {lost}."

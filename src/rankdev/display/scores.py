@@ -132,7 +132,7 @@ def plot_losses(found: Losses) -> Figure:
         axis.barh(range(rows.height), share, left=start, color=colour, hatch=hatch, edgecolor="white", label=label)
         start += share
     axis.set(xlabel=found.measure, xlim=(0, max(1.0, float(np.nanmax(start, initial=0.0)))))
-    drawn.legend(loc="outside lower center", ncols=len(parts), frameon=False)
+    drawn.legend(loc="outside lower center", ncols=4, frameon=False)
     return titled(drawn, f"What keeps each system from 1 in {found.measure}: retrieval, the cutoff or the order?")
 
 

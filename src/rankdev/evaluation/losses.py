@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
@@ -96,7 +96,7 @@ class Losses(Result):
     def _means(self) -> Floats:
         """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
         values = self.scores.values
-        known = np.isfinite(values).all(axis=2)
+        known: Bools = np.isfinite(values).all(axis=2)
         means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
         means[~known.any(axis=1)] = np.nan
         return means

@@ -164,9 +164,9 @@ def _check(
             own = "is for --pooled, and --collection uses its own test"
             refuse_unused("test", "family", "permutations", "clusters", "replicates", "anytime", why=own)
     if per_query:
-        tests = ("margin", "baselines", "test", "correction", "family", "permutations", "discriminative_power")
-        tests += ("clusters", "replicates", "anytime")
-        refuse_unused(*tests, why="is for tests, and --per-query shows differences as they are")
+        own = "is for tests, and --per-query shows differences as they are"
+        refuse_unused("margin", "baselines", "test", "correction", "family", "permutations", why=own)
+        refuse_unused("discriminative_power", "clusters", "replicates", "anytime", why=own)
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is not None:

@@ -36,9 +36,7 @@ FAILED, UNDECIDED = 3, 4  # exit codes
 )
 @file_option("--junit", help="Also write a test case per measure (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
-@click.pass_context
 def gate_command(
-    ctx: click.Context,
     margin: float,
     query_margin: float | None,
     required: tuple[str, ...],
@@ -94,7 +92,7 @@ def gate_command(
                 stream.write(content)
     deliver(report, form, output)
     if found.verdict != "pass" and (found.verdict == "fail" or undecided == "fail"):
-        ctx.exit(FAILED if found.verdict == "fail" else UNDECIDED)
+        click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
 
 
 def _unchanged(scores: Scores, source: dict[str, Any]) -> bool:
