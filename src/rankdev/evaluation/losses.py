@@ -96,7 +96,7 @@ class Losses(Result):
     def _means(self) -> Floats:
         """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
         values = self.scores.values
-        known: Bools = np.isfinite(values).all(axis=2)
+        known: Bools = np.asarray(np.isfinite(values).all(axis=2))
         means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
         means[~known.any(axis=1)] = np.nan
         return means

@@ -37,6 +37,18 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 
+test_option = click.option(
+    "--test",
+    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
+    help="randomization (default), t, wilcoxon or bootstrap.",
+)
+correction_option = click.option(
+    "--correction",
+    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
+    help="holm (default), bh, max-t, tukey or none.",
+)
+
+
 @click.command(
     "compare",
     cls=Command,
@@ -50,16 +62,8 @@ if TYPE_CHECKING:
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Test equivalence within this difference.")
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
-@click.option(
-    "--test",
-    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    help="randomization (default), t, wilcoxon or bootstrap.",
-)
-@click.option(
-    "--correction",
-    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
-    help="holm (default), bh, max-t, tukey or none.",
-)
+@test_option
+@correction_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @click.option(
     "--family",
@@ -184,18 +188,8 @@ def _check(
 @score_options
 @collection_option
 @click.option("--baseline", "baselines", multiple=True, help="Mark differences from this system; repeat.")
-@click.option(
-    "--test",
-    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    default="randomization",
-    help="randomization (default), t, wilcoxon or bootstrap.",
-)
-@click.option(
-    "--correction",
-    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
-    default="holm",
-    help="holm (default), bh, max-t, tukey or none.",
-)
+@test_option
+@correction_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
 @click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
 def table_command(
@@ -204,8 +198,8 @@ def table_command(
     form: str | None,
     output: str | None,
     segments: str | None,
-    test: str,
-    correction: str,
+    test: str | None,
+    correction: str | None,
     alpha: float,
     digits: int,
     seed: int,
@@ -218,7 +212,8 @@ def table_command(
     """
     from rankdev.statistics.paper_table import table
 
-    testing: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "digits": digits, "seed": seed}
+    testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed}
+    testing |= {"test": test or "randomization", "correction": correction or "holm"}
     _, report = analyse_source(
         lambda scores: table(scores, baselines=baselines or None, **testing), collections, segments, **source
     )
