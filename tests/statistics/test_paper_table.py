@@ -79,7 +79,7 @@ def test_every_format_has_the_marks_and_latex_and_pages_no_star():
     assert r"\caption{Best values" in latex
     assert "<sup>†</sup>" in html
     assert "**<sup>†</sup>" in markdown
-    assert "*†" in text
+    assert "* †" in text
     assert "*" not in latex + html
     assert "\\*" not in markdown
 

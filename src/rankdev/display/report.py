@@ -78,7 +78,7 @@ class Table:
         marks = [self.raised.get((i, name), "") for i in range(len(cells))]
         width = max(map(len, marks))
         return [
-            replace(cell, text=f"{cell.text}{mark:{width}}", raised=mark)
+            replace(cell, text=f"{cell.text} {mark:{width}}", raised=mark)
             for cell, mark in zip(cells, marks, strict=True)
         ]
 

@@ -152,15 +152,15 @@ def table(
     >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
     >>> scores = rd.Scores(("bm25", "old", "new"), tuple(map(str, range(40))), ("P@5",), values)
     >>> print(rd.table(scores, baselines="bm25", digits=2))
-    system      P@5
-    ───────────────
-    bm25†   -0.06
-    old      0.40 †
-    new      0.90*†
+    system       P@5
+    ────────────────
+    bm25 †  -0.06
+    old      0.40  †
+    new      0.90* †
     <BLANKLINE>
     Best values are highlighted. † differs significantly from bm25 (paired
-    randomization test, two-sided, holm correction over 2 pairs of each measure, p ≤
-    0.05).
+    randomization test (100,000 sign flips), two-sided, holm correction over 2 pairs
+    of each measure, p ≤ 0.05).
     """
     check_whole("digits", digits, 0)
     collections = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
