@@ -108,3 +108,12 @@ def test_a_folder_that_cannot_be_written_is_not_called_missing(rankdev, folder, 
             2,
             f"rankdev: {option[1]}: cannot write here ({why}); choose another place\n",
         )
+
+
+@pytest.mark.parametrize("call", [("bounds",), ("eval", "-m", "Bpref")])
+def test_advice_on_nonrelevant_items_names_what_a_file_can_hold(rankdev, folder, call):
+    (folder / "bare.jsonl").write_text('{"query": "museums", "tiers": [["art-hall"]]}\n')
+    done = rankdev(call[0], "bare.jsonl", "blended.run", *call[1:])
+    last = done.err.splitlines()[-1]
+    assert 'name them as "nonrelevant" next to the tiers: a key in JSONL, a column in tables' in last
+    assert "{query" not in last

@@ -68,6 +68,8 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--per-query", "--baseline", "nearest"],
         ["compare", *RUNS, "--per-query", "--test", "randomization"],
         ["compare", *RUNS, "--margin", "0.1", "--permutations", "99"],
+        ["compare", *RUNS, "--test", "t", "--permutations", "99"],
+        ["compare", *RUNS, "--test", "wilcoxon", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
         ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
         ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
