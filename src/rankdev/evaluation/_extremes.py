@@ -188,7 +188,8 @@ def _weighing(measure: Measure, case: Case) -> _Weighing | None:
     """Write P, R, RBP and nDCG in that form; None for other measures."""
     depth = max(int(case.lengths.max(initial=0)), 1)
     most = case.size + case.added
-    positions, whole = np.ones(depth), np.ones(most + 1)
+    positions: Floats = np.ones(depth)
+    whole: Floats = np.ones(most + 1)
     if isinstance(measure, P):
         whole *= measure.cutoff or 1
     elif isinstance(measure, R):

@@ -185,8 +185,8 @@ def bootstrap(family: Family, drawing: Drawing) -> Tested:
                 critical[pairs] = np.partition(drawn, resamples - 1 - most, axis=1)[:, resamples - 1 - most]
         return symmetric(family, critical, level)
 
-    drawn = resamples if (family.statistics["deviation"] > 0).any() else 0
-    return Tested(p, interval, drawn, _on_constant(family), interval_permutations=drawn)
+    used = resamples if (family.statistics["deviation"] > 0).any() else 0
+    return Tested(p, interval, used, _on_constant(family), interval_permutations=used)
 
 
 def _studentised(family: Family, resamples: int, seed: int) -> Iterator[tuple[Indices, Floats]]:
