@@ -134,7 +134,7 @@ def one_more(case: Case, binary: bool) -> Completions:
 
 
 def _by_grade(case: Case, levels: Floats, grades: Floats | None, most: int) -> Completions | None:
-    """Give every unjudged item each grade, or none; of hidden items only how many have each counts."""
+    """Let every unjudged item have each grade, or none; of hidden items only how many have each counts."""
     seen, hidden = case.unjudged.shape[1], case.hidden
     if seen > 40 or (len(levels) + 1) ** seen * comb(hidden + len(levels), hidden) > most:
         return None

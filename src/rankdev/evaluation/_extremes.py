@@ -18,7 +18,6 @@ from rankdev.errors import MeasureError
 from rankdev.evaluation._completions import FAR, Case, all_completions, extremes_of, one_more
 from rankdev.evaluation._rdq_extremes import rdq_extremes
 from rankdev.measures import Measure
-from rankdev.measures._relevance import exponential_gains
 from rankdev.measures.graded import NDCG, RBP
 from rankdev.measures.overlap import Compat
 from rankdev.measures.precision import AP, P, R
@@ -137,7 +136,7 @@ class _Weighing:
         If X items are to be of a level or a better one, they are those with the largest weights. Between the last
         positive weight and the first negative one items make no difference but to the divisor, which never falls: of
         these numbers X only the two ends can be best. Dinkelbach's method leads to the highest quotient: for a
-        quotient θ, maximise what is gained − θ × the divisor, and go on from the quotient of that.
+        quotient θ, maximise what is gained − θ × the divisor, and continue with the quotient of that.
         """
         rows = np.arange(len(new))[:, None]
         order = -np.sort(-new, axis=1)
@@ -203,7 +202,7 @@ def _weighing(measure: Measure, case: Case) -> _Weighing | None:
         if measure.gains == "native" and case.grades is not None and case.levels is not None and len(case.levels):
             gains = case.levels
             if measure.dcg == "exp-log2":
-                gains = exponential_gains(gains, gains[:1])
+                gains = np.expm1(gains * np.log(2)) if gains[0] < 1000 else np.exp2(gains - gains[0])  # up to a factor
             tops = case.grades >= case.levels[:, None]
             return _Weighing(gains - np.append(gains[1:], 0.0), positions, whole, tops.sum(axis=1), tops)
     else:

@@ -19,7 +19,7 @@ from rankdev.evaluation._completions import FAR, Case
 from rankdev.measures.rdq import RDQ
 
 GROUPS = 2000  # ways to fill the first places
-FINER = 1.25  # ratio of the ends of an interval of numbers of relevant items, or of ranks
+FINER = 1.25  # ratio of the limits of an interval of numbers of relevant items, or of ranks
 AT_ONCE = 4_000_000  # numbers held at a time
 TABLE = 2_000_000  # (tier, position, position) for which shared items are looked at one by one
 

@@ -91,14 +91,13 @@ class Significance(Result):
     p_value: PValue
     alpha: float
     seed: int
+    enumerated: int = 0
+    interval_permutations: int = 0
     clusters: int | None = None
     replicates: dict[str, int] | None = None
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     needed: Floats | None = field(default=None, repr=False)
-
-    enumerated: int = 0
-    interval_permutations: int = 0
 
     made_with = (
         *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
