@@ -32,10 +32,10 @@ class TieRule:
 
 TIE_RULES: dict[Ties, TieRule] = {
     "trec_eval": TieRule(
-        "as pytrec_eval, and trec_eval up to 9.0.7: single precision, higher id first", single=True, names_descend=True
+        "as pytrec_eval: single precision, higher id first", single=True, names_descend=True
     ),
     "descending": TieRule(
-        "as trec_eval from 9.0.8 on: double precision, higher id first", single=False, names_descend=True
+        "as trec_eval 10: double precision, higher id first", single=False, names_descend=True
     ),
     "ascending": TieRule("double precision, lower id first", single=False, names_descend=False),
     "given": TieRule("double precision, in the order of the source", single=False, names_descend=None),
