@@ -182,7 +182,7 @@ def choose(
 ) -> tuple[list[Measure], Choices]:
     """Return the measures and how to evaluate; what contradicts ``like`` is refused."""
     if like is None:
-        return parse_all(measures), Choices(order, ties, empty or "zero")
+        return parse_all(measures), Choices(order, ties, "zero" if empty is None else empty)
     check_choice("like", like, tuple(CONVENTIONS))
     convention = CONVENTIONS[like]
     wanted = convention.measures(measures)
