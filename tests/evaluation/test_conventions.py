@@ -2,11 +2,16 @@
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError
 from rankdev.evaluation.conventions import CONVENTIONS
+from rankdev.io.trec import RUN as RUN_LAYOUT
+from rankdev.io.trec import Dialect
+from tests.common import draws
 
 GRADES = rd.References.from_grades({"q1": {"d1": 2, "d2": 1, "d3": 1}, "q2": {"d4": 0}})
 RUN = {"q1": {"d1": 5.0, "x": 4.0, "y": 3.0, "d2": 2.0}}
@@ -158,6 +163,22 @@ def test_comments(tmp_path):
         rd.evaluate(qrels, {"a": wrong}, "AP", like="trec_eval-10")
 
 
+def plain_line(line):
+    """Do the same as the dialect of trec_eval 10, one line at a time."""
+    if line.lstrip(b" \t").startswith(b"#"):
+        return []
+    return line.split()[:6]
+
+
+@draws.quick
+@given(st.lists(st.text("ab# \t1", max_size=30).map(str.encode), max_size=6))
+def test_a_dialect_keeps_lines_and_columns(lines):
+    text = b"\n".join(lines)
+    made = Dialect(comments=True, further_columns=True).plain(text, RUN_LAYOUT)
+    assert [line.split() for line in made.split(b"\n")] == [plain_line(line) for line in lines or [b""]]
+    assert Dialect().plain(text, RUN_LAYOUT) == text
+
+
 def test_on_the_command_line(tmp_path):
     qrels, run = written(tmp_path, "qrels", QRELS), written(tmp_path, "run", LINES)
     done = CliRunner().invoke(cli, ["eval", qrels, run, "-m", "official", "--like", "trec_eval-9", "--format", "csv"])
@@ -169,7 +190,7 @@ def test_on_the_command_line(tmp_path):
     assert "ties='trec_eval'" in str(refused.exception)
 
 
-def test_geometric_means_are_not_tested(tmp_path):
+def test_geometric_means_are_not_tested():
     scores = rd.evaluate(GRADES, {"a": RUN, "b": RUN}, ["AP", "GMAP"])
     assert scores.means[0].tolist() == pytest.approx([(1 + 2 / 4) / 3 / 2, (0.5 * 1e-5) ** 0.5])
     for judge in (rd.significance, rd.power, rd.stability):

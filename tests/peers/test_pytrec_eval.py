@@ -30,6 +30,7 @@ SAME = {
     "IPrec@0.4": "iprec_at_recall_0.40",
     "IPrec@0.7": "iprec_at_recall_0.70",
     "IPrec@1": "iprec_at_recall_1.00",
+    "IPrec11": "11pt_avg",
     "SetP": "set_P",
     "SetP(relative=True)": "set_relative_P",
     "SetR": "set_recall",
@@ -133,6 +134,17 @@ def test_every_name_is_understood_as_it_is():
     for text, name in SAME.items():
         assert rd.parse(name) == rd.parse(text)
     assert str(rd.parse("ndcg_cut.10")) == "nDCG@10"
+
+
+@draws.quick
+@given(judged_runs())
+def test_the_geometric_mean(case):
+    """pytrec_eval returns logarithms, and their mean's power."""
+    qrels, run = case
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"gm_map"}).evaluate(run)
+    overall = pytrec_eval.compute_aggregated_measure("gm_map", [values["gm_map"] for values in theirs.values()])
+    ours = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, "gm_map")
+    assert ours.means.item() == pytest.approx(overall, abs=1e-12)
 
 
 def test_scores_are_compared_in_single_precision():
