@@ -9,12 +9,13 @@ import numpy as np
 import rankdev as rd
 from rankdev.statistics.bounded_mean import fraction_limits, widened
 from rankdev.statistics.corrections import simultaneous
+from rankdev.statistics.effect_sizes import effect_limits
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Family
 from rankdev.statistics.planning import bounded_effect
 from rankdev.statistics.prediction_powered import estimate
-from tests.calibration.simulations import ALPHA, Finding, family
+from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
@@ -236,7 +237,22 @@ def shapes(trials: int) -> Iterator[Finding]:
             )
 
 
+def effects(trials: int) -> Iterator[Finding]:
+    """The corrected effect size d_z, for true effects of 0, .2, .5 and 1."""
+    for kind, draw in KINDS.items():
+        spread = float(draw(np.random.default_rng(0), (10**6,)).std())
+        for effect in (0.0, 0.2, 0.5, 1.0):
+            for n in (10, 25, 50):
+                rng = np.random.default_rng([n, 40, len(kind), int(10 * effect)])
+                one = against_nothing(draw(rng, (trials, n)) / spread + effect)
+                low, high = effect_limits(one, ALPHA)
+                held = float(inside((low, high), effect)[~np.isnan(low)].mean())
+                goal = 0.85 if kind == "tied" else 0.9
+                yield Finding("`effect_sizes`, d_z", f"{kind}, effect {effect:g}, n = {n}", held, trials, goal)
+
+
 CLAIMS = {
+    "effect sizes": (effects, 2000),
     "sparse differences": (sparse_intervals, 1000),
     "variants of one system": (sparse_families, 300),
     "sparse equivalence": (sparse_margins, 1000),

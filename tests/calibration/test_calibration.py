@@ -33,6 +33,7 @@ SHORT = {
     "uncertain judgments": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
+    "effect sizes": 200,
     "sparse differences": 200,
     "variants of one system": 15,
     "sparse equivalence": 200,

@@ -248,3 +248,20 @@ def test_impossible_counts_are_refused(shown, clicked):
     log = pl.DataFrame({"item": ["a", "a"], "position": [1, 2], "shown": [9.0, shown], "clicked": [1, clicked]})
     with pytest.raises(rd.DataError, match="clicked at most shown"):
         rd.weights_from_clicks(log)
+
+
+def trusting(rng, trust, items=400, often=6):
+    """Counts of users who click at the top on what does not attract them, as far as they trust."""
+    attraction, item = rng.beta(1, 2, items), np.repeat(np.arange(items), len(TRUTH))
+    place = np.tile(np.arange(len(TRUTH)), items)
+    chance = attraction[item] + (1 - attraction[item]) * trust * 0.6 * 0.5**place
+    shown = 1 + rng.poisson(often, len(item))
+    columns = {"item": item, "position": place + 1, "shown": shown}
+    return pl.DataFrame({**columns, "clicked": rng.binomial(shown, chance * np.array(TRUTH)[place])})
+
+
+@pytest.mark.parametrize(("trust", "noticed"), [(0.0, False), (1.0, True)])
+def test_trust_in_the_top_results_is_noticed(trust, noticed):
+    for seed in range(3):
+        found = rd.weights_from_clicks(trusting(np.random.default_rng(seed), trust), resamples=10)
+        assert any("trust bias" in remark for remark in found.remarks) == noticed

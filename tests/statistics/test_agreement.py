@@ -124,3 +124,18 @@ def test_intervals_hold_orders_that_are_nearly_the_same():
         low, high = tau_limits(truth[:, 0] + noise[..., 0], truth[:, 1] + noise[..., 1], 100, rng)[:, 0]
         held += low <= tau_b(truth[:, 0], truth[:, 1]) <= high
     assert held >= 17
+
+
+def test_a_correlation_outside_its_interval_is_explained():
+    """Two noisy measures of one order: few queries disagree more than infinitely many would."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = np.linspace(0, 1, 12)[:, None, None] + rng.normal(0, 1.5, (12, 12, 2))
+        scores = Scores(tuple("abcdefghijkl"), tuple(map(str, range(12))), ("P@1", "P@2"), values)
+        found = agreement(scores, resamples=200)
+        row = found.summary().row(0, named=True)
+        outside = not row["low"] <= row["tau"] <= row["high"]
+        assert any("τ is outside its interval (P@1 and P@2" in line for line in found.remarks) == outside
+        if outside:
+            return
+    raise AssertionError("no such sample")

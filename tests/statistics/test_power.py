@@ -164,7 +164,7 @@ def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
     assert found.sizes == (10,)
     assert found.remarks == tuple(str(w.message) for w in caught)
     with pytest.raises(DataError, match="fewer than the smallest size 25"):
-        power(make_scores(rng.random((2, 10))))
+        power(make_scores(rng.random((2, 10))), sizes=[25, 50])
 
 
 def test_a_measure_with_gaps_has_its_own_pool(make_scores, rng):
@@ -407,3 +407,19 @@ def test_intervals_of_one_measure_have_nothing_to_be_compared_with(make_scores, 
     assert found.differences().is_empty()
     assert found.clearly_best() is None
     assert "p50, 95%" in str(found)
+
+
+def test_small_pools_have_small_sizes(make_scores, rng):
+    """A track of 43 queries gets more than the one point of the paper's grid; 400 queries keep that grid."""
+    values = rng.random((2, 43)) + np.array([[0.0], [2.0]])
+    found = power(make_scores(values), subsamples=3, permutations=99)
+    assert found.sizes == (5, 10, 15, 20, 25, 30, 40)
+    with pytest.warns(RankdevWarning, match="larger sizes are left out: 150"):
+        assert power(make_scores(rng.random((2, 120))), subsamples=3, permutations=19).sizes == (25, 50, 75, 100)
+
+
+def test_the_smallest_size_is_said_to_be_an_upper_bound(make_scores, rng):
+    values = rng.random((2, 43)) + np.array([[0.0], [2.0]])
+    found = power(make_scores(values), sizes=[10, 20], subsamples=3, permutations=99)
+    assert found.remarks == ("n80 of m0 is the smallest size simulated: read 10 as at most 10",)
+    assert power(make_scores(rng.random((2, 43))), sizes=[10, 20], subsamples=9, permutations=99).remarks == ()

@@ -94,7 +94,7 @@ def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_score
     assert found.tau[0, 0] == 1.0
     assert found.remarks == tuple(str(warning.message) for warning in caught)
     with pytest.raises(DataError, match="fewer than the smallest size"):
-        stability(make_scores(rng.random((4, 12))))
+        stability(make_scores(rng.random((4, 12))), sizes=[25])
 
 
 @given(st.permutations(list(range(6))))
@@ -141,3 +141,13 @@ def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng
 def test_memory_does_not_grow_with_the_square_of_queries(make_scores):
     values = np.random.default_rng(0).random((2, 40_000))
     assert peak(lambda: stability(make_scores(values), sizes=[25], subsamples=2)) < 60  # 500 as tables
+
+
+def test_an_interval_of_everything_is_none(make_scores, rng):
+    """Two pairs of halves have one degree of freedom: nearly every τ would be inside."""
+    found = stability(make_scores(rng.random((6, 42))), subsamples=5)
+    assert found.sizes[0] == 5
+    limits = found.split_limits[:, 0]
+    assert not ((limits[0] <= -1) & (limits[1] >= 1)).any()
+    assert np.isnan(limits[0, found.sizes.index(10)])
+    assert np.isfinite(found.split[0, found.sizes.index(10)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import click
 from rankdev import __version__
 from rankdev._common.files_in_use import one_command
 from rankdev.cli.help import Group
-from rankdev.cli.terminal import discard_output, forget_written, prepare_streams, write_line, write_once
+from rankdev.cli.terminal import as_options, discard_output, forget_written, prepare_streams, write_line, write_once
 from rankdev.errors import RankdevError, RankdevWarning, suggestion
 
 # the only list of commands: adding one is a function NAME_command in a module of commands/ and a line here
@@ -191,20 +190,6 @@ def _called(words: Sequence[str]) -> click.Command:
         if isinstance(command, click.Group):
             command = command.get_command(click.Context(command), word) or command
     return command
-
-
-def as_options(message: str, command: click.Command) -> str:
-    """Rewrite advice for the command line: a Python parameter becomes the command's option.
-
-    >>> as_options("take resamples=500, or rule='strict'; RDQ(alpha=4) stays", _called(["refs", "preferences"]))
-    'take --resamples 500, or --rule strict; RDQ(alpha=4) stays'
-    """
-    names = {str(entry.name): max(entry.opts, key=len) for entry in command.params if isinstance(entry, click.Option)}
-
-    def option(found: re.Match[str]) -> str:
-        return f"{names[found[1]]} {found[3]}" if found[1] in names else found[0]
-
-    return re.sub(r"(?<![\w(,\[])(\w+)=(['\"]?)([\w.,-]*\w)\2", option, message)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ import click
 from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
 from rankdev.cli.help import RegisteredChoice, SharedOption
-from rankdev.cli.terminal import not_yet_written, write_notes
+from rankdev.cli.terminal import as_options, not_yet_written, write_notes
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -172,6 +172,9 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     from rankdev.io.writing import write_pieces, writing
 
     chosen = choose_format(form, output)
+    command = click.get_current_context().command
+    said = {name: [as_options(line, command) for line in getattr(report, name)] for name in ("closing", "remarks")}
+    report = replace(report, **said)
     report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
     if output is not None:
         with writing(output) as stream:

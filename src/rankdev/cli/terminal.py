@@ -5,8 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable
+
+import click
 
 from rankdev.errors import printable
 
@@ -18,6 +21,22 @@ _ASCII = {
 }
 
 _written: set[str] = set()
+
+
+def as_options(message: str, command: click.Command) -> str:
+    """Rewrite advice for the command line: a Python parameter becomes the command's option.
+
+    >>> strict = click.Command("tiers", params=[click.Option(["--rule"]), click.Option(["--resamples"])])
+    >>> as_options("take resamples=500, or another rule (rule='strict'); RDQ(alpha=4) stays; set resamples=", strict)
+    'take --resamples 500, or another rule (--rule strict); RDQ(alpha=4) stays; set --resamples'
+    """
+    names = {str(entry.name): max(entry.opts, key=len) for entry in command.params if isinstance(entry, click.Option)}
+
+    def option(found: re.Match[str]) -> str:
+        return f"{names[found[1]]} {found[3] or ''}".strip() if found[1] in names else found[0]
+
+    # in a measure, as in RDQ(alpha=4), it stays; in brackets of a sentence, as in (family='all'), it does not
+    return re.sub(r"(?<![\w,\[])(?<!\w\()(\w+)=(['\"]?)([\w.,-]*\w)?\2", option, message)
 
 
 def write_line(text: str) -> None:

@@ -208,7 +208,7 @@ def discriminative_power_report(found: DiscriminativePower) -> Report:
     title = f"Pairs that differ significantly at level {found.alpha:g}"
     closing = (
         "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
-        "other queries would give other fractions: rankdev power --resamples estimates how far",
+        "other queries would give other fractions: power, with resamples, estimates how far",
         *([exact_p_values(found.enumerated, found.to_polars().height)] if found.enumerated else []),
         made_with(found, "enumerated"),
     )

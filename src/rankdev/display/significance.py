@@ -71,7 +71,8 @@ def significance_report(found: Significance) -> Report:
         *([exact_p_values(found.enumerated, rows.height)] if found.enumerated else []),
         made_with(found, *told),
     )
-    return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing)
+    more = {"effect_sizes": found.effect_sizes()}
+    return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing, more=more)
 
 
 def exact_p_values(enumerated: int, comparisons: int) -> str:

@@ -171,12 +171,13 @@ def agreement(
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
     limits = np.stack([_limits(part, resamples, seed) for part in aligned], axis=2) if resamples else None
+    outside = [] if limits is None else _outside(chosen, tau, limits[:, 0])
     return Agreement(
         datasets=tuple(parts),
         measures=chosen,
         tau=tau,
         r=r,
-        remarks=tuple(_carried(parts)),
+        remarks=(*outside, *_carried(parts)),
         tau_ap=ap,
         tau_limits=limits,
         resamples=resamples,
@@ -196,6 +197,23 @@ def _limits(scores: Scores, draws: int, seed: int) -> Floats:
                 rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, a, b])))
                 limits[:, :, a, b] = limits[:, :, b, a] = tau_limits(one, other, draws, rng)
     return limits
+
+
+def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[str]:
+    """Explain where a τ is outside its own interval, which is about the true order of systems."""
+    low, high = limits
+    with np.errstate(invalid="ignore"):
+        places = np.argwhere(np.triu((tau < low) | (tau > high), 1))
+    if not len(places):
+        return []
+    dataset, a, b = places[0]
+    found, *ends = (float(values[dataset, a, b]) for values in (tau, low, high))
+    first = f"{measures[a]} and {measures[b]}: {found:.2f}, [{ends[0]:.2f}, {ends[1]:.2f}]"
+    more = f", and {len(places) - 1} more" if len(places) > 1 else ""
+    return [
+        f"τ is outside its interval ({first}{more}): the interval is about infinitely many queries, and means of few"
+        " disagree more than true means do; believe the interval"
+    ]
 
 
 def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import CORRECTIONS
+from rankdev.statistics.effect_sizes import effect_limits, small_sample, won_limits
 from rankdev.statistics.paired import TESTS, Drawing, Tested
 from rankdev.statistics.panels import (
     Family,
@@ -75,6 +76,8 @@ class Significance(Result):
         Measures of which a lower value is better: there, a query is won by the lower one.
     needed : ndarray, optional
         For each row of the table, the difference that would just be significant.
+    effect_limits : ndarray, optional
+        Limits of each row's effect size, ``[limit, row]``.
 
     See Also
     --------
@@ -98,6 +101,7 @@ class Significance(Result):
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     needed: Floats | None = field(default=None, repr=False)
+    effect_limits: Floats | None = field(default=None, repr=False)
 
     made_with = (
         *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
@@ -167,6 +171,41 @@ class Significance(Result):
         ('a', 'b', 14, 0, 26)
         """
         return pl.DataFrame(self.columns).fill_nan(None)
+
+    def effect_sizes(self) -> pl.DataFrame:
+        """Return effect sizes that do not depend on the measure's unit, each with its own interval.
+
+        The effect is the mean difference in standard deviations of the differences (d_z), too large in small samples
+        by Hedges' J. Where all differences are equal it is infinite, and where almost all are, its interval is unknown:
+        report the fraction of queries won there.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, effect, corrected (effect × J), low, high (of corrected), won (the fraction that a
+            wins of the queries that one of the two wins; null where none does), won_low, won_high.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> found = rd.significance(scores).effect_sizes().row(2, named=True)
+        >>> [round(found[name], 2) for name in ("effect", "corrected", "low", "high", "won")]
+        [-0.36, -0.35, -0.65, -0.04, 0.38]
+        """
+        wins, losses = (self.columns[name].astype(np.float64) for name in ("wins", "losses"))
+        queries = wins + losses + self.columns["ties"]
+        low, high = np.full((2, len(wins)), np.nan) if self.effect_limits is None else self.effect_limits
+        won_low, won_high = won_limits(wins, losses, self.alpha)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            corrected = np.where(queries > 1, small_sample(queries), np.nan) * self.columns["effect"]
+            won = wins / (wins + losses)
+        columns = {"effect": self.columns["effect"], "corrected": corrected, "low": low, "high": high}
+        columns |= {"won": won, "won_low": won_low, "won_high": won_high}
+        names = {name: self.columns[name] for name in ("measure", "a", "b")}
+        return pl.DataFrame({**names, **columns}).fill_nan(None)
 
     def discriminative_power(self) -> DiscriminativePower:
         """Order the achieved significance levels of every measure (Sakai 2006): the p-values of all pairs, ascending.
@@ -355,6 +394,7 @@ def significance(
     return Significance(
         columns=table,
         needed=np.concatenate([column["needed"] for column in columns]),
+        effect_limits=np.concatenate([effect_limits(one, drawing.alpha) for one in families], axis=1),
         lower_is_better=scores.lower_is_better,
         test=usual,
         correction=correction,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.panels import Panel, as_scores, carried, panels
-from rankdev.statistics.power.student import PAPER_SIZES, fitting
+from rankdev.statistics.power.student import at_most, fitting
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 
 AT_ONCE = 1 << 23  # numbers held at a time
@@ -73,7 +73,7 @@ class Orders:
         """Return the mean τ-b of two sets of n queries that share none, and the limits of its 95% interval.
 
         The interval comes from cutting the pool into as many such pairs of sets as it has, which are independent; it
-        is NaN where there is only one.
+        is NaN where there is only one, or where they leave every τ possible.
         """
         keys = stream_keys(seed, 2 * n, subsamples)
         total = np.zeros(self.measures)
@@ -84,7 +84,10 @@ class Orders:
         mean, half = total / subsamples, self._half_width(n, seed)
         constant = np.ptp(self._whole, axis=1) <= TIED
         found = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
-        tau, low, high = (np.where(constant, np.nan, x) for x in found)
+        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of all that τ can be says nothing
+        tau, low, high = (
+            np.where(constant | unknown, np.nan, x) for x, unknown in zip(found, (False, nothing, nothing), strict=True)
+        )
         return tau, low, high
 
     def _between(self, both: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> Floats:
@@ -151,7 +154,7 @@ class Stability(Result):
     split : ndarray
         Mean τ-b between two sets of n queries that share none; NaN where the pool is too small.
     split_limits : ndarray
-        Limits of its 95% interval, ``[limit, measure, size]``.
+        Limits of its 95% interval, ``[limit, measure, size]``; NaN where the pool is too small to say anything.
     subsamples : int
         Subsamples of each size.
     seed : int
@@ -264,7 +267,7 @@ class Stability(Result):
 def stability(
     scores: ScoresLike,
     *,
-    sizes: Sequence[int] = PAPER_SIZES,
+    sizes: Sequence[int] | None = None,
     measures: Sequence[str] | None = None,
     subsamples: int = 300,
     resamples: int = 0,
@@ -282,7 +285,7 @@ def stability(
     scores : Scores or table
         Scores of the systems.
     sizes : sequence of int, optional
-        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000.
+        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000; from 5 on where there are fewer than 100.
     measures : sequence of str, optional
         Measures to compare. Default: all.
     subsamples : int, default 300
@@ -325,7 +328,7 @@ def stability(
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
     limits = np.stack([below, above]) if resamples else None
-    return Stability(
+    found = Stability(
         measures=scores.measures,
         sizes=plan,
         tau=tau,
@@ -338,3 +341,5 @@ def stability(
         resamples=resamples,
         tau_limits=limits,
     )
+    first = dict(zip(scores.measures, found._first(found.tau).tolist(), strict=True))
+    return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, len(scores.queries))))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @score_options
 @figure_option
 @simulation_options
-@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000.")
+@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
 @click.option("-n", "n", type=int, help="Size of the summary. Default: 100 or less.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
 @click.option("--resamples", default=0, show_default=True, help="Resamples, for 95% intervals.")
@@ -55,12 +55,11 @@ def power_command(
     """
     from rankdev.display.power import plot_power
     from rankdev.statistics.power import power
-    from rankdev.statistics.power.student import PAPER_SIZES
 
     scores = load_scores(**source)
     with working_progress() as progress:
         options: dict[str, Any] = {
-            "sizes": whole_numbers(sizes, "--sizes") or PAPER_SIZES,
+            "sizes": whole_numbers(sizes, "--sizes") or None,
             "subsamples": subsamples,
             "permutations": permutations,
             "alpha": alpha,
@@ -174,7 +173,7 @@ def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple
 )
 @score_options
 @figure_option
-@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000.")
+@click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
 @click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
 @click.option("--resamples", default=0, show_default=True, help="Resamples of the queries, for intervals of tau.")
 def stability_command(
@@ -193,12 +192,11 @@ def stability_command(
     Give REFERENCES and RUNs, or --scores.
     """
     from rankdev.display.power import plot_stability
-    from rankdev.statistics.power.student import PAPER_SIZES
     from rankdev.statistics.stability import stability
 
     scores = load_scores(**source)
     options: dict[str, Any] = {"subsamples": subsamples, "resamples": resamples, "seed": seed}
-    chosen = whole_numbers(sizes, "--sizes") or PAPER_SIZES
+    chosen = whole_numbers(sizes, "--sizes") or None
     found, report = analyse_segments(scores, segments, lambda part: stability(part, sizes=chosen, **options))
     deliver(report, form, output)
     draw(figure, plot_stability, found)

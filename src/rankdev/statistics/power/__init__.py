@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
 
@@ -16,7 +17,7 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import Panel, as_scores, carried, panels
 from rankdev.statistics.power.result import Bucket, Power, fingerprint, finished_sizes
 from rankdev.statistics.power.simulation import NOTHING, Simulation, queries_of
-from rankdev.statistics.power.student import PAPER_SIZES, fitting, usual
+from rankdev.statistics.power.student import at_most, fitting, usual
 from rankdev.statistics.randomization import PValue, most_extremes
 
 PAPER_EDGES = (3, 10, 20)
@@ -25,7 +26,7 @@ PAPER_EDGES = (3, 10, 20)
 def power(
     scores: ScoresLike,
     *,
-    sizes: Sequence[int] = PAPER_SIZES,
+    sizes: Sequence[int] | None = None,
     measures: Sequence[str] | None = None,
     subsamples: int = 300,
     permutations: int = 1000,
@@ -52,7 +53,7 @@ def power(
     scores : Scores or table
         Scores of the systems.
     sizes : sequence of int, optional
-        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000.
+        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000; from 5 on where there are fewer than 100.
     measures : sequence of str, optional
         Measures to compare. Default: all.
     subsamples : int, default 300
@@ -150,7 +151,7 @@ def power(
             found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, intervals))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
-    return Power(
+    simulated = Power(
         systems=scores.systems,
         measures=scores.measures,
         sizes=done,
@@ -170,6 +171,8 @@ def power(
         resamples=resamples,
         intervals=run.intervals(scores, groups, done, curves, resamples),
     )
+    first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True)) if done else {}
+    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, len(scores.queries))))
 
 
 def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -97,6 +97,7 @@ def smallest(holds: Any, low: int, limit: int) -> float:
 
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
+SMALL_SIZES = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75)  # for pools below 100, where the paper's grid begins too late
 
 
 def usual(sizes: Sequence[int]) -> int:
@@ -109,16 +110,22 @@ def usual(sizes: Sequence[int]) -> int:
 
 
 def fitting(
-    sizes: Sequence[int], groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
+    sizes: Sequence[int] | None, groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
 ) -> tuple[int, ...]:
-    """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out."""
+    """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out.
+
+    Without any, those of the paper, or finer ones below all of a small pool.
+    """
+    pool = max((len(panel.queries) for panel in groups), default=0)
+    if sizes is None:
+        small = pool < 100 and not replaced
+        sizes = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
     if not is_list(sizes):
         raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {shown(sizes)}")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     if replaced and groups:
         return tuple(sorted(set(sizes)))
     where = f"bucket {label}" if label else "the pool"
-    pool = max((len(panel.queries) for panel in groups), default=0)
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError(
@@ -134,3 +141,13 @@ def fitting(
             " and only the random flips of a test vary"
         )
     return kept
+
+
+def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[str]:
+    """Say of which measures the smallest size that was simulated is enough already, so that fewer may be."""
+    small = bool(sizes) and sizes[0] < pool
+    names = [measure for measure, size in first.items() if size == sizes[0]] if small else []
+    if not names:
+        return []
+    shown = ", ".join(names) if len(names) <= 3 else counted(len(names), "measure")
+    return [f"{what} of {shown} is the smallest size simulated: read {sizes[0]} as at most {sizes[0]}"]
