@@ -31,6 +31,8 @@ SHORT = {
     "pools": 5,
     "agreement": 8,
     "uncertain judgments": 2,
+    "stops": 1,
+    "chosen pairs": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
     "effect sizes": 200,
@@ -44,7 +46,8 @@ SHORT = {
 }
 
 
-SLOW = {"uncertain judgments"}  # tests/statistics/test_judgment_uncertainty.py is faster
+# tests/statistics/test_judgment_uncertainty.py and tests/judging/test_collecting.py are faster
+SLOW = {"uncertain judgments", "stops", "chosen pairs"}
 
 
 @pytest.mark.parametrize(

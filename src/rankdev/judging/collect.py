@@ -118,6 +118,7 @@ def collect(
             error=rule.error,
             probability=probability,
             seed=seed,
+            strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
             verdict=_verdict(strategy),
@@ -267,7 +268,7 @@ def accepted_error(error: float | None, goal: str) -> float:
     return (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
 
 
-def _probability(probability: object, goal: str) -> float | None:
+def _probability(probability: float | None, goal: str) -> float | None:
     if probability is None:
         return None
     if goal == "decide":

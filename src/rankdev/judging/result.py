@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev._common.tables import as_id
 from rankdev.display.dispatch import reports
@@ -150,6 +151,8 @@ class Collected(Result):
         Probability with which the share of wrong relations is at most ``error``; None: on average.
     seed : int
         Seed of random choices.
+    strengths : dict of str to ndarray
+        Expected strength of each item, by which they are ordered, in the order of the pool.
     errors : dict of str to float
         Share of pair relations expected to be wrong in each query (of the top; probability of a wrong verdict).
     unsettled : tuple of str
@@ -173,6 +176,7 @@ class Collected(Result):
     error: float
     probability: float | None
     seed: int
+    strengths: dict[str, Floats] = field(repr=False)
     errors: dict[str, float] = field(repr=False)
     unsettled: tuple[str, ...] = field(default=(), repr=False)
     verdict: Better | None = None

@@ -18,7 +18,7 @@ from rankdev.preferences._expectation_propagation import chances
 from rankdev.preferences.decision import Decision, Scorer, Verdict
 from rankdev.preferences.posterior import NORMAL_NODES, NORMAL_WEIGHTS, Mixture, Posteriors
 
-CHECKS = 0.2  # share of the questions that are about the judge: how far items scatter, how many answers are random
+CHECKS = 0.25  # share of the questions that are about the judge: how far items scatter, how many answers are random
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
@@ -43,6 +43,9 @@ class Strategy(Protocol):
 
     def errors(self) -> dict[str, float]:
         """Return the share that is expected to be wrong, by query."""
+
+    def strengths(self) -> dict[str, Floats]:
+        """Return the expected strength of each item, by query."""
 
     def given_up(self) -> dict[str, float]:
         """Return the queries in which no number of answers will do, and the share that would still be wrong."""
@@ -332,6 +335,10 @@ class OrderStrategy:
         """Return the expected share of wrong relations, or of a wrong top; see :class:`Strategy`."""
         return {query: state.error for query, state in self.queries.items()}
 
+    def strengths(self) -> dict[str, Floats]:
+        """Return the expected strength of each item; see :class:`Strategy`."""
+        return {query: self.posteriors[number].strength for number, query in enumerate(self._queries)}
+
     def left(self) -> Left:
         """Estimate how many judgments are left, by what the finished queries took in proportion to n log₂ n."""
         from scipy.special import stdtrit
@@ -408,6 +415,10 @@ class DecisionStrategy:
     def errors(self) -> dict[str, float]:
         """Return the probability that the verdict is wrong, the same for all queries."""
         return dict.fromkeys(self.pool.items, 1 - self.verdict().probability)
+
+    def strengths(self) -> dict[str, Floats]:
+        """Return the expected strength of each item; see :class:`Strategy`."""
+        return self.decision.strengths()
 
     def left(self) -> Left:
         """Estimate how many judgments are left; at most those that may be asked."""

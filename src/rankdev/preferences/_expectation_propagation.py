@@ -143,7 +143,7 @@ def tilted(centre: Floats, variance: Floats, answers: Answers, prior: Prior) -> 
     x = mode[..., None] + (scale / 2)[..., None] * (grown - 1 / grown)
     likelihood, log_scale = _likelihood(x, answers, prior)
     away = ((mode - centre) / spread) ** 2 / 2
-    density = np.exp(away[..., None] - 0.5 * ((x - centre[..., None]) / spread[..., None]) ** 2)
+    density = np.exp(np.minimum(away[..., None] - 0.5 * ((x - centre[..., None]) / spread[..., None]) ** 2, 600.0))
     mass = density * likelihood * (grown + 1 / grown)
     whole = np.maximum(mass.sum(axis=-1), 1e-300)
     mean = (mass * x).sum(axis=-1) / whole

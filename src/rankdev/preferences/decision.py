@@ -163,6 +163,23 @@ class Decision:
         number, k, value = self._best()
         return self._named(number, k) if value >= 0 else None
 
+    def strengths(self) -> dict[str, Floats]:
+        """Return the expected strength of each item.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Strengths by query, in the order of its items.
+
+        Examples
+        --------
+        >>> judged = Preferences.from_rows([("q", "x", "y")] * 8)
+        >>> x, y = Decision(judged, lambda query, orders: orders[:, :2] == 0).strengths()["q"]
+        >>> bool(x > y)
+        True
+        """
+        return {query: self._posteriors[number].strength for number, query in enumerate(self.preferences.queries)}
+
     def left(self, confidence: float) -> float:
         """Estimate how many answers are needed, if each were as informative as the next.
 

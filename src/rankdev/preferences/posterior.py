@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 SPREADS = np.array([0.05, 0.3, 0.6, 1.0, 1.6, 2.5, 4.0, 7.0, 12.0, 25.0, 60.0])
 LAPSES = np.array([0.0, 0.05, 0.15, 0.3])
 SPREAD, LAPSE = (part.ravel() for part in np.meshgrid(SPREADS, LAPSES, indexing="ij"))
-LOG_PRIOR = (-0.5 * (np.log(SPREAD / 2.5) / 1.5) ** 2) + np.tile(np.log([0.55, 0.2, 0.15, 0.1]), len(SPREADS))
+LOG_PRIOR = (-0.5 * (np.log(SPREAD / 2.2) / 1.45) ** 2) + np.tile(np.log([0.55, 0.2, 0.15, 0.1]), len(SPREADS))
+LOG_PRIOR[np.equal(SPREAD, SPREADS[-1])] += 1.5  # some judges are consistent, but for lapses
 LOG_PRIOR -= np.logaddexp.reduce(LOG_PRIOR)
 
 NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -31,8 +32,8 @@ OTHERS = 4.0  # queries that the evidence of all others counts for at most, so t
 GROWTH = 1.4  # a query's evidence is computed again when its answers have grown by this factor
 LEAST = 0.02  # weight, relative to the largest, of what stays in the mixture
 FAR = 14.0  # log evidence behind the best, from which a spread and lapse is not computed again
-PARTS = 6  # most parts of a mixture; half as many where a query has many pairs
-MANY = 400
+PARTS, SWEEPS = 6, 4  # most parts of a mixture, and sweeps after an answer
+MANY, MANY_PARTS, MANY_SWEEPS = 100, 2, 1  # the same with more items than that, where each costs more
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +203,7 @@ class Posteriors:
         if mine.mixture is None:
             if mine.number >= GROWTH * mine.evaluated + 2:
                 self._evaluate(mine)
-            mine.mixture = self._mixture(mine)
+            mine.mixture = self._mixture(query)
         return mine.mixture
 
     def evaluate(self, queries: Sequence[int]) -> None:
@@ -244,21 +245,23 @@ class Posteriors:
         rest = self._total - mine.evidence
         return LOG_PRIOR + rest * min(1.0, OTHERS / max(others, 1))
 
-    def _mixture(self, mine: _Query) -> Mixture:
+    def _mixture(self, number: int) -> Mixture:
+        mine = self._queries[number]
         log_weight = self._log_weight(mine) + mine.evidence
-        order = np.argsort(-log_weight, kind="stable")[: PARTS if len(mine.counts) <= MANY else PARTS // 2]
-        parts = order[log_weight[order] > log_weight[order[0]] + np.log(LEAST)]
-        weight = np.exp(log_weight[parts] - log_weight[parts[0]])
-        mean = np.zeros((len(parts), mine.items))
-        covariance = np.zeros((len(parts), mine.items, mine.items))
-        covariance[:, np.arange(mine.items), np.arange(mine.items)] = (SPREAD[parts] ** 2)[:, None]
+        parts, sweeps = (PARTS, SWEEPS) if len(self.seen(number)) <= MANY else (MANY_PARTS, MANY_SWEEPS)
+        order = np.argsort(-log_weight, kind="stable")[:parts]
+        kept = order[log_weight[order] > log_weight[order[0]] + np.log(LEAST)]
+        weight = np.exp(log_weight[kept] - log_weight[kept[0]])
+        mean = np.zeros((len(kept), mine.items))
+        covariance = np.zeros((len(kept), mine.items, mine.items))
+        covariance[:, np.arange(mine.items), np.arange(mine.items)] = (SPREAD[kept] ** 2)[:, None]
         answered = np.full((mine.items, mine.items), np.nan)
         weight /= weight.sum()
         if mine.counts:
-            seen, found, answers = mine.fit(parts, self.tie_rate, 4)
+            seen, found, answers = mine.fit(kept, self.tie_rate, sweeps)
             mean[:, seen] = found.mean
             covariance[:, seen[:, None], seen] = found.covariance
             compared = answers.number[0] > 0
             i, j = (seen[side[0][compared]] for side in (answers.first, answers.second))
             answered[i, j] = weight @ found.above[:, compared]
-        return Mixture(weight, SPREAD[parts], LAPSE[parts], self.tie_rate, mean, covariance, answered)
+        return Mixture(weight, SPREAD[kept], LAPSE[kept], self.tie_rate, mean, covariance, answered)

@@ -1,0 +1,129 @@
+"""Claims about judgments that are collected: what is stated when asking stops, and scores from such judgments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import rankdev as rd
+from rankdev.judging.result import Collected
+from tests.calibration.simulations import Finding
+
+Truth = dict[str, dict[str, float]]
+# how a judge answers: spread of the strengths (infinite: consistent), share of random answers, Davidson's rate of ties
+JUDGES = {
+    "consistent": (np.inf, 0.0, 0.0),
+    "10% random": (np.inf, 0.1, 0.0),
+    "Bradley–Terry, sd 3": (3.0, 0.0, 0.0),
+    "Bradley–Terry, sd 1.5": (1.5, 0.0, 0.0),
+    "sd 1.5, ties": (1.5, 0.0, 1.0),
+}
+
+
+def _truth(rng: np.random.Generator, queries: int, items: int, spread: float) -> Truth:
+    strength = rng.normal(size=(queries, items)) * (spread if np.isfinite(spread) else 1.0)
+    return {f"q{q}": {f"d{k:02d}": float(x) for k, x in enumerate(row)} for q, row in enumerate(strength)}
+
+
+def _judge(rng: np.random.Generator, truth: Truth, kind: str) -> Callable[[str, str, str], str | None]:
+    spread, lapses, ties = JUDGES[kind]
+
+    def judge(query: str, a: str, b: str) -> str | None:
+        d = truth[query][a] - truth[query][b]
+        if rng.random() < lapses:
+            return (a, b)[rng.integers(2)]
+        if not np.isfinite(spread):
+            return a if d > 0 else b
+        weights = np.array([np.exp(d / 2), np.exp(-d / 2), ties])
+        return (a, b, None)[rng.choice(3, p=weights / weights.sum())]
+
+    return judge
+
+
+def _collected(seed: int, kind: str, queries: int, items: int, **options: object) -> tuple[Truth, Collected]:
+    rng = np.random.default_rng([seed, items, len(kind)])
+    truth = _truth(rng, queries, items, JUDGES[kind][0])
+    pool = {query: list(entries) for query, entries in truth.items()}
+    return truth, rd.collect(_judge(rng, truth, kind), pool, seed=seed, **options)
+
+
+def _wrong(truth: Truth, found: Collected, top: int | None) -> list[float]:
+    """The share of pairs, or of the top, that is wrong in each query."""
+    shares = []
+    for query, entries in truth.items():
+        names = list(entries)
+        order = [names[k] for k in np.argsort(-found.strengths[query], kind="stable")]
+        best = sorted(entries, key=entries.__getitem__, reverse=True)
+        if top is not None:
+            shares.append(1 - len({*order[:top]} & {*best[:top]}) / top)
+            continue
+        pairs = [(a, b) for k, a in enumerate(order) for b in order[k + 1 :]]
+        shares.append(float(np.mean([entries[a] < entries[b] for a, b in pairs])))
+    return shares
+
+
+def stops(trials: int) -> Iterator[Finding]:
+    """What `collect` states when it stops, against the truth: mean over four queries a trial, whyever it stopped.
+
+    The share of pairs in the wrong order (20 items; 15 for sd 1.5), of a wrong top 5 of 20, and how often the share is
+    at most what was asked for with probability .9.
+    """
+    for kind in JUDGES:
+        items, error = (15, 0.15) if "1.5" in kind else (20, 0.05 if "e" in kind[:4] or "%" in kind else 0.1)
+        stated, truly, asked = [], [], 0
+        for seed in range(trials):
+            truth, found = _collected(seed, kind, 4, items, error=error)
+            stated += found.errors.values()
+            truly += _wrong(truth, found, None)
+            asked += found.asked
+        off = float(np.mean(stated) - np.mean(truly))
+        setting = (
+            f"{kind}, {items} items, error {error}; stated {np.mean(stated):.3f}, {asked / trials / 4:.0f} questions"
+        )
+        yield Finding(
+            "`collect`, |stated − true| share of wrong pairs", setting, abs(off), trials * 4, 0.03, at_most=True
+        )
+    for kind in ("consistent", "Bradley–Terry, sd 3"):
+        error, held = (0.05 if kind == "consistent" else 0.1), []
+        for seed in range(trials):
+            truth, found = _collected(seed, kind, 4, 20, error=error, probability=0.9)
+            wrong = _wrong(truth, found, None)
+            held += [w <= error for query, w in zip(truth, wrong, strict=True) if query not in found.unsettled]
+        if held:
+            yield Finding("`collect`, probability .9", f"{kind}, error {error}", float(np.mean(held)), len(held), 0.85)
+
+
+def chosen_pairs(trials: int) -> Iterator[Finding]:
+    """Scores of two systems, and their difference, against the true order: pairs by `collect`, 12 queries, 15 items."""
+    for kind, each in (("consistent", 20), ("Bradley–Terry, sd 1.5", 40)):
+        held = np.zeros(2)
+        for seed in range(trials):
+            truth, found = _collected(seed, kind, 12, 15, budget=12 * each)
+            rng = np.random.default_rng([seed, each])
+            runs = {
+                name: {
+                    query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
+                    for query, entries in truth.items()
+                }
+                for name, noise in (("good", 0.8), ("poor", 1.6))
+            }
+            orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
+            true = rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", rd.RankdevWarning)
+                uncertain = rd.evaluate_with_uncertainty(
+                    found.preferences, runs, "RDQ@5", resamples=100, seed=seed, disconnected="largest"
+                )
+            table = uncertain.to_polars()
+            inside = (table["judgments_low"].to_numpy() <= true) & (true <= table["judgments_high"].to_numpy())
+            held[0] += inside.mean()
+            row = uncertain.differences().row(0, named=True)
+            held[1] += row["judgments_low"] <= true[0] - true[1] <= row["judgments_high"]
+        for what, share in zip(("the score", "a difference"), held / trials, strict=True):
+            setting = f"{kind}, {each} judgments a query chosen by `collect`"
+            yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
+
+
+CLAIMS = {"stops": (stops, 10), "chosen pairs": (chosen_pairs, 12)}

@@ -1,0 +1,165 @@
+"""Expectation propagation against numerical integration over all strengths, and what is learnt from all queries."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankdev.preferences import Preferences, tiers_from_preferences
+from rankdev.preferences._expectation_propagation import Answers, Prior, chances, propagate, tilted
+from rankdev.preferences.posterior import Posteriors
+
+
+def by_integration(answers, deviation, lapse, tie_rate, items, nodes=61):
+    """Mean, covariance and log evidence by brute force: every combination of strengths on a grid."""
+    x = np.linspace(-6, 6, nodes)
+    mass = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
+    strength = np.array(list(itertools.product(x * deviation, repeat=items)))
+    log_mass = np.log(np.array(list(itertools.product(mass, repeat=items)))).sum(axis=1)
+    for i, j, won, lost, tied in zip(*(part[0] for part in vars(answers).values()), strict=True):
+        win, loss, tie = chances(strength[:, i] - strength[:, j], lapse, tie_rate)
+        log_mass += won * np.log(win) + lost * np.log(loss)
+        log_mass += tied * (np.log(tie) if tie_rate else np.log(win * loss) / 2)
+    weight = np.exp(log_mass - log_mass.max())
+    mean = weight @ strength / weight.sum()
+    off = strength - mean
+    return mean, (off * weight[:, None]).T @ off / weight.sum(), np.log(weight.sum()) + log_mass.max()
+
+
+def drawn_answers(rng, items, largest):
+    i, j = np.triu_indices(items, 1)
+    return Answers(i[None], j[None], *rng.integers(0, largest + 1, (3, 1, len(i))).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_posterior_is_that_of_integration(seed):
+    rng = np.random.default_rng(seed)
+    items = 3 + seed % 2
+    answers = drawn_answers(rng, items, 2)
+    deviation, lapse = rng.choice([0.3, 1.0, 2.5]), rng.choice([0.0, 0.05, 0.15])
+    tie_rate = float(rng.choice([0.0, 0.5]))
+    found = propagate(answers, Prior(np.zeros((1, items)), np.array([deviation]), np.array([lapse]), tie_rate))
+    mean, covariance, evidence = by_integration(answers, deviation, lapse, tie_rate, items, 61 if items == 3 else 25)
+    assert found.mean[0] == pytest.approx(mean, abs=0.03 * deviation)
+    assert found.covariance[0] == pytest.approx(covariance, abs=0.04 * deviation**2)
+    assert found.evidence[0] == pytest.approx(evidence, abs=0.03)
+
+
+def test_the_evidence_of_a_consistent_judge_is_that_of_one_order_in_all():
+    """Where Laplace's method fails: strengths scatter widely, and all answers agree."""
+    i, j = np.triu_indices(6, 1)
+    one = np.ones((1, len(i)))
+    found = propagate(
+        Answers(i[None], j[None], one, 0 * one, 0 * one), Prior(np.zeros((1, 6)), np.ones(1) * 60, np.zeros(1))
+    )
+    assert found.evidence[0] == pytest.approx(-np.log(720), abs=0.3)
+
+
+def test_problems_do_not_depend_on_each_other_and_a_warm_start_ends_where_a_cold_one_does():
+    rng = np.random.default_rng(0)
+    wins = rng.integers(0, 3, (4, 5, 5)).astype(float)
+    wins[:, np.arange(5), np.arange(5)] = 0
+    wins[0, 2:] = wins[0, :, 2:] = 0  # one problem with few pairs: padded
+    answers = Answers.of_wins(wins)
+    prior = Prior(rng.normal(size=(4, 5)), np.array([1.0, 2.0, 3.0, 4.0]), np.zeros(4))
+    together = propagate(answers, prior)
+    for k in range(4):
+        alone = propagate(
+            Answers.of_wins(wins[k : k + 1]), Prior(prior.mean[k : k + 1], prior.deviation[k : k + 1], np.zeros(1))
+        )
+        assert together.mean[k] == pytest.approx(alone.mean[0], abs=1e-3)
+        assert together.evidence[k] == pytest.approx(alone.evidence[0], abs=1e-3)
+    warm = propagate(answers, prior, (together.precision, together.shift))
+    assert warm.mean == pytest.approx(together.mean, abs=1e-3)
+
+
+def test_one_difference_is_integrated_whatever_its_scale():
+    rng = np.random.default_rng(1)
+    centre, variance = rng.normal(0, 10, (1, 200)), 10 ** rng.uniform(-2, 3, (1, 200))
+    number = rng.choice([1, 3, 30], (1, 200))
+    won = rng.binomial(number, rng.random((1, 200))).astype(float)
+    answers = Answers(np.zeros((1, 200), int), np.ones((1, 200), int), won, number - won, 0 * won)
+    log_mass, mean, *_ = tilted(centre, variance, answers, Prior(np.zeros((1, 2)), np.ones(1), np.zeros(1)))
+    for k in range(200):
+        around = mean[0, k]
+        wide = 8 * np.sqrt(variance[0, k])
+        x = np.unique(np.concatenate([np.linspace(-wide, wide, 40_001), np.linspace(-6, 6, 20_001)])) + around
+        log_p = won[0, k] * -np.logaddexp(0, -x) - (number - won)[0, k] * np.logaddexp(0, x)
+        log_p += stats.norm.logpdf(x, centre[0, k], np.sqrt(variance[0, k]))
+        whole = np.trapezoid(np.exp(log_p - log_p.max()), x)
+        assert log_mass[0, k] == pytest.approx(np.log(whole) + log_p.max(), abs=0.01)
+
+
+def consistent(posteriors, query, pairs):
+    for i, j in pairs:
+        posteriors.tell(query, min(i, j), max(i, j))
+
+
+def test_a_consistent_judge_is_believed_and_a_random_one_is_not():
+    pairs = list(itertools.combinations(range(8), 2))
+    sure, unsure = Posteriors([8]), Posteriors([8])
+    consistent(sure, 0, pairs)
+    rng = np.random.default_rng(0)
+    for i, j in pairs:
+        unsure.tell(0, *((i, j) if rng.random() < 0.5 else (j, i)))
+    for posteriors in (sure, unsure):
+        posteriors.evaluate([0])
+    assert sure.order_evidence(0) > 4
+    assert unsure.order_evidence(0) < 0
+    assert np.array_equal(np.argsort(-sure[0].strength), np.arange(8))
+    assert sure[0].above(np.array([0]), np.array([7])) > 0.99
+    assert sure[0].weight @ sure[0].spread > 3 * (unsure[0].weight @ unsure[0].spread)
+
+
+def test_other_queries_say_what_the_judge_is_like():
+    alone, among = Posteriors([4]), Posteriors([4, 8, 8])
+    for query in (1, 2):
+        consistent(among, query, itertools.combinations(range(8), 2))
+        among.update(query)
+    for posteriors in (alone, among):
+        consistent(posteriors, 0, [(0, 1), (1, 2), (2, 3)])
+    far = np.array([0]), np.array([3])
+    assert among[0].above(*far) > alone[0].above(*far)
+
+
+def test_taking_an_answer_back_undoes_it():
+    given, undone = Posteriors([5]), Posteriors([5])
+    for posteriors in (given, undone):
+        consistent(posteriors, 0, [(0, 1), (1, 2), (2, 3), (3, 4)])
+    undone.tell(0, 4, 0)
+    assert undone[0].strength[4] > given[0].strength[4]
+    undone.tell(0, 4, 0, times=-1)
+    assert undone[0].strength == pytest.approx(given[0].strength, abs=0.02)
+
+
+def test_a_pair_that_was_compared_is_above_by_its_own_answers():
+    """Two items and one answer of a judge who is likely consistent: against integration over the difference."""
+    posteriors = Posteriors([2])
+    posteriors.tell(0, 0, 1)
+    mixture = posteriors[0]
+    exact = 0.0
+    for weight, spread, lapse in zip(mixture.weight, mixture.spread, mixture.lapse, strict=True):
+        d = np.linspace(-8, 8, 4001) * spread * np.sqrt(2)
+        mass = stats.norm.pdf(d, scale=spread * np.sqrt(2)) * chances(d, lapse, 0.0)[0]
+        exact += weight * (mass[d > 0].sum() + mass[d == 0].sum() / 2) / mass.sum()
+    found, normal = (way(np.array([0]), np.array([1]))[0] for way in (mixture.above, mixture.normal_above))
+    assert found == pytest.approx(exact, abs=0.003)
+    assert normal < exact - 0.01
+
+
+def test_few_judgments_make_a_strict_order_or_one_tier():
+    rng = np.random.default_rng(5)
+    pairs = np.array(list(itertools.combinations(range(10), 2)))
+    strict = [("q", f"d{i}", f"d{j}") for i, j in rng.permutation(pairs)[:30]]
+    found = tiers_from_preferences(strict, disconnected="largest").tiers["q"]
+    assert len(found) > 8
+    assert found[0][0] in ("d0", "d1")
+    equal = []
+    for query in range(6):
+        for i, j in itertools.combinations(range(8), 2):
+            if rng.random() < 0.8:
+                a, b = (i, j) if rng.random() < 0.5 else (j, i)
+                equal.append((f"q{query}", f"d{a}", f"d{b}"))
+    found = tiers_from_preferences(Preferences.from_rows(equal), disconnected="largest").tiers
+    assert sum(len(tiers) == 1 for tiers in found.values()) >= 5
