@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from rankdev.preferences import Preferences, tiers_from_preferences
-from rankdev.preferences._expectation_propagation import Answers, Prior, chances, propagate, tilted
+from rankdev.preferences.expectation_propagation import Answers, Prior, chances, propagate, tilted
 from rankdev.preferences.posterior import Posteriors
 
 

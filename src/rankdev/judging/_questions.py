@@ -60,7 +60,7 @@ class Questions:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Number of unsettled queries and of those given up, of judgments left, and the share expected to be wrong."""
+        """Counts of queries unsettled and given up, and of judgments left; and the fraction expected to be wrong."""
         return self._state
 
     def ask(self, name: str) -> Pair | None:

@@ -40,10 +40,10 @@ def collect(
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
 
     Each time, the pair is asked whose answer is expected to be most informative about the goal. Which of the two is
-    shown first is random. The loop stops when the goal is reached: when at most a share ``error`` of the pair
-    relations, or of the top, is expected to be wrong, or the verdict is wrong with a probability of at most ``error``.
-    It also stops when the budget is spent, when no pair is left, and, without a budget, where no number of answers
-    will do.
+    shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
+    relations, or of the top, is expected to be wrong, or the conclusion is wrong with a probability of at most
+    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, where no number of
+    answers will do.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def collect(
     repeats : int, default 1
         How often a pair may be asked, each time in the other order.
     error : float, optional
-        Share of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or probability
-        of a wrong verdict (``decide``); below .5. Default: .05, but .1 of the top.
+        Fraction of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or
+        probability of a wrong conclusion (``decide``); below .5. Default: .05, but .1 of the top.
     probability : float, optional
-        Ask on until the share that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
+        Ask on until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
         Default: until it is so on average.
     file : path, optional
         JSONL file of answers: every answer is on disk before the next question. Call again with the same file to
@@ -264,7 +264,7 @@ def _out_of_reach(given_up: dict[str, float], pool: Pool) -> tuple[str, ...]:
 
 
 def accepted_error(error: float | None, goal: str) -> float:
-    """Check the share that may be wrong; by default one in twenty, at the top one in ten."""
+    """Check the fraction that may be wrong; by default one in twenty, at the top one in ten."""
     return (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
 
 
@@ -272,7 +272,7 @@ def _probability(probability: float | None, goal: str) -> float | None:
     if probability is None:
         return None
     if goal == "decide":
-        raise UsageError("probability belongs to goal='order' or 'top'; a verdict is wrong with probability error")
+        raise UsageError("probability belongs to goal='order' or 'top'; a conclusion is wrong with probability error")
     return check_number("probability", probability, 0.5, 1)
 
 

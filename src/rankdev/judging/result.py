@@ -146,15 +146,15 @@ class Collected(Result):
     repeats : int
         How often a pair may be asked.
     error : float
-        Accepted share of wrong relations, or probability of a wrong verdict.
+        Accepted fraction of wrong relations, or probability of a wrong conclusion.
     probability : float or None
-        Probability with which the share of wrong relations is at most ``error``; None: on average.
+        Probability with which the fraction of wrong relations is at most ``error``; None: on average.
     seed : int
         Seed of random choices.
     strengths : dict of str to ndarray
         Expected strength of each item, by which they are ordered, in the order of the pool.
     errors : dict of str to float
-        Share of pair relations expected to be wrong in each query (of the top; probability of a wrong verdict).
+        Fraction of pair relations expected to be wrong in each query (of the top; probability of a wrong conclusion).
     unsettled : tuple of str
         Queries in which the goal is not reached.
     verdict : Better or None
@@ -233,7 +233,7 @@ class Collected(Result):
         Returns
         -------
         polars.DataFrame
-            One row per query: query, items, asked, settled, error (the share expected to be wrong).
+            One row per query: query, items, asked, settled, error (the fraction expected to be wrong).
 
         Examples
         --------

@@ -14,15 +14,15 @@ from rankdev.io.loading import load_run, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
-from rankdev.preferences._expectation_propagation import chances
 from rankdev.preferences.decision import Decision, Scorer, Verdict
+from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import NORMAL_NODES, NORMAL_WEIGHTS, Mixture, Posteriors
 
-CHECKS = 0.25  # share of the questions that are about the judge: how far items scatter, how many answers are random
+CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, how many answers are random
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
-FUTILE = 0.95  # share of these in which the goal is missed, for the strategy to give up
+FUTILE = 0.95  # fraction of these in which the goal is missed, for the strategy to give up
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
 
 
@@ -42,13 +42,13 @@ class Strategy(Protocol):
         """Estimate how many judgments are left until the goal is reached."""
 
     def errors(self) -> dict[str, float]:
-        """Return the share that is expected to be wrong, by query."""
+        """Return the fraction that is expected to be wrong, by query."""
 
     def strengths(self) -> dict[str, Floats]:
         """Return the expected strength of each item, by query."""
 
     def given_up(self) -> dict[str, float]:
-        """Return the queries in which no number of answers will do, and the share that would still be wrong."""
+        """Return the queries in which no number of answers will do, and the fraction that would still be wrong."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Left:
 
 @dataclass(frozen=True)
 class Rule:
-    """When a query is settled: at most a share ``error`` of its pair relations, or of its top, is expected to be wrong.
+    """When a query is settled: at most a fraction ``error`` of its pair relations, or of its top, is expected wrong.
 
-    With a ``probability``: the share that is wrong is at most ``error`` with this probability.
+    With a ``probability``: the fraction that is wrong is at most ``error`` with this probability.
     """
 
     error: float = 0.05
@@ -256,7 +256,7 @@ def explained(mixture: Mixture, drawn: Floats, part: Ints, i: Ints, j: Ints, abo
 
 
 def foreseen(mixture: Mixture, rule: Rule, repeats: int, rng: np.random.Generator) -> float | None:
-    """Return the share that would be wrong with an answer to every pair, where the goal cannot be reached with it.
+    """Return the fraction that would be wrong with an answer to every pair, where the goal cannot be reached with it.
 
     The true strengths may be any that are drawn from the posterior. Answers to all pairs are drawn for each: the order
     of the items is then that of their wins.
@@ -332,7 +332,7 @@ class OrderStrategy:
         return {query: state.remaining for query, state in self.queries.items() if state.remaining is not None}
 
     def errors(self) -> dict[str, float]:
-        """Return the expected share of wrong relations, or of a wrong top; see :class:`Strategy`."""
+        """Return the expected fraction of wrong relations, or of a wrong top; see :class:`Strategy`."""
         return {query: state.error for query, state in self.queries.items()}
 
     def strengths(self) -> dict[str, Floats]:
@@ -375,7 +375,7 @@ def _started(pool: Pool) -> dict[str, list[tuple[str, str, float]]]:
 
 
 class DecisionStrategy:
-    """Asks what is most informative about which system is better, until a wrong verdict is improbable (``error``)."""
+    """Asks what is most informative about which system is better, until the conclusion is rarely wrong (``error``)."""
 
     def __init__(self, pool: Pool, scores: Scorer, error: float, *, repeats: int, seed: int) -> None:
         self.pool, self.scores, self.error, self.repeats = pool, scores, error, repeats
@@ -409,11 +409,11 @@ class DecisionStrategy:
         return [] if self.verdict().probability >= 1 - self.error else list(self.pool.items)
 
     def given_up(self) -> dict[str, float]:
-        """Give up nothing: an undecided pair of systems needs all answers that there are."""
+        """Return nothing: an undecided pair of systems needs all answers that there are."""
         return {}
 
     def errors(self) -> dict[str, float]:
-        """Return the probability that the verdict is wrong, the same for all queries."""
+        """Return the probability that the conclusion is wrong, the same for all queries."""
         return dict.fromkeys(self.pool.items, 1 - self.verdict().probability)
 
     def strengths(self) -> dict[str, Floats]:

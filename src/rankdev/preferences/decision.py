@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.preferences._expectation_propagation import chances
 from rankdev.preferences._fitting import generator
+from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.posterior import Mixture, Posteriors
 

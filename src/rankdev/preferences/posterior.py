@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences._expectation_propagation import Answers, Normal, Prior, propagate
+from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -38,7 +38,7 @@ MANY, MANY_PARTS, MANY_SWEEPS = 100, 2, 1  # the same with more items than that,
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Posterior of a query's strengths: a few normal distributions, each with its weight and share of lapses."""
+    """Posterior of a query's strengths: a few normal distributions, each with its weight and fraction of lapses."""
 
     weight: Floats
     spread: Floats

@@ -27,8 +27,8 @@ from rankdev.errors import RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_run
 from rankdev.measures.base import MeasureLike
-from rankdev.preferences._expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.evidence import effective_wins
+from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.strengths import Strengths
 from rankdev.statistics.panels import pairs_of
 

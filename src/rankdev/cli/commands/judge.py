@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
-@click.option("--error", type=float, help="Share of wrong pairs that is accepted. Default: .05; of the top .1.")
+@click.option("--error", type=float, help="Fraction of wrong pairs that is accepted. Default: .05; of the top .1.")
 @click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the whole network.")
 @click.option("--port", default=0, help="Port. Default: any free one.")

@@ -1,7 +1,7 @@
 """Posterior of strengths given pairwise answers, by expectation propagation.
 
-Strengths are normal a priori; answers follow Bradley and Terry's model, or Davidson's where there are ties, and a share
-of them is given at random. Each pair's likelihood is approximated by a normal factor (a site) of the difference of its
+Strengths are normal a priori; answers follow Bradley and Terry's model, or Davidson's where there are ties, and a
+fraction of them is random. Each pair's likelihood is approximated by a normal factor (a site) of the difference of its
 two strengths, so that mean and variance of the difference are right given all other sites. Unlike Laplace's method at
 the mode, it holds where a judge is nearly consistent, and whatever chose the pairs (Minka 2001).
 """
@@ -16,7 +16,7 @@ from rankdev._common.arrays import Floats, Ints
 
 NODES = 31  # of the numerical integration over one difference
 REACH = 6.0  # standard deviations that it covers
-DAMPING = 0.8  # share of a site's change that is made at once, from the second sweep on
+DAMPING = 0.8  # fraction of a site's change that is made at once, from the second sweep on
 SMALLEST = 1e-8  # precision of a site
 NEWTON = 6
 EVENLY = np.linspace(-1, 1, NODES)
@@ -65,7 +65,7 @@ class Answers:
 class Prior:
     """Strengths N(``mean``, ``deviation``²), ``[problem, item]`` and ``[problem]``; and how answers come about.
 
-    A share ``lapse`` of the answers is random. ``tie_rate`` is Davidson's ν; 0 counts a tie as half a win each.
+    A fraction ``lapse`` of the answers is random. ``tie_rate`` is Davidson's ν; 0 counts a tie as half a win each.
     """
 
     mean: Floats
