@@ -7,7 +7,7 @@ from rankdev.preferences import Preferences, strengths, tiers, tiers_from_prefer
 from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import RULES
 
-QUERIES = 25  # random cases in a file
+QUERIES = 50  # random cases in a file
 
 
 def judgments_of_twins(rng, queries=QUERIES):
@@ -71,8 +71,7 @@ def check_a_file(seed, method):
 
 @pytest.mark.parametrize("method", MODELS)
 def test_items_judged_alike_share_a_tier_under_any_names_in_any_order(method):
-    for seed in range(3):
-        check_a_file(seed, method)
+    check_a_file(1, method)
 
 
 @pytest.mark.slow
