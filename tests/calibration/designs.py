@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,13 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.statistics.anytime import betting
+from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.leaderboard import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.panels import Family
+from rankdev.statistics.replicate_plan import Spread
+from rankdev.statistics.replicates import over_runs
 from tests.calibration.estimates import against_nothing
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 
@@ -48,6 +52,23 @@ def clusters(trials: int) -> Iterator[Finding]:
         yield Finding("interval of flipped clusters", setting, held[0] / trials, trials, low)
         yield Finding("false rejection", setting, held[1] / trials, trials, 0.1 if kind == "skewed" else 0.06, True)
         yield Finding("intervals of six pairs together", setting, held[2] / trials, trials, low)
+
+
+def sparse_clusters(trials: int) -> Iterator[Finding]:
+    """One cluster in ten has any difference: one of 1 on four queries in five. The interval of the mean, .08."""
+    for count in (8, 12, 40, 100):
+        for sizes in ("5", "1–20", "1–200"):
+            rng = np.random.default_rng([count, len(sizes), 5])
+            held = 0
+            for seed in range(trials):
+                _, members = _clustered(rng, "independent", count, sizes)
+                hit = (rng.random(count) < 0.1)[members] & (rng.random(len(members)) < 0.8)
+                values = np.stack([hit.astype(float), np.zeros(len(hit))], axis=1)
+                one = replace(family(values), span=1.0, clusters=members)
+                tested = TESTS["randomization"](one, Drawing(1999, "plus-one", ALPHA, seed, "numpy"))
+                low, high = widened(one.flipped, ALPHA, *tested.interval(ALPHA))
+                held += int(low[0] <= 0.08 <= high[0])
+            yield Finding("interval of flipped clusters", f"{count} clusters of {sizes}", held / trials, trials, 0.92)
 
 
 def _clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tuple[np.ndarray, np.ndarray]:
@@ -173,6 +194,7 @@ def _systems(rng: np.random.Generator, kind: str, truth: np.ndarray, n: int) -> 
     return 0.6 * truth[:, None] + query + noise, 0.6 * truth
 
 
+@patch("rankdev.statistics.randomization.USUAL", 4000)  # flips; to save time
 def tasks(trials: int) -> Iterator[Finding]:
     """Leaderboards over tasks of 20 to 200 queries: the mean over these tasks, and over tasks like them."""
     for kind in ("normal", "discrete"):
@@ -181,23 +203,55 @@ def tasks(trials: int) -> Iterator[Finding]:
                 rng = np.random.default_rng([k, count, int(10 * spread), len(kind)])
                 truth, held = TRUTHS["three groups"](k), np.zeros(2)
                 for seed in range(trials):
-                    parts, own = {}, []
-                    for task in range(count):
-                        here = truth + rng.normal(0, spread, k)
-                        n = int(rng.integers(20, 200))
-                        noise = KINDS[kind](rng, (k, n)) + rng.normal(0, 0.5, n)
-                        names = tuple(map(str, range(k))), tuple(map(str, range(n)))
-                        parts[str(task)] = rd.Scores(*names, ("m",), (here[:, None] + noise)[:, :, None])
-                        own.append(here)
+                    parts, own = _tasks(rng, kind, truth, count, spread)
                     rows = rd.leaderboard(parts, resamples=1, seed=seed).to_polars().sort(pl.col("system").cast(int))
-                    here = np.mean(own, axis=0).round(12)
-                    held += (
-                        _held(rows["rank_low"].to_numpy(), rows["rank_high"].to_numpy(), here),
-                        _held(rows["new_low"].to_numpy(), rows["new_high"].to_numpy(), truth),
-                    )
+                    for i, (name, true) in enumerate((("rank", own), ("new", truth))):
+                        held[i] += _held(rows[f"{name}_low"].to_numpy(), rows[f"{name}_high"].to_numpy(), true)
                 setting = f"{kind}, {k} systems, {count} tasks, their differences vary by {spread:g}"
                 for what, share in zip(("on these tasks", "on such tasks"), held / trials, strict=True):
                     yield Finding(f"ranks of all systems {what}", setting, share, trials, 0.92)
+
+
+def _tasks(
+    rng: np.random.Generator, kind: str, truth: np.ndarray, count: int, spread: float
+) -> tuple[dict[str, rd.Scores], np.ndarray]:
+    """Draw the scores of tasks, and return the true means over them."""
+    parts, own = {}, []
+    for task in range(count):
+        own.append(truth + rng.normal(0, spread, len(truth)))
+        n = int(rng.integers(20, 200))
+        values = own[-1][:, None] + KINDS[kind](rng, (len(truth), n)) + rng.normal(0, 0.5, n)
+        names = tuple(map(str, range(len(truth)))), tuple(map(str, range(n)))
+        parts[str(task)] = rd.Scores(*names, ("m",), values[:, :, None])
+    return parts, np.mean(own, axis=0).round(12)
+
+
+def planned_runs(trials: int) -> Iterator[Finding]:
+    """Queries by runs: the power that is reached with what is planned from the truth, and intervals from a pilot.
+
+    Differences of queries vary by .14, and by .1 in each run. Pilots have 100 queries.
+    """
+    for effect, difference in ((0.0, 0.03), (0.01, 0.03), (0.02, 0.05)):
+        truth = Spread(0.02, effect**2, 0.01)
+        setting = f"effect of a run {effect:g}, difference {difference:g}"
+        needed = truth.queries(10, difference, 0.8, ALPHA)
+        for runs in (3, 5):
+            rng = np.random.default_rng([runs, int(1000 * effect), 6])
+            names = [[f"{system}-{run}" for run in range(runs)] for system in "ab"]
+            pilot = (tuple(names[0] + names[1]), tuple(map(str, range(100))), ("m",))
+            held = 0
+            for _ in range(trials):
+                scores = rd.Scores(*pilot, _repeated(rng, "normal", (runs, runs), 100, effect)[:, :, None])
+                given = {"a": names[0], "b": names[1]}
+                row = rd.plan(scores, "a", "b", "m", difference=difference, replicates=given).to_polars().row(3)
+                held += int(row[2] <= needed <= row[3])
+            yield Finding("queries with 10 runs", f"{setting}, pilot of {runs} runs", held / trials, trials, 0.92)
+        reached = 0
+        for _ in range(2 * trials):
+            values = _repeated(rng, "normal", (10, 10), int(needed), effect).T
+            one = family(np.stack([values[:, :10].mean(axis=1) + difference, values[:, 10:].mean(axis=1)], axis=1))
+            reached += int(over_runs(one, values, [list(range(10)), list(range(10, 20))]).p[0] <= ALPHA)
+        yield Finding("power", f"{setting}, 10 runs, {needed:g} queries", reached / (2 * trials), 2 * trials, 0.75)
 
 
 LOOKS = {
@@ -237,5 +291,7 @@ CLAIMS = {
     "leaderboards": (ranked, 600),
     "tasks": (tasks, 150),
     "clusters": (clusters, 1000),
+    "sparse clusters": (sparse_clusters, 500),
     "repeated runs": (repeated_runs, 2000),
+    "plans of runs": (planned_runs, 200),
 }

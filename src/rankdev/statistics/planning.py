@@ -19,6 +19,7 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.panels import as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
+from rankdev.statistics.replicate_plan import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
@@ -160,6 +161,20 @@ def plan(
 
 @overload
 def plan(
+    scores: ScoresLike,
+    a: str,
+    b: str,
+    measure: str,
+    *,
+    difference: float,
+    replicates: Mapping[str, Sequence[str]],
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> ReplicatePlan: ...
+
+
+@overload
+def plan(
     scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
     *,
     measure: str | Sequence[str] | None = None,
@@ -186,8 +201,9 @@ def plan(
     correlation: float | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
+    replicates: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
-) -> Plan | TopicSetSize:
+) -> Plan | ReplicatePlan | TopicSetSize:
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
     With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
@@ -223,13 +239,16 @@ def plan(
         Power to reach.
     alpha : float, default 0.05
         Level of the test.
+    replicates : dict of str to list of str, optional
+        The runs of ``a`` and ``b`` in the pilot, where they have several, such as training with several seeds: the
+        answer is then the number of queries for some numbers of runs. See :func:`significance`.
     seed : int, default 0
         Seed of the resampling of a pilot.
 
     Returns
     -------
-    Plan or TopicSetSize
-        A Plan for two systems, else a TopicSetSize.
+    Plan, ReplicatePlan or TopicSetSize
+        A Plan for two systems, a ReplicatePlan for two with several runs, else a TopicSetSize.
 
     Examples
     --------
@@ -243,6 +262,8 @@ def plan(
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
     if a is None and b is None:
+        if replicates is not None:
+            raise UsageError("replicates is for a plan of two systems; name them, as a and b")
         if (scores is None) == (variance is None):
             raise UsageError("give scores or variance=, not both: a plan without a and b follows from either of them")
         return topic_set_size(
@@ -264,6 +285,12 @@ def plan(
         raise UsageError(f"a comparison is planned for one measure; got {shown(measure)}")
     if difference is not None and not is_number(difference):
         raise UsageError(f"difference must be a number; got {shown(difference)}")
+    if replicates is not None:
+        if difference is None:
+            raise UsageError("a plan with replicates needs the difference that matters: difference=")
+        return plan_with_runs(
+            scores, a, b, measure, replicates=replicates, difference=difference, power=power, alpha=alpha
+        )
     return _of_pair(scores, a, b, measure, difference=difference, power=power, alpha=alpha, seed=seed)
 
 

@@ -8,7 +8,7 @@ import click
 
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
-from rankdev.cli.options import analyse_segments, refuse_unused, whole_numbers
+from rankdev.cli.options import analyse_segments, matching_runs, refuse_unused, replicates_option, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
 from rankdev.errors import UsageError
 
@@ -99,6 +99,7 @@ def power_command(
 @click.option("--correlation", type=float, help="Of two systems' scores. Default: estimated, or 0.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
+@replicates_option
 def plan_command(
     collections: tuple[str, ...],
     first: str | None,
@@ -110,6 +111,7 @@ def plan_command(
     correlation: float | None,
     power: float,
     alpha: float,
+    replicates: tuple[str, ...],
     seed: int,
     form: str | None,
     output: str | None,
@@ -126,6 +128,7 @@ def plan_command(
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.planning import plan
+    from rankdev.statistics.replicates import replicated
 
     asked: dict[str, Any] = {"power": power, "alpha": alpha}
     needs: dict[str, Any] = {"difference": difference or None, "width": width or None, "systems": systems or 2}
@@ -133,22 +136,27 @@ def plan_command(
     if variance is not None:
         if references is not None or table is not None or collections or segments is not None:
             raise UsageError("give either --variance or scores to estimate it from, not both")
-        unused = ("measures", "names", "order", "ties", "empty", "first", "second")
+        unused = ("replicates", "measures", "names", "order", "ties", "empty", "first", "second")
         refuse_unused(*unused, why="is for scores, and there are none with --variance")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
     elif references is None and table is None and not collections:
         raise UsageError("give the scores of a pilot: REFERENCES and RUNs, --scores or --collection; or --variance")
     elif collections or width or systems or correlation is not None:
-        refuse_unused("first", "second", why="names a pair; --width, --systems and --collection have none")
+        refuse_unused(
+            "first", "second", "replicates", why="is for a pair; --width, --systems and --collection have none"
+        )
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
     else:
         scores = load_scores(**source)
-        pair, measure = _pilot(scores, first, second)
+        runs = matching_runs(replicates, scores.systems)
+        named = scores if runs is None else replicated(scores, runs).averaged
+        pair, measure = _pilot(named, first, second)
         if len(difference) > 1:
             raise UsageError("a comparison of two systems takes one --difference; for several add --systems 2")
         asked |= {"difference": difference[0] if difference else None, "seed": seed}
+        asked["replicates"] = runs
         found, report = analyse_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))
     deliver(report, form, output)
     draw(figure, found.plot)
