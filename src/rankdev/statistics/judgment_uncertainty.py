@@ -65,8 +65,8 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
     return np.stack([score, square])
 
 
-def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw strengths of all items from their posterior: ``[draw, query, item]``."""
+def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Draw strengths of all items from their posterior, a few draws at a time: ``[draw, query, item]``."""
     answers = Answers.of_wins(judged.wins)
     sites: tuple[Floats, Floats] | None = None
 
@@ -89,12 +89,10 @@ def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Gen
         options={"xatol": 0.01, "fatol": 0.01, "initial_simplex": np.vstack([np.zeros(3), np.diag([0.7, 0.7, 0.4])])},
     )
     values, vectors = np.linalg.eigh(_curvature(negative_log_evidence, found.x))
-    drawn = []
     for start in range(0, draws, EACH):
         normal = fit(found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
         noise = rng.standard_normal((*normal.mean.shape, min(EACH, draws - start)))
-        drawn.append(np.moveaxis(normal.mean[:, :, None] + np.linalg.cholesky(normal.covariance) @ noise, 2, 0))
-    return np.concatenate(drawn)
+        yield np.moveaxis(normal.mean[:, :, None] + np.linalg.cholesky(normal.covariance) @ noise, 2, 0)
 
 
 def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:
@@ -325,35 +323,44 @@ def _against_orders(
     """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
     judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
-    found = []
-    for name, run in runs.items():
-        ranked = load_run(name, run)
-        places = [_places(names, ranked.get(query, [])) for query, names in items]
+    ranked = {name: load_run(name, run) for name, run in runs.items()}
+    lists = {name: {query: run[query] for query, _ in items if query in run} for name, run in ranked.items()}
+    drawn = []
+    for returned in lists.values():
+        places = [_places(names, returned.get(query, [])) for query, names in items]
         padded = np.stack([np.pad(one, (0, judged.real.shape[1] - len(one)), constant_values=1.0) for one in places])
         # the same random numbers for every system, so that differences between them are not noise
         rng = np.random.Generator(np.random.Philox(seed))
-        drawn = draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng)
-        orders = np.argsort(np.where(judged.real, -drawn, np.inf), axis=2, kind="stable")
-        again = [
-            {
-                query: [[names[k]] for k in order[: len(names)]]
-                for (query, names), order in zip(items, draw, strict=True)
-            }
-            for draw in orders
-        ]
-        found.append(_scored(again, name, ranked, measures, score))
-    for values in zip(*found, strict=True):
-        yield np.concatenate(values)
+        drawn.append(draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng))
+    for blocks in zip(*drawn, strict=True):  # a few draws of every system
+        found = []
+        for name, strengths in zip(ranked, blocks, strict=True):
+            orders = np.argsort(np.where(judged.real, -strengths, np.inf), axis=2, kind="stable")
+            again = [
+                {
+                    query: [[names[k]] for k in order[: len(names)]]
+                    for (query, names), order in zip(items, draw, strict=True)
+                }
+                for draw in orders
+            ]
+            found.append(_scored(again, name, ranked[name], lists[name], measures, score))
+        for values in zip(*found, strict=True):
+            yield np.concatenate(values)
 
 
 def _scored(
-    again: list[dict[str, list[list[str]]]], name: str, run: Run, measures: Any, score: Callable[..., Scores]
+    again: list[dict[str, list[list[str]]]],
+    name: str,
+    run: Run,
+    returned: Mapping[str, list[str]],
+    measures: Any,
+    score: Callable[..., Scores],
 ) -> list[Floats]:
     """Score one system against many references: all at once under distinct query names, unless ``score`` is custom."""
     if score is not _evaluate:
         return [score(tiers, {name: run}, measures).values for tiers in again]
     tiers = {f"{draw} {query}": one for draw, drawn in enumerate(again) for query, one in drawn.items()}
-    lists = {f"{draw} {query}": run[query] for draw, drawn in enumerate(again) for query in drawn if query in run}
+    lists = {f"{draw} {query}": items for draw in range(len(again)) for query, items in returned.items()}
     values = score(tiers, {name: Run.from_lists(lists)}, measures).values
     return list(values.reshape(len(again), 1, -1, values.shape[2]))
 
