@@ -423,3 +423,11 @@ def test_the_smallest_size_is_said_to_be_an_upper_bound(make_scores, rng):
     found = power(make_scores(values), sizes=[10, 20], subsamples=3, permutations=99)
     assert found.remarks == ("n80 of m0 is the smallest size simulated: read 10 as at most 10",)
     assert power(make_scores(rng.random((2, 43))), sizes=[10, 20], subsamples=9, permutations=99).remarks == ()
+
+
+def test_sizes_whose_flips_are_enumerated_are_named(make_scores, rng):
+    scores = make_scores(rng.random((2, 40)))
+    exact = "p-values are exact"
+    assert f"{exact} up to n = 6: all sign flips" in str(power(scores, sizes=[5, 6, 20], subsamples=5, permutations=40))
+    assert f"{exact}: all sign flips" in str(power(scores, sizes=[5, 6], subsamples=5, permutations=40))
+    assert exact not in str(power(scores, sizes=[20], subsamples=5, permutations=40))

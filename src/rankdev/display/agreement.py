@@ -12,6 +12,7 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
 from rankdev.display.cells import number, percent
 from rankdev.display.dispatch import draws, reports
+from rankdev.display.power import enumerated_sizes
 from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortened, styled, titled
 from rankdev.errors import UsageError, counted, printable
@@ -225,7 +226,8 @@ def sensitivity_report(found: Sensitivity) -> Report:
         frame = frame.select(pl.format(f"{first}={{}}", pl.col(first)).alias(found.measure), pl.exclude(first))
         frame = frame.rename(named)
     title = f"Median power at {found.n} queries"
-    return result_report(found, "sensitivity", [Table(frame, title, digits=3)], (), [made_with(found, "measure", "n")])
+    closing = [*enumerated_sizes([found.n], found.permutations), made_with(found, "measure", "n")]
+    return result_report(found, "sensitivity", [Table(frame, title, digits=3)], (), closing)
 
 
 @reports(Agreement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -269,8 +269,22 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
     if found.intervals is not None:
         more["differences"] = found.differences(at)
-    closing = [_significant_pairs(found), error, made_with(found, "sizes", "complete", "data")]
+    closing = [
+        _significant_pairs(found),
+        error,
+        *enumerated_sizes(found.sizes, found.permutations),
+        made_with(found, "sizes", "complete", "data"),
+    ]
     return result_report(found, "power", [table], (), closing, summary=found.summary(at), more=more)
+
+
+def enumerated_sizes(sizes: Sequence[int], permutations: int) -> list[str]:
+    """State at which sizes tests enumerate all sign flips, which are no more than would be drawn."""
+    few = [n for n in sizes if 2 ** (n - 1) <= permutations]
+    if not few:
+        return []
+    upto = "" if len(few) == len(sizes) else f" up to n = {max(few)}"
+    return [f"p-values are exact{upto}: all sign flips are enumerated there"]
 
 
 def _limits_as_text(found: Power) -> Iterator[pl.Expr]:
