@@ -1,7 +1,11 @@
 """The page about speed shows what the benchmarks found last."""
 
 from benchmarks import history
+from benchmarks.growth.__main__ import FIXED, GROWTHS
 from benchmarks.history import PAGE, page, report
+
+from rankdev.cli import COMMANDS
+from rankdev.cli.commands.refs import refs_command
 
 
 def test_the_page_shows_the_newest_tables():
@@ -24,3 +28,10 @@ def test_a_table_is_kept_and_shown(tmp_path, monkeypatch, capsys):
     assert made.startswith("before\n")
     assert made.endswith("<!-- end -->\nafter\n")
     assert page(made) == made
+
+
+def test_the_growth_of_every_command_is_measured():
+    commands = set(COMMANDS) - {"refs"}
+    commands |= {f"refs {name}" for name in refs_command.commands}
+    measured = {" ".join(word for word in one.command.split() if not word.startswith("-")) for one in GROWTHS}
+    assert {name.removesuffix(" trec_eval-10") for name in measured} | set(FIXED) == commands

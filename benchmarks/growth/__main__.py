@@ -46,6 +46,7 @@ def _measures(count: int) -> list[str]:
 
 
 EXPLAINED = ["--query", "q0", "-m", "RDQ@1000000"]
+GATE = ["--baseline", "s0", "--candidate", "s1"]
 SMALL = ["--sizes", "25,50", "--subsamples", "50", "--permutations", "200"]
 GRID = ["--grid", "alpha=1,4", "-n", "25", "--subsamples", "50", "--permutations", "200"]
 FEW = ["--grid", "alpha=1,4", "--resamples", "50"]
@@ -75,9 +76,13 @@ GROWTHS = (
         (1_000, 10_000, 100_000),
         lambda d, n: [*data.collection(d, 1, n, 10), "-m", "AP"],
     ),
-    Growth("compare", "queries", (10, 100, 1_000), lambda d, n: data.scores(d, 2, n, 1)),
+    Growth("compare", "queries", (1_000, 10_000, 100_000), lambda d, n: data.scores(d, 2, n, 1)),
     Growth("compare", "pairs of systems", (5, 15, 46), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("compare", "measures", (1, 10, 100), lambda d, n: data.scores(d, 5, 200, n)),
+    Growth("leaderboard", "queries", (100, 1_000, 10_000), lambda d, n: data.scores(d, 5, n, 1)),
+    Growth("leaderboard", "pairs of systems", (5, 15, 46), lambda d, n: data.scores(d, n, 200, 1), _pairs),
+    Growth("table", "pairs of systems", (3, 8, 26), lambda d, n: data.scores(d, n, 200, 1), _pairs),
+    Growth("gate", "queries", (1_000, 10_000, 100_000), lambda d, n: [*data.scores(d, 2, n, 1), *GATE]),
     Growth("explain", "items of a list", (30, 300, 3_000), lambda d, n: [*data.collection(d, 1, 20, n), *EXPLAINED]),
     Growth("report", "queries", (20, 200, 2_000), lambda d, n: [*data.collection(d, 3, n, 20), "-o", f"{d}/r.html"]),
     Growth(
@@ -86,6 +91,9 @@ GROWTHS = (
         (5, 15, 46),
         lambda d, n: [*data.collection(d, n, 50, 20), "-o", f"{d}/r.html"],
         _pairs,
+    ),
+    Growth(
+        "pool", "queries", (500, 5_000, 50_000), lambda d, n: [*data.collection(d, 2, n, 10)[1:], "-o", f"{d}/i.jsonl"]
     ),
     Growth(
         "refs grades",
@@ -167,6 +175,8 @@ GROWTHS = (
     ),
     Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n), "--resamples", "20"]),
 )
+
+FIXED = ("judge", "measures", "study", "demo", "playground", "help", "completion")  # commands without such input
 
 # run by a process of its own: a child's peak of memory is never below that of its parent, which makes the data
 LAUNCHER = """

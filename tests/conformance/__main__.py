@@ -39,6 +39,8 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.command:
+        if not all(place in options.command for place in ("{qrels}", "{run}")):
+            parser.error("--command needs {qrels} and {run}, where the names of the two files go")
         rows = list(of_command(options.command, options.like, options.files, options.seed))
         print(page.results(rows))
     else:
@@ -46,6 +48,8 @@ def main() -> None:
         PAGE.write_text(page.written(rows, options.files), encoding="utf-8")
         print(f"{PAGE} is written")
     wrong = [line for row in rows for line in row.unexplained]
+    if not any(row.values for row in rows):
+        wrong.append("no value was compared; lines have three columns, measure query value or query measure value")
     print("\n".join(wrong[:50]), file=sys.stderr)
     sys.exit(1 if wrong else 0)
 
@@ -88,8 +92,11 @@ def of_command(command: str, like: str | None, files: int, seed: int) -> Iterato
     row = Row("random files", command)
     for case in cases(files, seed):
         qrels, run = case.write(BUILD / "files")
-        words = [word.format(qrels=qrels, run=run) for word in shlex.split(command)]
-        done = subprocess.run(words, capture_output=True, check=False, text=True)
+        words = [word.replace("{qrels}", str(qrels)).replace("{run}", str(run)) for word in shlex.split(command)]
+        try:
+            done = subprocess.run(words, capture_output=True, check=False, text=True)
+        except OSError as error:
+            sys.exit(f"{words[0]}: cannot be run ({error.strerror})")
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             row.unexplained.append(f"{case.name}: the command ended with {done.returncode}: {last}")

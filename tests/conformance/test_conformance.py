@@ -92,6 +92,8 @@ def test_any_command(tmp_path, monkeypatch):
     assert other.unexplained
     (broken,) = of_command(f"{command} nonsense", None, 1, 0)
     assert "the command ended with 1: " in broken.unexplained[0]
+    with pytest.raises(SystemExit, match="nosuch: cannot be run"):
+        list(of_command("nosuch {qrels} {run}", None, 1, 0))
 
 
 def test_layouts_and_digits():

@@ -31,12 +31,8 @@ class TieRule:
 
 
 TIE_RULES: dict[Ties, TieRule] = {
-    "trec_eval": TieRule(
-        "as pytrec_eval: single precision, higher id first", single=True, names_descend=True
-    ),
-    "descending": TieRule(
-        "as trec_eval 10: double precision, higher id first", single=False, names_descend=True
-    ),
+    "trec_eval": TieRule("as pytrec_eval: single precision, higher id first", single=True, names_descend=True),
+    "descending": TieRule("as trec_eval 10: double precision, higher id first", single=False, names_descend=True),
     "ascending": TieRule("double precision, lower id first", single=False, names_descend=False),
     "given": TieRule("double precision, in the order of the source", single=False, names_descend=None),
     "expected": TieRule("double precision, the mean over all orders", single=False, names_descend=True, open=True),
