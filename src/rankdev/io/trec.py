@@ -50,10 +50,12 @@ class Dialect:
     comments: bool = False
     further_columns: bool = False
 
-    def plain(self, text: bytes, layout: Layout) -> bytes:
-        """Blank out comments and cut off further columns; lines keep their numbers."""
-        if self.comments and b"#" in text:
-            text = _COMMENT.sub(b"", text)
+    def uncommented(self, text: bytes) -> bytes:
+        """Blank out comments; lines keep their numbers."""
+        return _COMMENT.sub(b"", text) if self.comments and b"#" in text else text
+
+    def cut(self, text: bytes, layout: Layout) -> bytes:
+        """Cut off further columns."""
         return _FURTHER.sub(rb"\1", text) if self.further_columns and layout is RUN else text
 
 
@@ -69,14 +71,14 @@ def read_trec(source: Source, layout: Layout, number: str, dialect: Dialect = PL
     """Yield batches of (query, item, number) and, for each, the line of a row."""
     first_line = 1
     for piece in source.batches():
-        text = dialect.plain(piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece, layout)
+        text = dialect.uncommented(piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece)
         frame = _columns(text, layout, number) if _is_single_spaced(text) else None
         if frame is not None:
             yield frame, partial(add, first_line)
             first_line += frame.height
             continue
         if text.strip(_SPACE.encode() + b"\n"):
-            yield _mended(source.name, text, first_line, layout, number)
+            yield _mended(source.name, dialect.cut(text, layout), first_line, layout, number)
         first_line += text.count(b"\n")
 
 
