@@ -74,6 +74,12 @@ def test_each_measure_is_counted_alone():
     assert scores.select(measures=["P@1"]).remarks == scores.remarks
 
 
+@pytest.mark.parametrize(("text", "tied"), [("RR", 0), ("Success@2", 0), ("AP", 1), ("P@2", 1)])
+def test_below_the_first_relevant_item_a_tie_does_not_change_its_position(text, tied):
+    run = {"q": {"d1": 2.0, "d2": 1.0, "x": 1.0}}
+    assert rd.evaluate({"q": ["d1", "d2"]}, {"s": run}, text).coverage[0].tied == tied
+
+
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_losses_read_deeper_and_count_the_same_ties(native, tmp_path, monkeypatch):
     monkeypatch.setenv("RANKDEV_NATIVE", native)

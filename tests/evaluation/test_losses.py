@@ -123,6 +123,21 @@ def test_a_run_that_returned_everything_lost_nothing_by_retrieval():
     assert found.row(0) == pytest.approx(("s", 0.9 / 1.9, 0, 1 / 1.9, 0))
 
 
+def test_a_short_list_is_not_lengthened():
+    """d2 alone could be at position 1 only, though it would score more at 2."""
+    found = rd.losses({"q": ["d1", "d2"]}, {"s": {"q": ["d2"]}}, "RDQ@2").to_polars().row(0)
+    assert found[1] == pytest.approx(np.exp(-1 / (np.sqrt(2) * 1.2)) / 1.9)
+    assert found[2:] == pytest.approx((1 - found[1], 0, 0))
+
+
+def test_the_best_order_is_by_gain_where_a_map_gives_a_better_item_less():
+    references = rd.References.from_grades({"q": {"d4": 4, "d1": 1}})
+    found = rd.losses(references, {"s": {"q": ["d4", "d1"]}}, "nDCG(gains={4:0.5,1:9})@2").to_polars().row(0)
+    assert found[1] == pytest.approx((0.5 + 9 / np.log2(3)) / (9 + 0.5 / np.log2(3)))
+    assert found[2:] == pytest.approx((0, 0, 1 - found[1]))
+    assert rd.explain(references["q"], ["d4", "d1"], measure="nDCG(gains={4:0.5,1:9})@2").best_order == ("d1", "d4")
+
+
 def test_queries_that_are_missing_or_have_no_reference_item():
     references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d2": 1}})
     runs = {"a": {"q1": ["d1"], "q2": ["d1"]}, "b": {"q3": ["x", "d2"]}}
