@@ -21,6 +21,9 @@ def test_explain_gives_its_table_as_json(rankdev):
     assert list(records[0]) == ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
     score = rd.score(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], "RDQ@10")
     assert sum(record["lost"] for record in records) == pytest.approx(1 - score)
+    cut = rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "-m", "RDQ@3", "--format", "json").out
+    assert json.loads(cut)["elsewhere"][0] == {"item": "maritime-museum", "rank": 1, "position": 4}
+    assert json.loads(cut)["elsewhere"][2] == {"item": "art-hall", "rank": 2, "position": None}
 
 
 def test_explain_of_an_unknown_query_suggests_one(rankdev):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, UsageError
+from rankdev.evaluation.explain import _filled
 from tests.common import draws
 from tests.common.examples import examples
 from tests.common.one_ranking import rdq
@@ -82,6 +83,7 @@ def test_a_repeat_that_would_count_too_early_leaves_its_position_empty():
     assert explanation.best_order == ("(empty)", "d3")
     assert rd.score(["d0", "d3"], explanation.best_order, "RDQ@2") == explanation.best_score == pytest.approx(0.9 / 1.9)
     assert rd.explain(["d0", "d3"], ["d3", "d3", "x"], k=3).best_order == ("x", "d3", "d3")
+    assert _filled(["a", "b", "a", "b"], {0: "a", 3: "b"}) == ("a", "(empty)", "a", "b")
 
 
 def test_empty_positions_are_missing():

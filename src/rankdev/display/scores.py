@@ -186,6 +186,7 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         command="explain",
         parameters={**({"query": query} if query else {}), **found.parameters},
         summary=found.summary(),
+        more={"elsewhere": _elsewhere(found)},
     )
 
 
@@ -210,7 +211,18 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
         command="explain",
         parameters={"query": query, "systems": [a, b], **one.parameters},
         summary=pl.concat(summaries, how="vertical_relaxed"),
+        more={
+            "elsewhere": pl.concat(
+                _elsewhere(found).insert_column(0, pl.lit(name).alias("system")) for name, found in both.items()
+            )
+        },
     )
+
+
+def _elsewhere(found: Explanation) -> pl.DataFrame:
+    """List the reference items that are not above the cutoff: where they are returned, null where they are not."""
+    items = [*found.below_cutoff, *((item, rank, None) for item, rank in found.not_returned)]
+    return pl.DataFrame(items, {"item": pl.String, "rank": pl.Int64, "position": pl.Int64}, orient="row")
 
 
 def _closing(found: Explanation) -> list[str]:

@@ -400,7 +400,9 @@ def _filled(returned: Sequence[str], placed: Mapping[int, str]) -> tuple[str, ..
     order = dict(placed)
     free = [position for position in range(len(returned)) if position not in placed]
     for position in reversed(free):  # any position below its item will do for a repeat, any at all for other items
-        if repeats and place[repeats[-1]] < position:
+        while repeats and place[repeats[-1]] > position:
+            repeats.pop()
+        if repeats:
             order[position] = repeats.pop()
     rest = iter(others)
     return tuple(order[i] if i in order else next(rest, EMPTY) for i in range(len(returned)))
