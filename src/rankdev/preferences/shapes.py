@@ -24,6 +24,7 @@ SPREADS = 0.2 * 1.5 ** np.arange(9)  # of strengths, a priori: .2 to 5.1
 GAPS = (0.3, 4.0, 13)  # between neighbouring tiers: smallest, largest, how many
 WIDEST = 4.5  # spread of tiers
 LOCATIONS = np.linspace(-2.2, 2.2, 25)  # of a shape, in standard deviations around the observations' mean
+LIMIT = 0.5  # of the correction for correlated observations, in nats
 KINDS = ("one", "strict", "mixed", "tiers")
 
 
@@ -61,10 +62,8 @@ def _mixed() -> Iterator[Shape]:
     """One tier somewhere, and other items in a strict order around it."""
     for share in (0.35, 0.5, 0.65, 0.8, 0.9):
         for place in (-1.6, -0.8, 0.0, 0.8, 1.6):
-            centre = np.array([place, 0.0])
-            yield Shape(
-                "mixed", np.array([share, 1 - share]), centre, np.array([0.0, 1.0]), SPREADS, np.exp(-(place**2) / 2)
-            )
+            weight, centre = np.array([share, 1 - share]), np.array([place, 0.0]) - share * place
+            yield Shape("mixed", weight, centre, np.array([0.0, 1.0]), SPREADS, np.exp(-(place**2) / 2))
 
 
 def _tiers() -> Iterator[Shape]:
@@ -121,6 +120,8 @@ class Observations:
     normal: Approximation
     value: Floats  # observation of each item
     variance: Floats
+    own: Floats  # variance of each item's strength
+    correlation: Floats  # of two items' strengths, but for a common shift; 0 on the diagonal
     reference: Floats  # log density of the observations under the normal prior, but for a common shift
     strict: Floats  # evidence of normal strengths of all ``SPREADS``
 
@@ -144,7 +145,9 @@ class Observations:
         value = variance * mean / own
         reference = _normal_density(value, variance + spread[..., None] ** 2)
         normal = Approximation(mean, covariance, found.evidence[kept])
-        return cls(spread, normal, value, variance, reference, strict)
+        root = np.sqrt(own)
+        correlation = (covariance / (root[..., None] * root[..., None, :]) + 1 / n) * (1 - np.eye(n))
+        return cls(spread, normal, value, variance, own, correlation, reference, strict)
 
     @property
     def reliability(self) -> Floats:
@@ -190,7 +193,31 @@ class Observations:
         spacing = step * (LOCATIONS[1] - LOCATIONS[0])
         evidence = top[..., 0] + np.log(whole * spacing) - value.shape[2] / 2 * np.log(2 * np.pi)
         evidence += self.normal.evidence[at] - self.reference[at]
-        return evidence, likely / whole[..., None], density / summed[..., None], near
+        likely, member = likely / whole[..., None], density / summed[..., None]
+        if chosen is None:
+            evidence += self._correlated(shape, at, off, likely, member)
+        return evidence, likely, member, near
+
+    def _correlated(self, shape: Shape, at: tuple[Ints, Ints], off: Floats, likely: Floats, member: Floats) -> Floats:
+        """Correct for the correlation of observations, to second order, but for that of a common shift.
+
+        A shape changes an item's mean by a standard deviations and its mean square by √2 b; two items that are
+        correlated by r change the evidence by r a a' + r² b b' in addition. That holds for small changes only, so that
+        the correction is limited: a shape that changes more is unlikely anyway.
+        """
+        mean, own = self.normal.mean[at], self.own[at]
+        scale, variance = shape.spreads[:, None, None], self.variance[at][:, :, None, :]
+        moved, square = np.zeros((2, *mean.shape))
+        for k, (centre, width) in enumerate(zip(shape.centre, shape.width, strict=True)):
+            weight = likely[..., None] * member[..., k]
+            part = variance / (variance + (scale * width) ** 2)  # of the way from the observation to the centre
+            gap = (self.value[at] - mean)[:, :, None, :] - part * (off - scale * centre)
+            moved += (weight * gap).sum(axis=2)
+            square += (weight * (gap**2 + (1 - part) * variance)).sum(axis=2)
+        a, b = moved / np.sqrt(own), (square / own - 1) / np.sqrt(2)
+        r = self.correlation[at]
+        change = (a * (r @ a[..., None])[..., 0]).sum(axis=2) + (b * (r**2 @ b[..., None])[..., 0]).sum(axis=2)
+        return np.asarray(np.clip(change / 2, -LIMIT, LIMIT))
 
     def relations(self, probability: Floats) -> tuple[Floats, Floats]:
         """Average over hypotheses: the probability, for items i and j, that they are equal and that i is better."""
