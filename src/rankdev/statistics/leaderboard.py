@@ -20,10 +20,12 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.corrections import holm
 from rankdev.statistics.panels import Family, Indices, alike, as_scores, families_of, is_several, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.replicates import Replicated, between_runs, replicated
 from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.skewed import skewed_p
 
 ROUNDING = 1e-12  # means that differ by less are equal
 
@@ -252,9 +254,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Order systems, with intervals of means and ranks, groups without a significant difference, the chance to be best.
 
-    Ranks follow from the tests of all pairs (:func:`significance`, Holm): a system is below those that are
-    significantly better and above those that are significantly worse. With confidence 1 − alpha the ranks of all
-    systems are among those given.
+    Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must hold also if skewness is allowed
+    for: a system is below those that are significantly better and above those that are significantly worse. With
+    confidence 1 − alpha the ranks of all systems are among those given.
 
     Parameters
     ----------
@@ -361,7 +363,8 @@ def _board(parts: dict[str, Scores], *, rule: str, resamples: int, testing: dict
     runs = None if testing["replicates"] is None else replicated(first.oriented, testing["replicates"])
     systems = first.systems if runs is None else runs.averaged.systems
     tables = [_complete(part.oriented if runs is None else runs.averaged) for part in parts.values()]
-    found = significance(_joined(tables, systems, measure) if several else first.oriented, **testing)
+    joined = _joined(tables, systems, measure) if several else first.oriented
+    found = significance(joined, **testing)
     sample = _Sample(tables, None if testing["clusters"] is None else _members(first, testing["clusters"]), runs)
     means = np.stack([table.mean(axis=0) for table in tables])  # [task, system]
     score = points(means, rule).mean(axis=0)
@@ -381,7 +384,7 @@ def _board(parts: dict[str, Scores], *, rule: str, resamples: int, testing: dict
         "high": ends[1],
     }
     if rule == "mean":
-        better = _better(found)
+        better = _better(found, joined)
         limits = rank_limits(len(systems), better)
         columns |= {"rank_low": limits[0], "rank_high": limits[1], "group": _letters(better, order)}
     else:  # the tests are about means
@@ -487,11 +490,20 @@ def rank_limits(systems: int, better: Sequence[tuple[int, int]]) -> tuple[Indice
     return 1 + counts[0], systems - counts[1]
 
 
-def _better(found: Significance) -> list[tuple[int, int]]:
-    """Return the pairs that differ significantly, the better system first, by place."""
+def _better(found: Significance, joined: Scores | None = None) -> list[tuple[int, int]]:
+    """Return the pairs that differ significantly, the better system first, by place.
+
+    Flips of ``joined`` scores assume symmetric differences, and many pairs find those that are not: a difference must
+    also be significant if skewness is allowed for. Clusters and runs have tests of their own.
+    """
     place = {name: i for i, name in enumerate(dict.fromkeys([*found.columns["a"], *found.columns["b"]]))}
-    rows = zip(*(found.columns[name] for name in ("a", "b", "difference", "p_adjusted")), strict=True)
-    pairs = [(place[a], place[b], apart) for a, b, apart, p in rows if p <= found.alpha]
+    p = np.asarray(found.columns["p"])
+    if joined is not None and found.clusters is None and found.replicates is None and len(joined.queries) > 1:
+        with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # on gaps; the tests have warned
+            family = families_of(joined, *np.triu_indices(len(place), 1))[0]
+        p = np.fmax(p, skewed_p(family))
+    rows = zip(found.columns["a"], found.columns["b"], found.columns["difference"], holm(p) <= found.alpha, strict=True)
+    pairs = [(place[a], place[b], apart) for a, b, apart, differ in rows if differ]
     return [(a, b) if apart > 0 else (b, a) for a, b, apart in pairs]
 
 

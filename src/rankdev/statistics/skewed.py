@@ -29,6 +29,22 @@ def skewed_interval(family: Family, level: float) -> tuple[Floats, Floats]:
     return low, family.mean + np.where(varies, above * family.error, known)
 
 
+def skewed_p(family: Family) -> Floats:
+    """Return two-sided p-values of no mean difference, the larger of Student's and Hall's, which allows for skewness.
+
+    NaN where all differences are equal, or there is one query.
+    """
+    queries = len(family.values)
+    root = np.sqrt(queries)
+    skew = (1 + MORE_SKEW / queries) * skewness(family)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = root * family.mean / np.where(family.statistics["deviation"] > 0, family.statistics["deviation"], np.nan)
+        hall = t + skew * t**2 / (3 * root) + skew**2 * t**3 / (27 * queries) + skew / (6 * root)
+    hall = np.where(np.sign(hall) == np.sign(t), np.abs(hall), 0.0)
+    found: Floats = 2 * special.stdtr(queries - 1, -np.minimum(np.abs(t), hall))
+    return found
+
+
 def _skewed(t: float, skew: Floats, queries: int) -> Floats:
     """Return the t of skewed differences whose corrected value is ``t``: the cubic, solved."""
     root = np.sqrt(queries)
