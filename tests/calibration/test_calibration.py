@@ -37,6 +37,7 @@ SHORT = {
     "chosen pairs": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
+    "holm and max-t": 8,
     "effect sizes": 200,
     "sparse differences": 200,
     "variants of one system": 15,

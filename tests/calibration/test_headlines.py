@@ -1,0 +1,56 @@
+"""What the documentation says about coverage is what the worst row of calibration says."""
+
+import re
+
+import pytest
+
+from tests.calibration.headlines import MARK, ROOT, headline, pages, rows, updated
+
+TABLE = """
+| claim | setting | held | of trials | ± |
+|---|---|---|---|---|
+| an interval | normal, n = 10 | 0.957 | 1,000 | 0.003 |
+| an interval | exponential, n = 10 | **0.801** | 1,000 | 0.003 |
+| an interval, wider | normal, n = 10 | 1.000 | 1,000 | 0.003 |
+"""
+
+
+def test_numbers_follow_from_the_worst_row():
+    found = rows(TABLE)
+    assert headline(found, "worst", "an interval", None) == ".80"
+    assert headline(found, "worst", "an interval", "normal") == ".95"
+    assert headline(found, "most", "an interval", "not exponential") == ".96"
+    assert headline(found, "worst", "an interval, w*", None) == "1.00"
+    with pytest.raises(LookupError, match="no row of 'another'"):
+        headline(found, "worst", "another", None)
+    assert updated("in .99<!-- worst: an interval --> or more", TABLE) == "in .80<!-- worst: an interval --> or more"
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if MARK.search(page.read_text(encoding="utf-8"))])
+def test_every_marked_number_is_that_of_calibration(page):
+    text = page.read_text(encoding="utf-8")
+    assert updated(text) == text, "run python -m tests.calibration, or correct the sentence"
+
+
+def test_the_overview_of_methods_is_marked_throughout():
+    """Each line of "Which method?" ends with numbers that are marked, or with none."""
+    text = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    lines = text.partition("## Which method?")[2].partition("\n## ")[0].splitlines()
+    cells = [line.strip("|").split("|")[-1] for line in lines if line.startswith("| ")][1:]
+    assert len(cells) > 12
+    for cell in cells:
+        assert not re.search(r"(?<!\d)\.\d\d", MARK.sub("", cell)), cell
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_sentences_that_refer_to_calibration_are_marked(page):
+    for sentence in re.split(r"(?<=[.;:])\s+(?=[A-Z*`])", page.read_text(encoding="utf-8")):
+        if "(calibration.md" in sentence and "|" not in sentence:
+            assert not re.search(r"(?<![\d\w])\.\d\d", MARK.sub("", sentence)), sentence
+
+
+def test_docstrings_state_no_coverage_of_their_own():
+    """A docstring that tells how often something held refers to the page, whose numbers are tested."""
+    for source in (ROOT / "src").rglob("*.py"):
+        for sentence in re.findall(r'"""(.*?)"""', source.read_text(encoding="utf-8"), re.DOTALL):
+            assert not re.search(r"(?:held|holds|covers?|coverage)\b[^.]{0,40} \.\d\d", sentence), (source, sentence)
