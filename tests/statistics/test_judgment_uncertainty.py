@@ -160,3 +160,12 @@ def test_one_judge_asked_again_is_more_than_one_answer():
     assert_allclose(alone.judgments, nobody.judgments)
     assert any("one judge, model" in remark for remark in alone.remarks)
     assert not nobody.remarks
+
+
+def test_a_few_judgments_in_agreement_are_not_certain():
+    rows = [("q1", "x", "y"), ("q1", "x", "z"), ("q1", "y", "z"), ("q2", "u", "v"), ("q2", "u", "w"), ("q2", "v", "w")]
+    with pytest.warns(rd.RankdevWarning, match="fewer judgments"):
+        found = evaluate_with_uncertainty(rows, {"s": {"q1": list("xyz"), "q2": list("uvw")}}, "RDQ@3", resamples=80)
+    row = found.to_polars().row(0, named=True)
+    assert row["judgments_low"] < 0.97
+    assert row["value"] > 0.9

@@ -131,6 +131,7 @@ def report(
     margin: float | None = None,
     power: Power | bool | None = None,
     power_map: PowerMap | None = None,
+    judgments: Any = None,
     segments: Mapping[str, Iterable[str]] | None = None,
     query_texts: Mapping[str, str] | None = None,
     item_texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
@@ -161,6 +162,8 @@ def report(
         Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
     power_map : PowerMap, optional
         Result of :func:`rankdev.studies.power_map` to show.
+    judgments : Preferences, path, table or list of (query, winner, loser), optional
+        Judgments behind the references: with them, a note has each score against their true order, and its interval.
     segments : dict of str to list of str, optional
         Named sets of queries.
     query_texts : dict of str to str, optional
@@ -204,10 +207,11 @@ def report(
         progress=progress,
     )
     curves = _simulated(found) if power is True else power or None
+    uncertain = [] if judgments is None else _uncertain(judgments, runs, found, order, ties)
     pools, places = pools_of(found)
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     header = {
-        **_sentences(found),
+        **_sentences(found, uncertain),
         **_names(found),
         "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
@@ -245,13 +249,35 @@ def _names(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _sentences(found: Comparison) -> dict[str, Any]:
+def _uncertain(
+    judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None
+) -> list[str]:
+    """State the scores by the first measure against the true order behind judgments, and which system beats which."""
+    from rankdev.io.loading import load_run
+    from rankdev.io.preferences import read_preferences
+    from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
+
+    judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
+    read = {name: load_run(name, run, order, ties) for name, run in runs.items()}
+    measure = found.scores.measures[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)  # they are notes below
+        result = evaluate_with_uncertainty(judged, read, measure, seed=found.seed, disconnected="largest")
+    rows = result.to_polars().iter_rows(named=True)
+    scores = [f"{row['system']} {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in rows]
+    beats = [f"{a} beats {b} in {fraction:.0%} of the draws" for _, a, b, fraction in result.beats().iter_rows()]
+    level = f"{1 - result.alpha:.0%} intervals"
+    first = f"{measure} with the uncertainty of judgments and queries, {level}: {'; '.join(scores)}."
+    return [first, *([f"{'; '.join(beats[:10])}."] if beats else []), *result.remarks]
+
+
+def _sentences(found: Comparison, more: list[str]) -> dict[str, Any]:
     return {
         "title": title(found),
         "conclusion": conclusion(found),
         "next": next_steps(found),
         "facts": facts(found),
-        "notes": list(notes(found)),
+        "notes": [*more, *notes(found)],
         "confidence": 1 - found.alpha,
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,

@@ -34,6 +34,7 @@ from rankdev.statistics.panels import pairs_of
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
+SCALES = np.array([1.0, 3.0, 1.0])  # of the prior's parameters, a priori: few answers in agreement prove little
 LIMITS = (-5.0, 4.0)  # of the logarithm of the prior's deviation
 
 
@@ -80,7 +81,7 @@ def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Gen
         return found
 
     def negative_log_evidence(hyper: Floats) -> float:
-        return float((hyper[0] ** 2 + hyper[2] ** 2) / 2 - fit(hyper).evidence.sum())
+        return float(((hyper / SCALES) ** 2).sum() / 2 - fit(hyper).evidence.sum())
 
     found = optimize.minimize(
         negative_log_evidence,

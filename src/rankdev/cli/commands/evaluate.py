@@ -18,6 +18,8 @@ from rankdev.cli.options import (
     named_runs,
     one_measure_option,
     order_options,
+    refuse_unused,
+    seed_option,
     segments_option,
     with_like,
 )
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
     from rankdev.evaluation.evaluate import Empty
     from rankdev.measures import Measure
+    from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 
 @click.command(
@@ -42,11 +45,13 @@ if TYPE_CHECKING:
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
 @click.option("--losses", is_flag=True, help="Split what was lost: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
+@click.option("--uncertainty", is_flag=True, help="REFERENCES are judgments: score against their true order.")
 @segments_option
 @name_option
 @order_options
 @empty_option
 @like_option
+@seed_option
 @output_options
 def eval_command(
     references: str,
@@ -55,12 +60,14 @@ def eval_command(
     per_query: bool,
     losses: bool,
     sort: str | None,
+    uncertainty: bool,
     segments: str | None,
     names: tuple[str, ...],
     order: Order,
     ties: Ties,
     empty: Empty,
     like: str | None,
+    seed: int,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -71,6 +78,12 @@ def eval_command(
     """
     from rankdev.display.dispatch import report_of
 
+    if uncertainty:
+        if per_query or segments or sort or losses or like:
+            raise UsageError("--uncertainty takes no -q, --segments, --sort, --losses or --like")
+        deliver(report_of(_with_uncertainty(references, runs, names, measures, order, ties, seed)), form, output)
+        return
+    refuse_unused("seed", why="belongs to --uncertainty")
     options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
         if per_query or segments or sort or like or len(measures) != 1:
@@ -81,6 +94,32 @@ def eval_command(
     if sort is not None:
         scores = scores.sorted_by(sort)
     deliver(analyse_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
+
+
+def _with_uncertainty(
+    judgments: str,
+    runs: tuple[str, ...],
+    names: tuple[str, ...],
+    measures: tuple[str, ...],
+    order: Order,
+    ties: Ties,
+    seed: int,
+) -> UncertainScores:
+    """Score runs against the true order behind a file of preferences."""
+    import warnings
+
+    from rankdev.errors import RankdevWarning
+    from rankdev.io import read_run
+    from rankdev.io.preferences import read_preferences
+    from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
+
+    check_one_order(ties, "the uncertainty of judgments")
+    systems = named_runs(judgments, runs, names)
+    judged = read_preferences(judgments)
+    read = {name: read_run(path, order=order, ties=ties) for name, path in systems.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankdevWarning)  # the report has them as notes
+        return evaluate_with_uncertainty(judged, read, list(measures), seed=seed, disconnected="largest")
 
 
 @click.command(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text.")
 @click.option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text.")
 @click.option("--margin", type=float, help="Also test equivalence within this difference.")
+@click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: uncertainty.")
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @segments_option
