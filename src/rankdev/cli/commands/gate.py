@@ -30,7 +30,7 @@ FAILED, UNDECIDED = 3, 4  # exit codes
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--baseline", help="With --scores: the system that is in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
-@click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong pass, and of a wrong failure.")
+@click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", show_default=True, help="If it cannot tell."
 )
@@ -52,7 +52,7 @@ def gate_command(
     seed: int,
     **source: Any,
 ) -> None:
-    """Decide whether a candidate is no worse than a baseline by more than a margin.
+    """Decide whether a candidate may replace a baseline: whether it is no worse.
 
     Give REFERENCES, the RUN of the baseline and that of the candidate. Exit status: 0 it passes, or one cannot tell; 3
     it fails; 4 one cannot tell, with --undecided fail.
