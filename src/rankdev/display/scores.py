@@ -81,7 +81,7 @@ def losses_report(found: Losses) -> Report:
     """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to mend."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
-    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy() - np.outer(np.nan_to_num(found.unattainable), [1, 0, 0])
+    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
     closing = []
     for cause, words in CAUSES.items():
         largest = (lost.argmax(axis=1) == list(CAUSES).index(cause)) & (lost.max(axis=1) > 5e-5)

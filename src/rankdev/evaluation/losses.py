@@ -29,9 +29,9 @@ class Losses(Result):
 
     With k the cutoff, or the length of the list where that is shorter:
 
-    - ``lost_by_retrieval``: what the best placing of all returned items on the first k positions lacks to 1. Relevant
-      items are not returned: mend the retriever. Where even an ideal list scores less than 1 (P@10 of a query with 3
-      relevant items, or any query without one), a note states how much of it no system can reach.
+    - ``lost_by_retrieval``: what an ideal list (all relevant items, best first) has more than the best placing of all
+      returned items on the first k positions; everything, where a query has no relevant item. Relevant items are not
+      returned: mend the retriever.
     - ``lost_by_cutoff``: what that placing has more than the best placing of the first k items. Relevant items are
       returned below k: hand a reranker more items.
     - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: mend the reranker.
@@ -66,8 +66,8 @@ class Losses(Result):
         Returns
         -------
         polars.DataFrame
-            Columns system, score, lost_by_retrieval, lost_by_cutoff and lost_by_order; the four numbers add up to 1. Of
-            a measure of your own without a ``range`` up to 1, they add up to the mean score of ideal lists.
+            Columns system, score, lost_by_retrieval, lost_by_cutoff and lost_by_order; the four numbers add up to 1, or
+            to what ideal lists score where that is less (P@10 of queries with 3 relevant items), which a note states.
 
         Examples
         --------
@@ -77,26 +77,19 @@ class Losses(Result):
         score, first, returned, ideal = self._means.T
         columns = {
             "score": score,
-            "lost_by_retrieval": (1.0 if self._reaches_one else ideal) - returned,
+            "lost_by_retrieval": ideal - returned,
             "lost_by_cutoff": returned - first,
             "lost_by_order": first - score,
         }
         return pl.DataFrame({"system": list(self.scores.systems), **columns})
 
-    @property
-    def unattainable(self) -> Floats:
-        """What even ideal lists lack to 1, part of what each system lost by retrieval."""
-        return np.where(self._reaches_one, 1.0 - self._means[:, 3], 0.0)
-
-    @property
-    def _reaches_one(self) -> bool:
-        return self.scores.kinds[0].range[1] == 1
-
     @cached_property
     def _means(self) -> Floats:
         """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
-        values = self.scores.values
-        known: Bools = np.asarray(np.isfinite(values).all(axis=2))
+        values = self.scores.values.copy()
+        if self.scores.kinds[0].range[1] == 1:  # the best score, which no list has where nothing is relevant
+            values[:, :, 3] = np.where(values[:, :, 3] > 0, values[:, :, 3], 1.0)
+        known: Bools = np.isfinite(values.sum(axis=2))
         means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
         means[~known.any(axis=1)] = np.nan
         return means
@@ -148,13 +141,10 @@ def losses(
     wanted = (chosen, BestPlacing(chosen, cut=True), BestPlacing(chosen, cut=False), IdealScore(chosen))
     scores = evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
     found = Losses(str(chosen), scores, scores.remarks)
-    return replace(found, remarks=(*found.remarks, *_unattainable(found)))
+    return replace(found, remarks=(*found.remarks, *_ideals_below_one(found)))
 
 
-def _unattainable(found: Losses) -> Iterator[str]:
-    most = float(np.nanmax(found.unattainable, initial=0.0))
-    if most > ROUNDING:
-        yield (
-            f"ideal lists score {1 - most:.4f} in {found.measure}: {most:.4f} of what is lost by retrieval is out of"
-            " reach of every system"
-        )
+def _ideals_below_one(found: Losses) -> Iterator[str]:
+    ideal = float(np.nanmin(found._means[:, 3], initial=1.0))
+    if found.scores.kinds[0].range[1] == 1 and ideal < 1 - ROUNDING:
+        yield f"ideal lists score {ideal:.4f} in {found.measure}, so that score and losses add up to that"
