@@ -194,7 +194,7 @@ def _weighing(measure: Measure, case: Case) -> _Weighing | None:
     elif isinstance(measure, R):
         whole = np.arange(most + 1.0)
     elif isinstance(measure, RBP):
-        positions = (1 - measure.p) * measure.p ** np.arange(depth)
+        positions = np.asarray((1 - measure.p) * measure.p ** np.arange(depth), np.float64)
     elif isinstance(measure, NDCG) and measure.gains in ("binary", "native"):
         positions = 1 / np.log2(np.arange(2, depth + 2))
         counted = np.minimum(np.arange(most + 1), most if measure.cutoff is None else measure.cutoff)
