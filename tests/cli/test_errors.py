@@ -18,7 +18,7 @@ GOOD = "museums Q0 art-hall 1 1.5 tag\n"
         (b"\x00\x01\x02\x03", "bad.run: this is a binary file"),
         (GOOD.encode() + b"museums Q0 \xff 1 1 tag\n", "bad.run:2: this line is not UTF-8"),
         (
-            GOOD.encode() + b"museums Q0 art-hall 2 1.0 t\n",
+            GOOD.encode() + b"museums Q0 art-hall 2 1.0 tag\n",
             "bad.run:2: query 'museums': item 'art-hall' has two scores",
         ),
         (b"nowhere Q0 a 1 1 t\n", "bad.run: the run shares no query with the references"),

@@ -100,7 +100,10 @@ def test_two_runs_side_by_side(rankdev):
     assert {row["system"] for row in found["rows"]} == {"nearest", "blended"}
     scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "nDCG(gains=binary)@5")
     assert found["summary"][0]["score"] == pytest.approx(scores.values[0, scores.queries.index("museums"), 0])
-    assert "one run, or two" in rankdev("explain", "places.jsonl", *["nearest.run"] * 3, "--query", "museums").err
+    assert (
+        "one run, or two"
+        in rankdev("explain", "places.jsonl", "nearest.run", "popular.run", "blended.run", "--query", "museums").err
+    )
 
 
 def test_agreement_with_people_from_files(rankdev, folder):

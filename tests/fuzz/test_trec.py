@@ -19,7 +19,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 def plain(content: bytes, layout: Layout, number: str) -> list[Row] | int:
     """Read as plainly as can be: the rows, or the first wrong line."""
-    rows = []
+    rows, tags = [], []
     for at, line in enumerate(content.split(b"\n"), start=1):
         try:
             fields = [field for field in re.split("[ \t\r]+", line.decode()) if field]
@@ -32,6 +32,11 @@ def plain(content: bytes, layout: Layout, number: str) -> list[Row] | int:
         if not whole or not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
             return at
         rows.append((at, fields[0], fields[2], float(value)))
+        tags.append(fields[5] if len(fields) > 5 else "")
+    if layout is RUN and len(tags) > 1 and not content.endswith(b"\n"):
+        *_, before, last = tags
+        if before != last and before.startswith(last):  # cut inside its score or its tag
+            return rows[-1][0]
     return rows
 
 
@@ -70,7 +75,7 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
             with Source(path) as source:
                 batches = read_trec(source, layout, number)
                 read: list[Row] | int | None = [
-                    (line_of(row), *values) for frame, line_of in batches for row, values in enumerate(frame.rows())
+                    (line_of(row), *values[:3]) for frame, line_of in batches for row, values in enumerate(frame.rows())
                 ]
         except FileFormatError as error:
             read = error.line
@@ -93,10 +98,10 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_any_white_space_separates(tmp_path: Path, line: str, score: float, end: str) -> None:
     path = tmp_path / "file"
-    for content in (line, line + end, f"q Q0 d0 10 3 t{end}{line}", f"{line}{end}q Q0 d0 10 3 t"):
+    for content in (line, line + end, f"q Q0 d0 10 3 t{end}{line}{end}", f"{line}{end}q Q0 d0 10 3 t{end}"):
         path.write_bytes(content.encode())
         with Source(path) as source:
-            rows = [row for frame, _ in read_trec(source, RUN, "score") for row in frame.rows()]
+            rows = [row[:3] for frame, _ in read_trec(source, RUN, "score") for row in frame.rows()]
         assert ("q", "d1", score) in rows
         assert all(row in {("q", "d1", score), ("q", "d0", 3)} for row in rows)
 

@@ -90,20 +90,20 @@ def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -
 
 
 def test_a_run_needs_no_tag(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 d1 1 0.5\nq1 Q0 d2 2 0.7\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 2 0.5\nq1 Q0 d2 1 0.7\n")
     assert dict(read_run(tmp_path / "a.run")) == {"q1": ["d2", "d1"]}
 
 
 @pytest.mark.parametrize("suffix", ["run", "csv", "jsonl", "parquet"])
 def test_a_run_may_be_ordered_by_rank(tmp_path: Path, suffix: str) -> None:
-    frame = table({"q1": {"d1": 0.5, "d2": 0.7}}, "score").with_columns(rank=pl.Series([1, 2]))
+    frame = table({"q1": {"d1": 0.5, "d2": 0.7, "d3": 0.1}}, "score").with_columns(rank=pl.Series([1, 2, 3]))
     path = tmp_path / f"a.{suffix}"
     if suffix == "run":
-        path.write_text("q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.7 t\n")
+        path.write_text("q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.7 t\nq1 Q0 d3 3 0.1 t\n")
     else:
         {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[suffix](path)
-    assert dict(read_run(path)) == {"q1": ["d2", "d1"]}
-    assert dict(read_run(path, order="rank")) == {"q1": ["d1", "d2"]}
+    assert dict(read_run(path)) == {"q1": ["d2", "d1", "d3"]}
+    assert dict(read_run(path, order="rank")) == {"q1": ["d1", "d2", "d3"]}
 
 
 def test_ties(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ LISTS = {
     "tiers.jsonl": '{"query": "q1", "tiers": [["d3"], ["d1"]]}\n{"query": "q2", "tiers": [["d9"]]}\n',
     "csv": "query,item\nq1,d3\nq2,d9\nq1,d1\n",
     "rank.csv": "query,item,rank\nq1,d1,2\nq2,d9,1\nq1,d3,1\n",
-    "run": "q1 Q0 d1 1 0.5 t\nq1 Q0 d3 2 0.7 t\nq2 Q0 d9 1 1 t\n",
+    "run": "q1 Q0 d1 2 0.5 t\nq1 Q0 d3 1 0.7 t\nq2 Q0 d9 1 1 t\n",
 }
 
 
@@ -195,7 +195,7 @@ def test_odd_names_in_a_trec_run(tmp_path: Path, text: str, expected: dict[str, 
         '{"query": "q1", "item": "d1", "score": 1}',
         '{"score": 1, "qid": "q1", "docno": "d1"}',
         "qid,docno,score\nq1,d1,1\n",
-        '"query-id"\t"corpus-id"\t"score"\r\nq1\td1\t1\r\n',
+        '"query_id"\t"doc_id"\t"score"\r\nq1\td1\t1\r\n',
     ],
 )
 def test_kinds_are_known_without_a_name(tmp_path: Path, text: str) -> None:

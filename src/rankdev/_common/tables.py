@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral
 from threading import RLock
@@ -30,6 +30,7 @@ KNOWN_NAMES = {
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
 _FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 IDS = ("query", "item", "system", "measure")
+SYSTEMS = ("system", "tag", "run_id", "run", "name")  # columns that name the system of a row; the first that varies
 
 
 def as_id(value: object, where: str = "") -> str:
@@ -104,11 +105,18 @@ def from_ranx(value: Any, name: str) -> Any:
 
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:
     """Rename columns to rankdev's names where ir_measures, PyTerrier or BEIR use others."""
+    if is_beir(frame.columns):
+        frame = frame.rename({"score": "grade"})
     for name, aliases in KNOWN_NAMES.items():
         found = next((alias for alias in aliases if alias in frame.columns), name)
         if found != name:
             frame = frame.drop(name, strict=False).rename({found: name})
     return frame
+
+
+def is_beir(columns: Collection[str]) -> bool:
+    """Recognise the qrels of BEIR, whose grade is called score: to take them for a run would score without a word."""
+    return {"query-id", "corpus-id", "score"} <= {*columns} and "grade" not in columns
 
 
 def as_frame(table: Any) -> pl.DataFrame:
@@ -267,15 +275,43 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
     return numbers
 
 
-def check_one_system(frame: pl.DataFrame, known: set[str] | None = None) -> None:
-    """Refuse the rows of several systems where one run belongs; ``known`` are those of earlier rows."""
-    known = set() if known is None else known
-    names = frame["system"] if "system" in frame.columns else pl.Series(dtype=pl.String)
-    if names.dtype.is_integer() or names.dtype in (pl.String, pl.Categorical, pl.Enum):
-        known |= set(names.unique().drop_nulls().cast(pl.String).to_list())
-    if len(known) > 1:
-        some = ", ".join(shown(name) for name in sorted(known)[:3]) + (", …" if len(known) > 3 else "")
-        raise DataError(f"these are the runs of several systems ({some}); give one run for each: {{name: rows}}")
+def check_one_system(frame: pl.DataFrame, known: dict[str, str] | None = None) -> None:
+    """Refuse the rows of several systems where one run belongs; ``known`` holds the names in earlier rows."""
+    known = {} if known is None else known
+    for column in system_columns(frame):
+        names = frame[column].cast(pl.String)
+        if column not in known and names.null_count() < len(names):
+            known[column] = names[int(names.is_not_null().arg_max() or 0)]
+        others = names != known.get(column, "")
+        if others.any():
+            some = [known[column], *names.filter(others).drop_nulls().unique(maintain_order=True).head(3)]
+            listed = ", ".join(map(shown, some[:3])) + (", …" if len(some) > 3 else "")
+            raise DataError(
+                f"these are the runs of several systems ({column} {listed}): give one run for each, or all of them as"
+                f" the runs (--by-tag); if {column} means something else, leave the column out"
+            )
+
+
+def system_columns(frame: pl.DataFrame) -> list[str]:
+    """Find the columns that may name the system of each row."""
+    return [name for name in SYSTEMS if name in frame.columns and _is_plain(frame[name].dtype)]
+
+
+def _is_plain(dtype: pl.DataType) -> bool:
+    return not dtype.is_nested() and dtype not in (pl.Null, pl.Binary, pl.Object)
+
+
+def by_system(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Split the rows of several systems by the column that names them."""
+    columns = system_columns(frame)
+    if not columns:
+        raise DataError(
+            f"no column names the system of each row; expected one of {', '.join(SYSTEMS)}, or runs as {{system: run}}"
+        )
+    column = next((name for name in columns if frame[name].n_unique() > 1), columns[0])
+    names = text_column(frame.with_columns(pl.col(column).cast(pl.String)), column, "runs")
+    parts = frame.with_columns(names).partition_by(column, maintain_order=True, as_dict=True)
+    return {name: part for (name,), part in parts.items()}
 
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:

@@ -15,7 +15,7 @@ import click
 FULL = "rankdev.full_help"
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
-    "runs": ("--order", "--ties", "--empty", "--like", "--name", "--import"),
+    "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads"),
 }

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
+from rankdev._common.cautions import strict_input
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
+    from rankdev.core.runs import RunLike
     from rankdev.display.report import Report
     from rankdev.evaluation.scores import Scores
     from rankdev.io.table_formats.base import Table as NamedTable
@@ -23,7 +25,7 @@ Value = TypeVar("Value")
 
 
 def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --order and --ties."""
+    """Add --order, --ties and --strict."""
     ties = click.option(
         "--ties",
         cls=SharedOption,
@@ -40,7 +42,15 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Order runs by score or by the rank column.",
     )
-    return order(ties(command))
+    strict = click.option(
+        "--strict",
+        cls=SharedOption,
+        is_flag=True,
+        expose_value=False,
+        callback=_be_strict,
+        help="Make errors of warnings about the input, and of queries that only one side has.",
+    )
+    return order(ties(strict(command)))
 
 
 empty_option = click.option(
@@ -80,9 +90,27 @@ seed_option = click.option(
 )
 
 
-name_option = click.option(
-    "--name", "names", cls=SharedOption, multiple=True, help="Name of a run; once per run, in order."
-)
+BY_TAG = "rankdev.by_tag"
+
+
+def name_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --name and --by-tag."""
+    by_tag = click.option(
+        "--by-tag",
+        cls=SharedOption,
+        is_flag=True,
+        expose_value=False,
+        callback=lambda ctx, param, value: ctx.meta.update({BY_TAG: value}),
+        help="A RUN holds several systems: one per tag, or per value of its column system.",
+    )
+    name = click.option(
+        "--name", "names", cls=SharedOption, multiple=True, help="Name of a run; once per run, in order."
+    )
+    return name(by_tag(command))
+
+
+def _be_strict(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.with_resource(strict_input(value))
 
 
 def refuse_unused(*names: str, why: str) -> None:
@@ -154,8 +182,8 @@ def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: st
     return sorted({text for text in known if text.startswith(incomplete)})
 
 
-def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Name each run by --name or by its file."""
+def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, RunLike]:
+    """Name each run by --name or by its file; with --by-tag, split the files into systems."""
     from rankdev.io.tables import system_name
 
     if names and len(names) != len(paths):
@@ -165,12 +193,27 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
             raise UsageError(f"--name {shown(name)}: expected a name in UTF-8")
     if [references, *paths].count("-") > 1:
         raise UsageError("standard input (-) can be only one of the files")
-    runs: dict[str, str] = {}
+    ctx = click.get_current_context(silent=True)
+    by_tag = ctx is not None and ctx.meta.get(BY_TAG, False)
+    order: Order = ("score" if ctx is None else ctx.params.get("order")) or "score"
+    if by_tag and names:
+        raise UsageError("--name and --by-tag both name the systems; give one of them")
+    sources: list[tuple[str, str, RunLike]] = []
     for path, name in zip(paths, names or map(system_name, paths), strict=True):
-        if name in runs:
-            raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); name them with --name")
-        runs[name] = path
-    return runs
+        if by_tag:
+            from rankdev.io.runs import read_systems
+
+            parts = read_systems(path, order)
+            sources += [(path, system, rows) for system, rows in parts.items()]
+        else:
+            sources.append((path, name, path))
+    found: dict[str, str] = {}
+    for path, name, _ in sources:
+        if name in found:
+            remedy = "rename one" if by_tag else "name them with --name"
+            raise UsageError(f"two systems are called {name!r} ({found[name]} and {path}); {remedy}")
+        found[name] = path
+    return {name: source for _, name, source in sources}
 
 
 def _is_text(word: str) -> bool:

@@ -173,8 +173,8 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
 
     chosen = choose_format(form, output)
     command = click.get_current_context().command
-    said = {name: [as_options(line, command) for line in getattr(report, name)] for name in ("closing", "remarks")}
-    report = replace(report, **said)
+    closing, remarks = ([as_options(line, command) for line in part] for part in (report.closing, report.remarks))
+    report = replace(report, closing=closing, remarks=remarks)
     report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
     if output is not None:
         with writing(output) as stream:

@@ -19,6 +19,12 @@ runs; each run is called after its file.
                        --order, --ties and --empty must not contradict it.
   --name TEXT          Name of a run instead of its file's; once per run, in
                        the order of the runs.
+  --by-tag             A run file holds several systems: one for each tag, or
+                       each value of a column system, tag, run_id, run or name.
+  --strict             Refuse what is otherwise a warning or a note and could
+                       make a number wrong: queries that only one side has, ids
+                       that differ by case, blanks or Unicode form only, scores
+                       that rise with the ranks, repeated items.
   --import FILE        A Python file with measures of your own; repeat for more.
 
 A query of the references that is missing from a run scores 0. A query of a run
@@ -170,7 +176,7 @@ def _ties() -> str:
 
 
 TOPICS = {
-    "runs": ("Systems' rankings: --order --ties --empty --name --import.", RUNS),
+    "runs": ("Systems' rankings: --order --ties --empty --name --by-tag --strict --import.", RUNS),
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
     "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),

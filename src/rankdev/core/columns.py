@@ -200,6 +200,19 @@ def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
     return text_series("item", item_names(lists))
 
 
+def folded(names: pl.Series) -> pl.Series:
+    """Return names without what may differ by accident: case, blanks and Unicode form."""
+    if not beyond_ascii(names):
+        names = names.str.to_lowercase()
+        return names.str.replace_all(r"\s", "") if names.str.contains(r"\s").any() else names
+    return names.str.normalize("NFC").str.to_lowercase().str.normalize("NFC").str.replace_all(r"\s", "")
+
+
+def beyond_ascii(names: pl.Series) -> bool:
+    """Tell whether a name has a character past ASCII."""
+    return int(names.str.len_bytes().sum()) > int(names.str.len_chars().sum())
+
+
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     """Mark rows whose (query, item) was in an earlier row."""
     keys = item.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))

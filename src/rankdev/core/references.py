@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -11,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.tables import (
     OfRanx,
@@ -37,7 +37,7 @@ from rankdev.core.columns import (
     tier_ranks,
 )
 from rankdev.core.single import Reference
-from rankdev.errors import DataError, RankdevWarning, counted, shown
+from rankdev.errors import DataError, counted, shown
 
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
@@ -452,11 +452,9 @@ def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tup
     if repeated.any():
         row = int(np.argmax(repeated))
         count = int(repeated.sum())
-        warnings.warn(
+        caution(
             f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
-            f" the first for query {shown(query[row])}, item {shown(item[row])}",
-            RankdevWarning,
-            stacklevel=4,
+            f" the first for query {shown(query[row])}, item {shown(item[row])}"
         )
     return groups, np.flatnonzero(~repeated)
 

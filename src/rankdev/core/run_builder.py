@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.cautions import caution
 from rankdev.core.columns import Groups, check_unique, group
 from rankdev.core.ordering import Ordering
-from rankdev.errors import DataError, RankdevWarning, counted, shown
+from rankdev.errors import DataError, counted, shown
 
+FEW = 1000  # rows that usually tell whether scores and ranks agree
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 
 
@@ -47,6 +48,48 @@ class Rows(NamedTuple):
         return self.groups.names.gather(self.groups.codes)
 
 
+class Direction:
+    """Whether the score rises with the rank on every line, as distances do, batch by batch."""
+
+    def __init__(self, ordering: Ordering) -> None:
+        self._ordering = ordering
+        self.agrees = False  # somewhere a higher score has the better rank, or ranks are none
+        self._opposes = False
+
+    @property
+    def is_opposed(self) -> bool:
+        """Whether lower scores have better ranks throughout."""
+        return self._opposes and not self.agrees
+
+    def add(self, codes: Ints, score: Floats, rank: pl.Series) -> None:
+        """Look at rows, at few of them where these agree, as they usually do."""
+        for count in (FEW, len(codes)):
+            if not self.agrees:
+                self._look(codes[:count], score[:count], rank[:count])
+
+    def _look(self, codes: Ints, score: Floats, rank: pl.Series) -> None:
+        """Compare neighbours of a query, by rank."""
+        ranks = _whole_numbers(rank)
+        if ranks is None:
+            self.agrees = True
+            return
+        rows = np.lexsort((ranks, codes))
+        same = np.diff(codes[rows]) == 0
+        keys, ranks = self._ordering.keys(score[rows]), ranks[rows]
+        self.agrees = bool((same & ((keys[1:] < keys[:-1]) | (ranks[1:] == ranks[:-1]))).any())
+        self._opposes |= bool((same & (keys[1:] > keys[:-1])).any())
+
+
+def _whole_numbers(rank: pl.Series) -> Floats | None:
+    """Return ranks as numbers; None where one is anything else."""
+    if rank.dtype == pl.String and not rank.str.contains(r"^[0-9]{1,18}$").fill_null(False).all():
+        return None
+    if rank.dtype != pl.String and not rank.dtype.is_numeric():
+        return None
+    numbers = rank.cast(pl.Float64, strict=False)
+    return None if numbers.null_count() else numbers.to_numpy()
+
+
 class RunBuilder:
     """Collects a run batch by batch, keeping only the positions that can matter.
 
@@ -62,12 +105,19 @@ class RunBuilder:
         self._rows = 0
         self._waiting: list[Rows] = []  # of one query
         self._compact_at = 4_000_000
+        self._direction = Direction(ordering)
 
-    def add(self, query: pl.Series, item: pl.Series, value: Floats) -> None:
-        """Add rows; ``value`` is the score, or the rank where the order goes by rank."""
+    def wants_ranks(self) -> bool:
+        """Tell whether the ranks of rows are worth a look."""
+        return self._ordering.order == "score" and not self._direction.agrees
+
+    def add(self, query: pl.Series, item: pl.Series, value: Floats, rank: pl.Series | None = None) -> None:
+        """Add rows; ``value`` is the score, or the rank where the order goes by rank; ``rank`` is only looked at."""
         if not len(query):
             return
         batch = self._checked(query, item, value)
+        if rank is not None and self.wants_ranks():
+            self._direction.add(batch.groups.codes, value, rank)
         names, codes = batch.groups.names, batch.groups.codes
         begin, end = 0, len(codes) - _length_of_first(codes[::-1])
         if self._waiting and _name_of(self._waiting[0]) == names[0]:
@@ -89,6 +139,11 @@ class RunBuilder:
         self._batches.clear()
         if rows.repeats.any():
             warn_of_repeats(rows.repeats, rows.query, rows.item, self._name)
+        if self._direction.is_opposed:
+            caution(
+                f"{f'{self._name}: ' if self._name else ''}on every line the score rises with the rank, as a distance"
+                " does, and higher scores come first; order by rank instead: order='rank'"
+            )
         return Columns(
             rows.groups.names.alias("query"),
             rows.groups.offsets,
@@ -239,9 +294,7 @@ def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str
     """Warn that items are returned twice."""
     row = int(np.argmax(repeats))
     items = counted(int(repeats.sum()), "item", "is")
-    warnings.warn(
+    caution(
         f"{f'{name}: ' if name else ''}{items} returned twice for the same query, such as {shown(item[row])} for"
-        f" {shown(query[row])}; only the first occurrence counts",
-        RankdevWarning,
-        stacklevel=4,
+        f" {shown(query[row])}; only the first occurrence counts"
     )

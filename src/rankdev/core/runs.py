@@ -34,6 +34,8 @@ from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
 
+RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
+"""Runs by the name of their system, or a file or table of several, which a column such as tag or system names."""
 RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}`` or ``{query: {item: score}}``."""
 
@@ -172,6 +174,8 @@ class Run(ByQuery[list[str]]):
         """
         frame = as_frame(table)
         check_one_system(frame)
+        if "grade" in frame.columns and not {"score", "rank"} & {*frame.columns}:
+            raise DataError("this looks like references: it has grades and no scores; give it as the references")
         if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
             order = "rank"
         builder = RunBuilder(Ordering(order, ties))
@@ -179,6 +183,7 @@ class Run(ByQuery[list[str]]):
             text_column(frame, "query", "a run"),
             text_column(frame, "item", "a run"),
             number_column(frame, order, "a run").to_numpy(),
+            frame["rank"] if "rank" in frame.columns else None,
         )
         return cls(*builder.finish())
 

@@ -61,14 +61,18 @@ class FileMatcher:
         join = partial(joiner.join, depth=depth)
         try:
             joined = read_whole_queries(joiner.library, path, join, progress)
-            return self._matched(joined, ordering, depth, measures)
+            return self._matched(joiner, joined, ordering, depth, measures)
         except UnsupportedInputError:
             return None
 
     def _matched(
-        self, joined: Columns, ordering: Ordering, depth: int | None, measures: Sequence[object]
+        self, joiner: Joiner, joined: Columns, ordering: Ordering, depth: int | None, measures: Sequence[object]
     ) -> tuple[MatchedRuns, Coverage]:
         check_gathered(joined.take("group_hash"))
+        if len(np.unique(joined.take("tag"))) > 1:
+            raise UnsupportedInputError("several tags")
+        if joined.take("opposes").any() and not joined.take("agrees").any():
+            raise UnsupportedInputError("scores that rise with the ranks")
         hits = Hits(joined.take("hit_query"), joined.take("hit_position"), joined.take("hit_place"))
         if not len(hits.query):
             raise UnsupportedInputError("nothing in common, which takes words")
@@ -78,6 +82,9 @@ class FileMatcher:
         queries, items = len(ideals.sizes), len(ideals.ranks)
         good, poor = (hits.take(np.flatnonzero(part)) for part in (hits.place < items, hits.place >= items))
         known = (query >= 0) & (query < queries)
+        loose = joined.take("group_loose_hash")[query < 0]
+        if len(loose) and np.isin(np.delete(joiner.loose_hashes(), query[query >= 0]), loose).any():
+            raise UnsupportedInputError("a query that looks like one of the references")
         lengths = np.zeros(queries, np.int64)
         lengths[query[known]] = joined.take("group_length")[known]
         nonrelevant = Hits(poor.query, poor.position, poor.place - items)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rankdev.errors import counted
+from rankdev._common.cautions import is_strict
+from rankdev.errors import DataError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,13 @@ def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
     if len(kept) == len(coverage.tied_by):
         return coverage
     return replace(coverage, tied=max(kept.values(), default=0), tied_by=kept)
+
+
+def check_coverage(coverage: Sequence[Coverage]) -> None:
+    """Refuse, in strict calls, runs that lack queries of the references, or have more."""
+    if is_strict():
+        for remark in coverage_remarks([replace(entry, tied=0) for entry in coverage]):
+            raise DataError(remark)
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, Protocol, TypeVar, get_args
@@ -12,15 +13,16 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_choice
+from rankdev._common.cautions import caution, held_cautions, strict_input
+from rankdev._common.checks import check_choice, check_flag
 from rankdev._common.work import Progress, Together, cores, refuse_lost_threads
 from rankdev.core.ordering import Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.core.runs import Run, RunLike, RunsLike
 from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation._native_join import FileMatcher, joins
 from rankdev.evaluation.conventions import Choices, choose
-from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.coverage import Coverage, check_coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.order import order_notes
 from rankdev.evaluation.scores import Scores, info_of
@@ -117,13 +119,14 @@ SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored togethe
 
 def evaluate(
     references: ReferencesLike,
-    runs: Mapping[str, RunLike],
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike],
     *,
     order: Order | None = None,
     ties: Ties | None = None,
     empty: Empty | None = None,
     like: str | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
     """Score systems against references.
@@ -137,7 +140,8 @@ def evaluate(
     references : References, path, table or dict
         Ideal order of each query: lists, tiers or grades.
     runs : dict of str to Run, path, table or dict
-        Each system's ranking. As a dict, ``{query: [item, …]}`` or ``{query: {item: score}}``.
+        Each system's ranking. As a dict, ``{query: [item, …]}`` or ``{query: {item: score}}``. Or one file or table
+        with the rankings of several systems, which its tags name, or a column: system, tag, run_id, run or name.
     measures : str, Measure or list of them
         Such as ``"RDQ@5"``; see ``rankdev measures``.
     order : {"score", "rank"}, optional
@@ -150,6 +154,9 @@ def evaluate(
     like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
         Do as another program does: its order of equal scores, its rounding of IPrec, what it reads, and its names of
         measures. An option that contradicts it is refused. See docs/conformance.md.
+    strict : bool, default False
+        Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
+        ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
     progress : callable, optional
         Called as ``progress(done, total, system)`` while files are read, in bytes.
 
@@ -165,12 +172,13 @@ def evaluate(
     [[0.5255, 1.0]]
     """
     wanted, choices = choose(like, measures, order, ties, empty)
-    return _evaluate(references, runs, wanted, choices, progress)
+    with strict_input(check_flag("strict", strict)):
+        return _evaluate(references, runs, wanted, choices, progress)
 
 
 def evaluate_all(
     references: ReferencesLike,
-    runs: Mapping[str, RunLike],
+    runs: RunsLike,
     wanted: Sequence[Scorer],
     *,
     order: Order | None,
@@ -184,13 +192,13 @@ def evaluate_all(
 
 def _evaluate(
     references: ReferencesLike,
-    runs: Mapping[str, RunLike],
+    runs: RunsLike,
     wanted: Sequence[Scorer],
     choices: Choices,
     progress: Progress | None,
 ) -> Scores:
     refuse_lost_threads()
-    systems = named_systems(runs)
+    systems = named_systems(runs, choices.order)
     if leaves_open(choices.ties):
         check_averages(wanted)
     check_choice("empty", choices.empty, get_args(Empty))
@@ -204,6 +212,7 @@ class _Prepared:
     matcher: Matcher
     files: FileMatcher
     values: Floats
+    cautions: Sequence[str]
 
 
 class _Evaluation:
@@ -221,6 +230,7 @@ class _Evaluation:
         self._choices = choices
         sizes = {name: size_of(run) for name, run in systems.items()}
         self._together = None if progress is None else Together(progress, sizes)
+        self._cautions: dict[str, list[str]] = {name: [] for name in systems}
         self._stopped = Event()
         self._prepared: Future[_Prepared] = Future()
 
@@ -232,6 +242,9 @@ class _Evaluation:
                 tasks = [pool.submit(self._score, *part) for part in _parts(list(self._systems.items()))]
                 prepared = _awaited(self._prepared)
                 coverage = tuple(met for task in tasks for met in _awaited(task))
+                for line in chain(prepared.cautions, *self._cautions.values()):
+                    caution(line)
+                check_coverage(coverage)
             except BaseException:
                 self._stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -258,18 +271,20 @@ class _Evaluation:
             if stopped.is_set():
                 raise _StoppedError
 
-        known = load_references(self._references, progress=watch, dialect=self._choices.dialect)
+        with held_cautions() as cautions:
+            known = load_references(self._references, progress=watch, dialect=self._choices.dialect)
         self._choices.check(known)
         matcher = Matcher.of(known, skip_empty=self._choices.empty == "skip")
         shape = (len(self._systems), len(matcher.references), len(self._wanted))
-        return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape))
+        return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape), cautions)
 
     def _score(self, first: int, entries: Sequence[tuple[str, RunLike]]) -> list[Coverage]:
         """Score some systems, of which the first has this place."""
         waiting: list[MatchedRuns] = []
         coverage = []
         for end, (system, source) in enumerate(entries, first + 1):
-            matched, met = self._match(system, source)
+            with held_cautions() as self._cautions[system]:
+                matched, met = self._match(system, source)
             waiting.append(matched)
             coverage.append(replace(met, system=system))
             if len(waiting) * len(matched.lengths) > QUERIES_TOGETHER or len(coverage) == len(entries):

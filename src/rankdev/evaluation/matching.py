@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Bools, Ints
+from rankdev._common.cautions import caution
+from rankdev.core.columns import beyond_ascii, folded
 from rankdev.core.ordering import Ties
 from rankdev.core.references import References
 from rankdev.core.run_builder import LONGEST_TIE
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.errors import DataError, counted, shown
 from rankdev.evaluation.coverage import Coverage
 from rankdev.measures.base import Measure
 from rankdev.measures.match import Ideals, Match
 from rankdev.measures.ties import JUDGED, UNJUDGED, MixedTies, TiedMatch, TieGroups
 
+LOOKED_AT = 100  # positions in which items that look like others are searched for; reader.c has the same number
 BLOCK_CELLS = 100_000  # dense tables of a block stay in the cache
 
 
@@ -198,20 +201,23 @@ class Matcher:
         query = known[top.query]
         mine = query >= 0
         rows, query, position, tie = (column[mine] for column in (top.rows, query, top.position, top.tie))
-        place = self._join(query, run.item_ids if len(rows) == len(run.item_ids) else run.item_ids.gather(rows))
-        if len(place) and (place < 0).all():
+        items = run.item_ids if len(rows) == len(run.item_ids) else run.item_ids.gather(rows)
+        place = self._join(query, items)
+        alike = self._warn_of_lookalikes(query, place, items, top.within[mine], position < LOOKED_AT)
+        if len(place) and (place < 0).all() and not alike:
             self._warn_of_disjoint_items(run)
         ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
         found = np.flatnonzero((place >= 0) & (top.within[mine] | (ties is not None)))
         found = found[np.argsort(query[found], kind="stable")]
-        items = len(self.references.ranks)
+        relevant_items = len(self.references.ranks)
 
         def hits(rows: Ints, first: int) -> Hits:
             tied = None if ties is None else TieGroups(query[rows], *(column[rows] for column in ties))
             return Hits(query[rows], position[rows], place[rows] - first, tied)
 
-        relevant = place[found] < items
-        matched = MatchedRuns.of(self.ideals, hits(found[relevant], 0), hits(found[~relevant], items), lengths, depth)
+        relevant = place[found] < relevant_items
+        good, poor = hits(found[relevant], 0), hits(found[~relevant], relevant_items)
+        matched = MatchedRuns.of(self.ideals, good, poor, lengths, depth)
         coverage = self.coverage(
             run.ordering.ties,
             missing=len(self.references) - int((known >= 0).sum()),
@@ -226,16 +232,48 @@ class Matcher:
             return len(unknown)
         return len(unknown) - int(run.queries.gather(unknown).is_in(self.skipped.implode()).sum())
 
+    def _warn_of_lookalikes(self, query: Ints, place: Ints, items: pl.Series, within: Bools, high: Bools) -> bool:
+        """Warn of items high up that no reference has and that look like one that was not returned."""
+        rows = np.flatnonzero((place < 0) & within & high)
+        if not len(rows):
+            return False
+        if not self._lettered:  # names of digits and marks can differ by blanks only, which few names have
+            rows = rows[items.gather(rows).str.contains(_UNUSUAL).to_numpy()] if beyond_ascii(items) else rows[:0]
+        lost = np.ones(len(self._columns[0]), bool)
+        lost[place[(place >= 0) & within]] = False
+        names = folded(items.gather(rows))
+        suspects = _found_in(_hash_keys(query[rows], names), self._folded_keys[lost])
+        if not len(suspects):
+            return False
+        codes, known = self._columns
+        left = np.flatnonzero(lost & np.isin(codes, query[rows[suspects]]))
+        own = pl.DataFrame({"query": query[rows[suspects]], "name": names.gather(suspects), "row": rows[suspects]})
+        other = pl.DataFrame({"query": codes[left], "name": folded(known.gather(left)), "place": left})
+        pairs = own.join(other, on=["query", "name"], maintain_order="left")
+        if not len(pairs):
+            return False
+        code, _, row, at = pairs.row(0)
+        where = f" for query {shown(self.references.queries[code])}"
+        caution(_alike(pairs["row"].n_unique(), "item", items[row], known[at], where))
+        return True
+
+    @cached_property
+    def _folded_keys(self) -> Keys:
+        codes, items = self._columns
+        return _hash_keys(codes, folded(items))
+
+    @cached_property
+    def _lettered(self) -> bool:
+        return bool(self._columns[1].str.contains(r"[^!-@\[-`{-~]").any())
+
     def _warn_of_disjoint_items(self, run: Run) -> None:
         """Warn where a run and the references have no item in common: one of them may have ids of another kind."""
         items = self._columns[1]
         if not run.item_ids.is_in(items.implode()).any():
             where = "of the run" if run.depth is None else f"in the first {run.depth} positions of the run"
-            warnings.warn(
+            caution(
                 f"no item {where} is in the references: the run has {shown(run.item_ids[0])} …, the references have"
-                f" {shown(items[0])} …; check that both use the same ids",
-                RankdevWarning,
-                stacklevel=4,
+                f" {shown(items[0])} …; check that both use the same ids"
             )
 
     def _known_queries(self, run: Run) -> Ints:
@@ -249,7 +287,20 @@ class Matcher:
                 f"the run shares no query with the references: the run has {shown(run.queries[0])} …,"
                 f" the references have {shown(self.references.queries[0])} …"
             )
+        self._warn_of_similar_queries(run, known)
         return known
+
+    def _warn_of_similar_queries(self, run: Run, known: Ints) -> None:
+        """Warn of queries without a reference that look like one that is not in the run."""
+        missing = np.setdiff1d(np.arange(len(self.references)), known)
+        if not len(missing) or not (known < 0).any():
+            return
+        unknown, lost = run.queries.filter(pl.Series(known < 0)), self.references.queries.gather(missing)
+        own = pl.DataFrame({"name": folded(unknown), "own": unknown})
+        pairs = own.join(pl.DataFrame({"name": folded(lost), "lost": lost}), on="name", maintain_order="left")
+        if len(pairs):
+            _, one, other = pairs.row(0)
+            caution(_alike(pairs["own"].n_unique(), "query", one, other))
 
     @cached_property
     def _columns(self) -> tuple[Ints, pl.Series]:
@@ -319,6 +370,22 @@ class Matcher:
         return MixedTies.among(query, position, rank, tie, LONGEST_TIE)
 
 
+_UNUSUAL = r"[^!-~]"  # anything but the graphic characters of ASCII
+
+
+def _alike(count: int, noun: str, one: str, other: str, where: str = "") -> str:
+    """Describe names of a run that differ from names in the references by what may be an accident."""
+    if normalize("NFC", one) == normalize("NFC", other):
+        kind = "Unicode form"
+    elif one.lower() == other.lower():
+        kind = "case"
+    else:
+        kind = "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"
+    names = [shown(name) if kind == "case" else ascii(shown(name)[1:-1]) for name in (one, other)]
+    differ = counted(count, noun, "differs")
+    return f"{differ} from the references by {kind} only, such as {names[0]} and {names[1]}{where}; use the same ids"
+
+
 def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     """Return the first position and the size of each row's tie."""
     if run.repeats is not None and run.scores is not None:
@@ -330,6 +397,14 @@ def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     begins = np.flatnonzero(np.diff(tie, prepend=-1))
     sizes = np.diff(np.append(begins, len(tie)))
     return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)
+
+
+def _found_in(keys: Keys, others: Keys) -> Ints:
+    """Find the keys that are among others, most of which are excluded by their low bits."""
+    sieve = np.zeros(1 << (8 * len(others)).bit_length(), bool)
+    sieve[others & np.uint64(len(sieve) - 1)] = True
+    likely = np.flatnonzero(sieve[keys & np.uint64(len(sieve) - 1)])
+    return likely[np.isin(keys[likely], others)]
 
 
 def _hash_keys(query: Ints, item: pl.Series) -> Keys:

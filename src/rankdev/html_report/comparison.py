@@ -249,7 +249,7 @@ def compare(
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
     known = load_references(references)
-    systems = named_systems(runs)
+    systems = named_systems(runs, order)
     if len(systems) > MOST_SYSTEMS:
         raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); take fewer")
     if len(systems) * len(known) > MOST_LISTS:

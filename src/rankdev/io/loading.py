@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from rankdev._common.cautions import caution, held_cautions
+from rankdev._common.tables import as_frame, by_system, is_table, tabled
 from rankdev._common.work import Progress
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.core.runs import Run, RunLike, RunsLike
 from rankdev.errors import DataError, MeasureError, UsageError, shown
 from rankdev.io.references import references_from_path
-from rankdev.io.runs import run_from_path
+from rankdev.io.runs import read_systems, run_from_path
 from rankdev.io.trec import PLAIN, Dialect
 
 
@@ -26,11 +28,11 @@ def load_references(
 
 
 def load_inputs(
-    references: ReferencesLike, runs: Mapping[str, RunLike], order: Order | None = None, ties: Ties | None = None
+    references: ReferencesLike, runs: RunsLike, order: Order | None = None, ties: Ties | None = None
 ) -> tuple[References, dict[str, Run]]:
     """Return references and named runs in memory, whatever :func:`evaluate` takes for them."""
     known = load_references(references)
-    return known, {name: load_run(name, run, order, ties) for name, run in named_systems(runs).items()}
+    return known, {name: load_run(name, run, order, ties) for name, run in named_systems(runs, order).items()}
 
 
 def load_run(
@@ -59,21 +61,31 @@ def where(system: str, run: RunLike) -> str:
 
 @contextmanager
 def error_context(where: str) -> Iterator[None]:
-    """Prefix errors with the run that they are about."""
+    """Prefix errors and cautions with the run that they are about."""
     try:
-        yield
+        with held_cautions() as cautions:
+            yield
     except MeasureError:
         raise
     except (DataError, UsageError) as error:
         raise type(error)(f"{where}: {error}") from None
+    for line in cautions:
+        caution(f"{where}: {line}")
 
 
-def named_systems(runs: Mapping[str, RunLike]) -> Mapping[str, RunLike]:
-    """Refuse what is no mapping of names to runs."""
-    if isinstance(runs, Run | str | Path):
+def named_systems(runs: RunsLike, order: Order | None = None) -> Mapping[str, RunLike]:
+    """Return runs by the name of their system; a file or table of several is split by what names them there."""
+    if isinstance(runs, str | Path):
+        return read_systems(runs, order or TREC_EVAL.order)
+    if isinstance(runs, Run):
         raise UsageError("runs must be named: {system: run}")
     if not isinstance(runs, Mapping):
-        raise UsageError(f"runs must be a mapping {{system: run}}; got {type(runs).__name__}")
+        runs = tabled(runs)
+        if is_table(runs):
+            return by_system(as_frame(runs))
+        raise UsageError(
+            f"runs must be a mapping {{system: run}}, or a file or table of several systems; got {type(runs).__name__}"
+        )
     if not runs:
         raise UsageError("no run was given; give at least one")
     for name in runs:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from rankdev._common.checks import check_path
-from rankdev._common.tables import ALIASES
+from rankdev._common.tables import ALIASES, is_beir
 from rankdev._common.work import Progress, cores
 from rankdev.errors import RankdevError
 from rankdev.io.streams import PathLike, Source
@@ -62,8 +62,9 @@ def _records(line: bytes) -> Table:
 
 
 def _table(columns: Sequence[bytes], around: list[bytes], separator: bytes, *, in_json: bool = False) -> Table:
-    names = [ALIASES.get(name, name) for name in (column.decode(errors="replace") for column in columns)]
-    if sorted(names) != ["item", "query", "score"] or max(map(len, around)) > PADDING:
+    written = [column.decode(errors="replace") for column in columns]
+    names = [ALIASES.get(name, name) for name in written]
+    if sorted(names) != ["item", "query", "score"] or is_beir(written) or max(map(len, around)) > PADDING:
         raise UnsupportedInputError("other columns")
     query, item, score = (names.index(name) for name in ("query", "item", "score"))
     bare = [i for i in range(3) if in_json and not around[i].endswith(b'"')]

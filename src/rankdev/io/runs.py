@@ -17,7 +17,9 @@ import polars as pl
 from rankdev._common.checks import check_kind, check_path, check_whole
 from rankdev._common.tables import (
     ALIASES,
+    SYSTEMS,
     as_id,
+    by_system,
     check_one_system,
     number_column,
     number_series,
@@ -97,7 +99,7 @@ def _partitions(path: Path) -> dict[str, str | None]:
     return {ALIASES.get(name, name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
 
 
-_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", "system"}
+_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", *SYSTEMS}
 _ROWS = 200_000  # of a JSON run, made a table at once
 
 
@@ -138,9 +140,9 @@ def read_run(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "bm25.run"
-    ...     _ = path.write_text("q1 Q0 d1 1 9.5 bm25\\nq1 Q0 d2 2 11 bm25\\n")
+    ...     _ = path.write_text("q1 Q0 d1 1 9.5 bm25\\nq1 Q0 d2 2 11 bm25\\nq1 Q0 d3 3 7 bm25\\n")
     ...     read_run(path)["q1"]
-    ['d2', 'd1']
+    ['d2', 'd1', 'd3']
     """
     depth = None if depth is None else check_whole("depth", depth, 1)
     return run_from_path(path, Ordering(order, ties), depth, progress)
@@ -166,11 +168,33 @@ def run_from_source(
     """Read a run from an open source."""
     kind = source.kind
     if kind == "trec":
-        parts = read_trec(source, RUN, ordering.order, dialect)
-        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, checked=True)
+        builder = RunBuilder(ordering, depth, source.name)
+        parts = read_trec(source, RUN, ordering.order, dialect, builder.wants_ranks)
+        return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, builder)
     if kind == "json":
         return _read_json(source, ordering, depth)
     return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
+
+
+def read_systems(path: PathLike, order: Order = "score") -> dict[str, pl.DataFrame]:
+    """Read the rows of several systems from one file, by the tag or the column that names them."""
+    name = str(path)
+    if os.path.isdir(check_path(path)):
+        return _by_system(name, folder_batches(Path(path), _COLUMNS))
+    with Source(path) as source:
+        if source.kind == "json":
+            raise FileFormatError(source.name, "a JSON run names no systems; give {system: run}")
+        if source.kind == "trec":
+            parts = read_trec(source, RUN, order, with_rank=lambda: order == "score")
+            return _by_system(source.name, (Table(source.name, *part) for part in parts))
+        return _by_system(source.name, table_batches(source, source.kind, _COLUMNS))
+
+
+def _by_system(name: str, tables: Iterable[Table]) -> dict[str, pl.DataFrame]:
+    try:
+        return by_system(pl.concat([table.frame for table in tables], how="diagonal_relaxed", rechunk=True))
+    except DataError as error:
+        raise error if isinstance(error, FileFormatError) else FileFormatError(name, str(error)) from None
 
 
 def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
@@ -179,11 +203,15 @@ def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
 
 
 def _run_of(
-    name: str, tables: Iterable[Table], ordering: Ordering, depth: int | None = None, *, checked: bool = False
+    name: str,
+    tables: Iterable[Table],
+    ordering: Ordering,
+    depth: int | None = None,
+    builder: RunBuilder | None = None,
 ) -> Run:
-    """Make a run of its batches; where ``checked``, columns are known to hold ids and finite numbers."""
-    builder: RunBuilder | None = None
-    systems: set[str] = set()
+    """Make a run of its batches; where there is a ``builder``, columns are known to hold ids and finite numbers."""
+    checked = builder is not None
+    systems: dict[str, str] = {}
     for table in tables:
         names = set(table.frame.columns)
         if builder is None:
@@ -195,7 +223,8 @@ def _run_of(
         try:
             check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
-            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy())
+            rank = table.frame["rank"] if "rank" in names else None
+            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy(), rank)
         except DataError as error:
             table.fail(error)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -67,26 +67,48 @@ _CACHED_BYTES = 1 << 18
 _SPACE = " \t\r"  # what trec_eval and polars agree to be between columns; names may hold other white space
 
 
-def read_trec(source: Source, layout: Layout, number: str, dialect: Dialect = PLAIN) -> Iterator[Part]:
-    """Yield batches of (query, item, number) and, for each, the line of a row."""
+def read_trec(
+    source: Source,
+    layout: Layout,
+    number: str,
+    dialect: Dialect = PLAIN,
+    with_rank: Callable[[], bool] = bool,
+) -> Iterator[Part]:
+    """Yield batches of (query, item, number) and, for each, the line of a row.
+
+    Batches of a run have the tag too, and the rank as long as it is wanted.
+    """
     first_line = 1
+    last: list[str | None] = []  # tags of the last two lines
     for piece in source.batches():
         text = dialect.uncommented(piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece)
-        frame = _columns(text, layout, number) if _is_single_spaced(text) else None
-        if frame is not None:
-            yield frame, partial(add, first_line)
-            first_line += frame.height
+        wanted = [number, *(["tag"] if layout is RUN else []), *(["rank"] if with_rank() else [])]
+        frame = _columns(text, layout, wanted) if _is_single_spaced(text) else None
+        line_of: Callable[[int], int | None] = partial(add, first_line)
+        lines = text.count(b"\n") if frame is None else frame.height
+        if frame is None and text.strip(_SPACE.encode() + b"\n"):
+            frame, line_of = _mended(source.name, dialect.cut(text, layout), first_line, layout, wanted)
+        first_line += lines
+        if frame is None:
             continue
-        if text.strip(_SPACE.encode() + b"\n"):
-            yield _mended(source.name, dialect.cut(text, layout), first_line, layout, number)
-        first_line += text.count(b"\n")
+        if layout is RUN:
+            last = [*last, *frame["tag"].tail(2)][-2:]
+            if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
+                message = f"the last line is cut short: the one before it ends in the tag {shown(last[0])}"
+                raise FileFormatError(source.name, message, line_of(frame.height - 1))
+        yield frame, line_of
 
 
-def _mended(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> Part:
+def _is_cut(before: str | None, last: str | None) -> bool:
+    """Tell whether a line without an end of its own lacks its tag, or part of it, that the line before has."""
+    return before is not None and before != last and before.startswith(last or "")
+
+
+def _mended(name: str, text: bytes, first_line: int, layout: Layout, wanted: Sequence[str]) -> Part:
     """Read lines that are not single-spaced throughout: normalise the white space, or find the malformed line."""
-    frame = _columns(_single_spaced(text), layout, number)
+    frame = _columns(_single_spaced(text), layout, wanted)
     if frame is None:
-        _fail_at_malformed_line(name, text, first_line, layout, number)
+        _fail_at_malformed_line(name, text, first_line, layout, wanted[0])
     return frame, lambda row: _line_of(text, first_line, row)
 
 
@@ -110,12 +132,12 @@ def _single_spaced(text: bytes) -> bytes:
     return text.strip(b" \n") + b"\n"
 
 
-def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
-    """Read single-spaced lines, each a row; None where a line is anything else."""
+def _columns(text: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame | None:
+    """Read single-spaced lines, each a row: names, a number, and texts; None where a line is anything else."""
+    number, *texts = wanted
     extra = len(layout.columns)
     schema = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
     needed = ("query", "item", number, layout.columns[layout.least - 1])  # without the last, the line is cut short
-    wanted = sorted({layout.columns.index(column) for column in needed})
     # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
     shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
     try:
@@ -125,13 +147,15 @@ def _columns(text: bytes, layout: Layout, number: str) -> pl.DataFrame | None:
             separator=" ",
             quote_char=None,
             schema=schema,
-            columns=[*wanted, extra],
+            columns=[*sorted({layout.columns.index(column) for column in (*needed, *texts)}), extra],
             missing_columns="insert",
         )
     except (pl.exceptions.PolarsError, ValueError):
         return None
     whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
-    return frame.select("query", "item", number).rechunk() if whole and frame[number].is_finite().all() else None
+    if not whole or not frame[number].is_finite().all():
+        return None
+    return frame.select("query", "item", number).rechunk().with_columns(frame[name] for name in texts)
 
 
 def _fail_at_malformed_line(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:

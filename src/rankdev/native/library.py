@@ -17,7 +17,7 @@ from rankdev._common.arrays import Ints
 
 FILE = Path(__file__).with_name("_reader.so")
 SWITCH = "RANKDEV_NATIVE"
-INTERFACE = 8  # the number of the functions and structures that are declared here; reader.c has the same
+INTERFACE = 9  # the number of the functions and structures that are declared here; reader.c has the same
 
 
 class Names(ctypes.Structure):
@@ -41,6 +41,7 @@ class ReferenceColumns(ctypes.Structure):
         ("good_offsets", ctypes.c_void_p),
         ("nonrelevant_offsets", ctypes.c_void_p),
         ("ranks", ctypes.c_void_p),
+        ("lettered", ctypes.c_int64),
     )
 
 
@@ -64,6 +65,7 @@ class JoinedColumns(ctypes.Structure):
     _fields_ = (
         ("groups", ctypes.c_int64),
         ("group_hash", ctypes.c_void_p),
+        ("group_loose_hash", ctypes.c_void_p),
         ("group_query", ctypes.c_void_p),
         ("group_length", ctypes.c_void_p),
         ("hits", ctypes.c_int64),
@@ -76,6 +78,9 @@ class JoinedColumns(ctypes.Structure):
         ("tie_end", ctypes.c_void_p),
         ("tie_best", ctypes.c_void_p),
         ("tie_worst", ctypes.c_void_p),
+        ("tag", ctypes.c_uint64),
+        ("agrees", ctypes.c_int64),
+        ("opposes", ctypes.c_int64),
     )
 
 
@@ -121,6 +126,8 @@ def _loaded(file: Path) -> ctypes.CDLL | None:
         return None
     text = (ctypes.c_void_p, ctypes.c_int64)
     found.rankdev_index_queries.argtypes = (ctypes.POINTER(ReferenceColumns),)
+    found.rankdev_loose_hashes.argtypes = (ctypes.POINTER(Names), ctypes.c_int64, ctypes.c_void_p)
+    found.rankdev_loose_hashes.restype = None
     found.rankdev_last_query.argtypes = (ctypes.POINTER(Table), *text)
     found.rankdev_last_query.restype = ctypes.c_int64
     found.rankdev_read_grades.argtypes = (*text, ctypes.POINTER(GradedColumns))
@@ -200,7 +207,12 @@ class PackedNames:
 
 EVERY_POSITION = np.iinfo(np.int64).max
 SHORTEST_ROW = len("q,d,1\n")  # the shortest
-GROUPS = {"group_hash": np.uint64, "group_query": np.int64, "group_length": np.int64}
+GROUPS = {
+    "group_hash": np.uint64,
+    "group_loose_hash": np.uint64,
+    "group_query": np.int64,
+    "group_length": np.int64,
+}
 HITS = dict.fromkeys(("hit_query", "hit_position", "hit_place"), np.int64)
 TIES = dict.fromkeys(("tie_query", "tie_begin", "tie_end", "tie_best", "tie_worst"), np.int64)
 JOINED = GROUPS | HITS | TIES
@@ -245,17 +257,31 @@ class Joiner:
 
         Return what is common to the run and the references: for each query of the run its index (-1 where they do not
         know it) and how many positions it fills; for each hit query, position and place; and for each tie of items of
-        different rank query, first position, position after the last, best and worst rank.
+        different rank query, first position, position after the last, best and worst rank. And of all lines the hash of
+        their tag, and whether higher scores have better ranks somewhere, or worse ones.
         """
         columns = piece.columns(JOINED_COLUMNS)
         address = [column.ctypes.data for column in columns]
-        found = JoinedColumns(0, *address[:3], 0, *address[3:6], 0, *address[6:])
+        hits, ties = len(GROUPS), len(GROUPS) + len(HITS)
+        found = JoinedColumns(0, *address[:hits], 0, *address[hits:ties], 0, *address[ties:])
         limit = EVERY_POSITION if depth is None else depth
         if self.library.rankdev_join(self._references, table, piece.address, size, limit, found) != 0:
             raise UnsupportedInputError("the compiled reader does not handle this line")
         counts = [found.groups] * len(GROUPS) + [found.hits] * len(HITS) + [found.ties] * len(TIES)
         check_gathered(columns[0][: found.groups])  # a run that is scattered throughout is given up at its first piece
-        return {name: column[:count].copy() for name, column, count in zip(JOINED, columns, counts, strict=True)}
+        part = {name: column[:count].copy() for name, column, count in zip(JOINED, columns, counts, strict=True)}
+        return part | {
+            "tag": np.array([found.tag], np.uint64),
+            "agrees": np.array([found.agrees], np.bool_),
+            "opposes": np.array([found.opposes], np.bool_),
+        }
+
+    def loose_hashes(self) -> npt.NDArray[np.uint64]:
+        """Return for each query a hash that names share which differ by case, blanks or Unicode form only."""
+        names = self._kept[0]
+        hashes = np.empty(len(names.bounds), np.uint64)
+        self.library.rankdev_loose_hashes(names.pointers(), len(hashes), hashes.ctypes.data)
+        return hashes
 
 
 SHORTEST_GRADE = len("q 0 d 1\n")  # the shortest

@@ -27,7 +27,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { INTERFACE = 8 }; /* the number of what follows as Python sees it; a library with another one is not used */
+enum { INTERFACE = 9 }; /* the number of what follows as Python sees it; a library with another one is not used */
 
 enum { FINE = 0, ODD = 1 };
 
@@ -35,6 +35,7 @@ enum { FINE = 0, ODD = 1 };
 #define UNJUDGED (JUDGED + 1)
 enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.core.run_builder */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
+enum { LOOKED_AT = 100 };      /* positions in which items that look like others are searched for */
 enum { FEW = 40 };             /* rows that are faster put in order one by one */
 enum { MOST_PROBES = 1000 };   /* of a table that is at most half full: more are no accident */
 
@@ -66,6 +67,7 @@ typedef struct {
     Lists good_items, nonrelevant_items;
     int64_t good;
     const int64_t *good_offsets, *nonrelevant_offsets, *ranks;
+    int64_t lettered; /* whether an item's name has anything but digits and marks in it */
 } References;
 
 /* How the lines of a table are written: the same text before each of three values and, up to the newline, after the last.
@@ -84,15 +86,18 @@ typedef struct {
 
 /* What is found in a piece of a run, in columns with room for all that its size allows: one entry per group of lines of one
  * query (the query's index, -1 where there is no reference; how many positions it fills), one per hit, and one per tie of
- * items of different rank (its first position, the one after its last, and the best and worst rank). */
+ * items of different rank (its first position, the one after its last, and the best and worst rank). And of all lines: the
+ * hash of their tag, and whether higher scores have better ranks or worse ones. */
 typedef struct {
     int64_t groups;
-    uint64_t *group_hash;
+    uint64_t *group_hash, *group_loose_hash;
     int64_t *group_query, *group_length;
     int64_t hits;
     int64_t *hit_query, *hit_position, *hit_place;
     int64_t ties;
     int64_t *tie_query, *tie_begin, *tie_end, *tie_best, *tie_worst;
+    uint64_t tag;
+    int64_t agrees, opposes;
 } Joined;
 
 /* Names as they are written, each followed by a newline, in room for all of them. */
@@ -134,7 +139,17 @@ typedef struct {
     int64_t count, room;
     uint32_t *slots; /* hash table of the items: 1 + the row, or 0 */
     uint64_t mask, slot_room;
+    uint64_t *lost; /* loose hashes of the reference items that were not returned, as a table; 0 where a slot is free */
+    uint64_t lost_mask, lost_room;
+    Field tag;      /* of all lines of all queries */
+    uint64_t rank;  /* of the last line */
+    bool agrees, opposes;
 } Group;
+
+/* What a line has besides the values that count. */
+typedef struct {
+    Field rank, tag;
+} Beside;
 
 /* ---- characters ---- */
 
@@ -269,22 +284,68 @@ static inline uint64_t mixed(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Words overlap at the end of a name, so that nothing past it is read. */
-static inline uint64_t hash_of(const char *text, int64_t size)
+/* Hash of a name with some bits of every character set. Words overlap at its end, so that nothing past it is read. */
+static inline uint64_t hash_with(const char *text, int64_t size, uint64_t bits)
 {
     uint64_t hash = (uint64_t)size;
     if (size >= 8) {
         const char *last = text + size - 8;
         for (; text < last; text += 8)
-            hash = mixed(hash, word_at(text, 8));
-        return mixed(hash, word_at(last, 8));
+            hash = mixed(hash, word_at(text, 8) | bits);
+        return mixed(hash, word_at(last, 8) | bits);
     }
     if (size >= 4)
-        return mixed(hash, word_at(text, 4) << 32 | word_at(text + size - 4, 4));
+        return mixed(hash, (word_at(text, 4) << 32 | word_at(text + size - 4, 4)) | bits);
     if (size > 0)
         hash = hash << 24 | (uint64_t)(unsigned char)text[0] << 16 | (uint64_t)(unsigned char)text[size / 2] << 8 |
-               (unsigned char)text[size - 1];
+               (unsigned char)text[size - 1] | (bits & 0xFFFFFF);
     return mixed(hash, 0);
+}
+
+static inline uint64_t hash_of(const char *text, int64_t size) { return hash_with(text, size, 0); }
+
+/* Tells that no character of a name is a blank, a control character or past ASCII. */
+static inline bool is_graphic(const char *text, int64_t size)
+{
+    uint64_t odd = 0;
+    int64_t at = 0;
+    for (; at + 8 <= size; at += 8)
+        odd |= word_at(text + at, 8) | (word_at(text + at, 8) - EVERY_BYTE(' ' + 1));
+    uint64_t rest = word_at(text + at, (int)(size - at)) | EVERY_BYTE('@') << (8 * (size - at));
+    return !((odd | rest | (rest - EVERY_BYTE(' ' + 1))) & EVERY_BYTE(0x80));
+}
+
+enum { LOOSE_SIZE = 256 };
+
+/* Keeps the ASCII characters of a name but for blanks, and for those that a combining mark follows: they may elsewhere be
+ * part of a character past ASCII. Gives how many there are, of the first ones. */
+static int64_t keep_graphic(const char *text, int64_t size, char *kept)
+{
+    int64_t count = 0;
+    bool single = false; /* whether the last one has had no mark yet */
+    for (int64_t i = 0; i < size && count < LOOSE_SIZE; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x80) {
+            single = c > ' ';
+            if (single)
+                kept[count++] = (char)c;
+        } else if (c >= 0xC0) { /* the first byte of another character */
+            count -= single && (c == 0xCC || c == 0xCD);
+            single = false;
+        }
+    }
+    return count;
+}
+
+/* Hash that names share which differ by case, blanks or Unicode form only, and that others may share; never 0. */
+static inline uint64_t loose_hash(const char *text, int64_t size)
+{
+    char kept[LOOSE_SIZE];
+    if (!is_graphic(text, size) || size > LOOSE_SIZE) {
+        size = keep_graphic(text, size, kept);
+        text = kept;
+    }
+    return hash_with(text, size, EVERY_BYTE(0x20)) | 1;
 }
 
 static inline bool same_name(const char *a, int64_t a_size, const char *b, int64_t b_size)
@@ -449,29 +510,32 @@ static inline const char *next_field(const char *at, const char **begin)
 }
 
 /* Reads any line of a run, after its query: 5 or 6 columns; NULL where it is anything else. */
-static const char *read_loose_run_row(const char *at, Row *row)
+static const char *read_loose_run_row(const char *at, Row *row, Beside *beside)
 {
     const char *begin, *end;
     at = next_field(at, &begin); /* Q0 */
     at = next_field(at, &begin);
     set_item(row, begin, at);
-    at = next_field(at, &begin); /* rank */
+    at = beside->rank.end = next_field(at, &beside->rank.begin);
     end = next_field(at, &begin);
     if (!read_number(begin, end, &row->value))
         return NULL;
-    at = skip_blanks(next_field(end, &begin)); /* tag */
+    at = beside->tag.end = next_field(end, &beside->tag.begin);
+    at = skip_blanks(at);
     return *at == '\n' ? at + 1 : NULL;
 }
 
 /* Reads a line of a run whose query has this size. */
-static inline const char *read_run_row(const char *line, int64_t query_size, Row *row)
+static inline const char *read_run_row(const char *line, int64_t query_size, Row *row, Beside *beside)
 {
     const char *ends[6], *next = plain_line(line, 6, ends);
     if (next) {
         set_item(row, ends[1] + 1, ends[2]);
+        beside->rank = (Field){ends[2] + 1, ends[3]};
+        beside->tag = (Field){ends[4] + 1, ends[5]};
         next = read_number(ends[3] + 1, ends[4], &row->value) ? next : NULL;
     } else {
-        next = read_loose_run_row(line + query_size, row);
+        next = read_loose_run_row(line + query_size, row, beside);
     }
     if (next)
         row->value = (float)row->value;
@@ -609,6 +673,41 @@ static inline bool begins_with(const char *at, const char *query, int64_t size)
     return is_blank(at[size]) || at[size] == '\n';
 }
 
+/* Compares the last two lines of a query: does the higher score have the better rank, or the worse one? */
+static void compare_ranks(Group *group, Field rank)
+{
+    uint64_t value = 0;
+    bool whole = rank.end - rank.begin <= 18 && read_digits(rank.begin, &value) == rank.end;
+    if (!whole || (group->count > 1 && value == group->rank)) {
+        group->agrees = true;
+    } else if (group->count > 1) {
+        const Row *row = &group->rows[group->count - 1];
+        bool falls = row->value < row[-1].value, rises = row->value > row[-1].value, worse = value > group->rank;
+        group->agrees = worse ? falls : rises;
+        group->opposes |= worse ? rises : falls;
+    }
+    group->rank = value;
+}
+
+/* Looks at the tag, which all lines must share, and at the rank of the line that was read last. */
+static inline bool look_beside(Group *group, const Beside *beside)
+{
+    const Field *tag = &beside->tag, *first = &group->tag;
+    int64_t size = tag->end - tag->begin;
+    if (!first->begin)
+        group->tag = *tag;
+    else if (size != first->end - first->begin)
+        return false;
+    else if (size && size <= 8) /* the padding may be read */
+        if ((word_at(tag->begin, 8) ^ word_at(first->begin, 8)) << (64 - 8 * size))
+            return false;
+    if (size > 8 && memcmp(tag->begin, first->begin, (size_t)size) != 0)
+        return false;
+    if (!group->agrees)
+        compare_ranks(group, beside->rank);
+    return true;
+}
+
 /* Reads all lines that begin with the same query; gives where the next one begins, or NULL where a line is odd. */
 static inline const char *read_group(const char *at, const char *end, bool graded, Group *group)
 {
@@ -619,8 +718,9 @@ static inline const char *read_group(const char *at, const char *end, bool grade
         Row *row = new_row(group);
         if (!row)
             return NULL;
-        at = graded ? read_grade_row(at, group->query_size, row) : read_run_row(at, group->query_size, row);
-        if (!at)
+        Beside beside;
+        at = graded ? read_grade_row(at, group->query_size, row) : read_run_row(at, group->query_size, row, &beside);
+        if (!at || (!graded && !look_beside(group, &beside)))
             return NULL;
         at = skip_empty_lines(at, end);
     }
@@ -736,13 +836,42 @@ static int finished(Group *group, const char *at)
 {
     free(group->rows);
     free(group->slots);
+    free(group->lost);
     return at ? FINE : ODD;
 }
 
 /* ---- the join ---- */
 
-/* Finds the rows of one query's reference items, whose places are counted from `place`. */
-static void find_places(const Lists *items, int64_t query, int64_t place, Group *group)
+/* Makes a table for the loose hashes of so many reference items; none where they are not asked for. */
+static bool make_lost(Group *group, int64_t count)
+{
+    uint64_t wanted = 16;
+    while (wanted < 2 * (uint64_t)count)
+        wanted *= 2;
+    if (wanted > group->lost_room) {
+        free(group->lost);
+        group->lost = malloc(wanted * sizeof(uint64_t));
+        group->lost_room = group->lost ? wanted : 0;
+        if (!group->lost)
+            return false;
+    }
+    memset(group->lost, 0, wanted * sizeof(uint64_t));
+    group->lost_mask = wanted - 1;
+    return true;
+}
+
+/* Gives the slot of a loose hash, or the free one where it belongs. */
+static uint64_t *lost_slot(const Group *group, uint64_t hash)
+{
+    uint64_t at = hash & group->lost_mask;
+    while (group->lost[at] && group->lost[at] != hash)
+        at = (at + 1) & group->lost_mask;
+    return &group->lost[at];
+}
+
+/* Finds the rows of one query's reference items, whose places are counted from `place`; where `loosely`, what is not in the
+ * first positions is kept in mind as lost. */
+static void find_places(const Lists *items, int64_t query, int64_t place, Group *group, int64_t length, bool loosely)
 {
     int64_t at = items->begins[query], last = items->begins[query + 1] - 1;
     for (int64_t size; at < last; place++, at += size + 1) {
@@ -751,7 +880,20 @@ static void find_places(const Lists *items, int64_t query, int64_t place, Group 
         Row *row = find_item(group, item, size);
         if (row)
             row->place = place;
+        if (loosely && (!row || row - group->rows >= length)) {
+            uint64_t hash = loose_hash(item, size);
+            *lost_slot(group, hash) = hash;
+        }
     }
+}
+
+/* Tells whether an item in the first positions that no reference has looks like one that is not there. */
+static bool has_lookalikes(const Group *group, int64_t length)
+{
+    for (int64_t i = 0; i < length && i < LOOKED_AT; i++)
+        if (group->rows[i].place < 0 && *lost_slot(group, loose_hash(group->rows[i].item, group->rows[i].size)))
+            return true;
+    return false;
 }
 
 static inline int64_t rank_of(const References *known, const Row *row)
@@ -788,7 +930,8 @@ static void find_ties(const References *known, int64_t query, const Group *group
     }
 }
 
-static void join_group(const References *known, Group *group, int64_t depth, Joined *out)
+/* Joins one query; false where names need another look. */
+static bool join_group(const References *known, Group *group, int64_t depth, bool loosely, Joined *out)
 {
     uint64_t hash = hash_of(group->query, group->query_size);
     int64_t query = find_query(known, group->query, group->query_size, hash);
@@ -796,10 +939,16 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
     out->group_hash[entry] = hash;
     out->group_query[entry] = query;
     out->group_length[entry] = length;
+    out->group_loose_hash[entry] = query < 0 ? loose_hash(group->query, group->query_size) : 0;
     if (query < 0 || query >= known->queries)
-        return;
-    find_places(&known->good_items, query, known->good_offsets[query], group);
-    find_places(&known->nonrelevant_items, query, known->good + known->nonrelevant_offsets[query], group);
+        return true;
+    const int64_t *good = known->good_offsets + query, *nonrelevant = known->nonrelevant_offsets + query;
+    if (loosely && !make_lost(group, good[1] - good[0] + nonrelevant[1] - nonrelevant[0]))
+        return false;
+    find_places(&known->good_items, query, *good, group, length, loosely);
+    find_places(&known->nonrelevant_items, query, known->good + *nonrelevant, group, length, loosely);
+    if (loosely && has_lookalikes(group, length))
+        return false;
     find_ties(known, query, group, depth, out);
     for (int64_t position = 0; position < length; position++)
         if (group->rows[position].place >= 0) {
@@ -808,6 +957,7 @@ static void join_group(const References *known, Group *group, int64_t depth, Joi
             out->hit_position[hit] = position;
             out->hit_place[hit] = group->rows[position].place;
         }
+    return true;
 }
 
 /* ---- references from grades ---- */
@@ -852,9 +1002,29 @@ int rankdev_read_number(const char *text, double *value)
     return read_number(text, end_of_field(text), value) ? FINE : ODD;
 }
 
-/* Fills the table of query names, whose slots are at least twice as many and 0. */
+/* Gives the loose hash of each name. */
+void rankdev_loose_hashes(const Names *names, int64_t count, uint64_t *hashes)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t size;
+        const char *name = name_at(names, i, &size);
+        hashes[i] = loose_hash(name, size);
+    }
+}
+
+static bool has_letters(const Lists *items, int64_t queries)
+{
+    bool found = false;
+    const unsigned char *text = (const unsigned char *)items->text;
+    for (int64_t i = 0; i < items->begins[queries] - 1; i++)
+        found |= (text[i] | 0x20) >= 'a' || (text[i] <= ' ' && text[i] != '\n');
+    return found;
+}
+
+/* Fills the table of query names, whose slots are at least twice as many and 0; and looks at the names of items. */
 int rankdev_index_queries(References *known)
 {
+    known->lettered = has_letters(&known->good_items, known->queries) || has_letters(&known->nonrelevant_items, known->queries);
     for (int64_t i = 0; i < known->names; i++) {
         int64_t size;
         const char *name = name_at(&known->query, i, &size);
@@ -911,13 +1081,17 @@ int rankdev_join(const References *known, const Table *table, const char *text, 
     if (size == 0 || text[size - 1] != '\n' || !is_utf8(text, size))
         return ODD;
     Group group = {0};
+    bool loosely = known->lettered || table || !is_ascii(text, size);
     const char *end = text + size, *at = table ? skip_newlines(text, end) : skip_empty_lines(text, end);
     while (at && at < end) {
         at = table ? read_table_group(at, end, table, &group) : read_group(at, end, false, &group);
         at = arrange(&group, at, compare_scores);
-        if (at)
-            join_group(known, &group, depth, out);
+        if (at && !join_group(known, &group, depth, loosely, out))
+            at = NULL;
     }
+    out->tag = group.tag.begin ? hash_of(group.tag.begin, group.tag.end - group.tag.begin) : 0;
+    out->agrees = group.agrees;
+    out->opposes = group.opposes;
     return finished(&group, at);
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
+from rankdev._common.cautions import warn
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
 
@@ -82,7 +82,7 @@ def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
         if missing == len(scores.queries):
             raise DataError(f"{measure} has no query with a value for every system; leave the measure or a system out")
     for remark in _gaps(scores):
-        warnings.warn(remark, RankdevWarning, stacklevel=4)
+        warn(remark)
 
 
 def _gaps(scores: Scores) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
@@ -12,9 +11,10 @@ import polars as pl
 from scipy import special
 
 from rankdev._common.arrays import Floats
+from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.panels import as_scores, carried, panels
@@ -313,7 +313,7 @@ def _of_pair(
     open_ended = cannot_tell(apart)
     remarks = _remarks(apart, a, b)
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=3)
+        warn(remark)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
     least, most = (queries_for(each, power, alpha) for each in (high, low))
     queries = min(max(queries_for(effect, power, alpha), least), most)

@@ -109,14 +109,14 @@ def _with_uncertainty(
     import warnings
 
     from rankdev.errors import RankdevWarning
-    from rankdev.io import read_run
+    from rankdev.io.loading import load_run
     from rankdev.io.preferences import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
     check_one_order(ties, "the uncertainty of judgments")
     systems = named_runs(judgments, runs, names)
     judged = read_preferences(judgments)
-    read = {name: read_run(path, order=order, ties=ties) for name, path in systems.items()}
+    read = {name: load_run(name, run, order, ties) for name, run in systems.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the report has them as notes
         return evaluate_with_uncertainty(judged, read, list(measures), seed=seed, disconnected="largest")
@@ -149,18 +149,19 @@ def explain_command(
     from rankdev.display.dispatch import report_of
     from rankdev.display.scores import explanations_report as side_by_side
     from rankdev.evaluation.explain import explain
-    from rankdev.io import read_references, read_run
+    from rankdev.io import read_references
+    from rankdev.io.loading import load_run
 
     check_one_order(ties, "an explanation")
-    if len(runs) > 2:
-        raise UsageError(f"explain shows one run, or two side by side; got {len(runs)}")
     systems = named_runs(references, runs, names)
+    if len(systems) > 2:
+        raise UsageError(f"explain shows one run, or two side by side; got {len(systems)}")
     known = read_references(references)
     if query not in known:
         raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
     found = {
-        name: explain(known[query], read_run(path, order=order, ties=ties).get(query, []), measure=measure)
-        for name, path in systems.items()
+        name: explain(known[query], load_run(name, run, order, ties).get(query, []), measure=measure)
+        for name, run in systems.items()
     }
     single = report_of(next(iter(found.values())), query=query)
     deliver(single if len(found) == 1 else side_by_side(found, query), form, output)

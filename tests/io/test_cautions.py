@@ -1,0 +1,265 @@
+"""Files and tables that could give a wrong number without a word: each is refused, or gets a line, in every form."""
+
+import gzip
+import io
+import unicodedata
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+import zstandard
+
+import rankdev as rd
+from tests.native.compiled import reading
+
+Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
+COLUMNS = ("query", "item", "score", "rank", "tag")
+TWO: Rows = [("q", "x", 9.0, 1, "a"), ("q", "d1", 8.0, 2, "a"), ("q", "d1", 8.0, 1, "b")]
+ONE: Rows = [("q", "d1", 3.0, 1, "a"), ("q", "x", 2.0, 2, "a")]
+DISTANCES: Rows = [("q", "d1", 0.1, 1, "a"), ("q", "x", 0.2, 2, "a"), ("q", "y", 0.3, 3, "a"), ("p", "z", 0, 1, "a")]
+REFERENCES = rd.References.from_grades({"q": {"d1": 1, "d2": 0}})
+
+
+def trec(rows: Rows) -> bytes:
+    return "".join(f"{q} Q0 {item} {rank} {score} {tag}\n" for q, item, score, rank, tag in rows).encode()
+
+
+def frame(rows: Rows, **names: str) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row").rename(names)
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def parquet(rows: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    rows.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+FORMS: dict[str, Callable[[Path, Rows], Any]] = {
+    "trec": lambda folder, rows: written(folder / "a.run", trec(rows)),
+    "trec, spaced": lambda folder, rows: written(folder / "a.run", trec(rows).replace(b" ", b"  ")),
+    "gzip": lambda folder, rows: written(folder / "a.run.gz", gzip.compress(trec(rows))),
+    "zstd": lambda folder, rows: written(folder / "a.run.zst", zstandard.compress(trec(rows))),
+    "csv": lambda folder, rows: written(folder / "a.csv", frame(rows).write_csv().encode()),
+    "jsonl": lambda folder, rows: written(folder / "a.jsonl", frame(rows).write_ndjson().encode()),
+    "parquet": lambda folder, rows: written(folder / "a.parquet", parquet(frame(rows))),
+    "polars": lambda folder, rows: frame(rows),
+    "pandas": lambda folder, rows: pd.DataFrame(rows, columns=COLUMNS),
+    "records": lambda folder, rows: [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+}
+forms = pytest.mark.parametrize("form", FORMS)
+native = pytest.mark.parametrize("native", [True, False])
+
+
+def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> list[str]:
+    """What is said of an evaluation, each line at this very file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rd.evaluate(references, runs, measure, **options)
+    assert all(entry.filename == __file__ for entry in caught)
+    return [str(entry.message) for entry in caught]
+
+
+@native
+@forms
+def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Path, form: str, native: bool) -> None:
+    runs = FORMS[form](tmp_path, TWO)
+    with reading(native):
+        with pytest.raises(rd.DataError, match=r"several systems \(tag 'a', 'b'\): give one run for each, or all of"):
+            rd.evaluate(REFERENCES, {"mine": runs}, "RR")
+        scores = rd.evaluate(REFERENCES, runs, "RR")
+        assert (scores.systems, scores.means.tolist()) == (("a", "b"), [[0.5], [1.0]])
+        by_rank = rd.evaluate(REFERENCES, runs, "RR", order="rank")
+        assert by_rank.means.tolist() == [[0.5], [1.0]]
+        one = rd.evaluate(REFERENCES, FORMS[form](tmp_path, ONE), "RR")
+        assert (one.systems, one.means.tolist()) == (("a",), [[1.0]])
+
+
+@pytest.mark.parametrize("column", ["system", "tag", "run_id", "run", "name"])
+def test_any_column_that_may_name_systems_is_looked_at(tmp_path: Path, column: str) -> None:
+    rows = frame(TWO, tag=column)
+    for runs in (rows, written(tmp_path / "a.csv", rows.write_csv().encode()), rows.to_pandas()):
+        with pytest.raises(rd.DataError, match=rf"several systems \({column} 'a', 'b'\)"):
+            rd.evaluate(REFERENCES, {"mine": runs}, "RR")
+        assert rd.evaluate(REFERENCES, runs, "RR").systems == ("a", "b")
+    numbered = rows.with_columns(pl.Series(column, [1, 1, 2]))
+    assert rd.evaluate(REFERENCES, numbered, "RR").systems == ("1", "2")
+    with pytest.raises(rd.DataError, match=rf"\({column} '1', '2'\)"):
+        rd.Run.from_table(numbered)
+    assert rd.Run.from_table(rows.with_columns(pl.lit("a").alias(column))[:2])["q"] == ["x", "d1"]
+
+
+def test_replicates_of_a_system_are_not_merged() -> None:
+    rows = frame(TWO).with_columns(system=pl.lit("s")).rename({"tag": "run"})
+    assert rd.evaluate(REFERENCES, rows, "RR").systems == ("a", "b")
+    with pytest.raises(rd.DataError, match=r"system 'b': these are the runs of several systems \(run '1', '2'\)"):
+        rd.evaluate(REFERENCES, rows.with_columns(system=pl.Series([*"abb"]), run=pl.Series([*"112"])), "RR")
+
+
+def test_what_names_no_systems_is_refused(tmp_path: Path) -> None:
+    for runs in (frame(ONE).drop("tag"), written(tmp_path / "a.csv", frame(ONE).drop("tag").write_csv().encode())):
+        with pytest.raises(rd.DataError, match="no column names the system of each row; expected one of system, tag"):
+            rd.evaluate(REFERENCES, runs, "RR")
+    with pytest.raises(rd.DataError, match="a JSON run names no systems"):
+        rd.evaluate(REFERENCES, written(tmp_path / "a.json", b'{"q": {"d1": 1}}'), "RR")
+    untagged = b"q Q0 d1 1 1\n"
+    with pytest.raises(rd.DataError, match="row 0 has no tag"):
+        rd.evaluate(REFERENCES, written(tmp_path / "a.run", untagged), "RR")
+    with pytest.raises(rd.UsageError, match=r"runs must be named: \{system: run\}"):
+        rd.evaluate(REFERENCES, rd.Run.from_lists({"q": ["d1"]}), "RR")  # type: ignore[arg-type]
+
+
+@native
+@forms
+def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path, form: str, native: bool) -> None:
+    runs = FORMS[form](tmp_path, DISTANCES)
+    with reading(native):
+        (line,) = lines(REFERENCES, {"mine": runs})
+        assert "on every line the score rises with the rank" in line
+        assert line.endswith("order='rank'")
+        assert not lines(REFERENCES, {"mine": runs}, order="rank")
+        with pytest.raises(rd.DataError, match="on every line the score rises"):
+            rd.evaluate(REFERENCES, {"mine": runs}, "RR", strict=True)
+        for agreeing in ((2, "y", 0.15), (0, "d1", 0.35)):  # one line is enough
+            at, item, score = agreeing
+            changed = [
+                (q, item, score, r, t) if i == at else (q, d, s, r, t) for i, (q, d, s, r, t) in enumerate(DISTANCES)
+            ]
+            assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, changed)})
+        tied = [(q, d, 1.0, r, t) for q, d, _, r, t in DISTANCES]
+        assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, tied)})
+
+
+@native
+@pytest.mark.parametrize("rank", ["x", "1", "-1"])
+def test_ranks_that_are_none_say_nothing(tmp_path: Path, rank: str, native: bool) -> None:
+    path = written(tmp_path / "a.run", "".join(f"q Q0 d{i} {rank} {i} t\n" for i in range(1, 4)).encode())
+    with reading(native):
+        assert not lines(REFERENCES, {"mine": path})
+
+
+@native
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("last", ["q Q0 y 3 1", "q Q0 y 3 1.", "q Q0 y 3 1 ", "q Q0 y 3 1 bm", "q Q0  y 3 1 b"])
+def test_a_last_line_that_is_cut_is_refused(
+    tmp_path: Path, last: str, pack: Callable[[bytes], bytes], native: bool
+) -> None:
+    before = "q Q0 d1 1 3 bm25\nq Q0 x 2 2 bm25\n"
+    with reading(native):
+        with pytest.raises(rd.DataError, match=r"a.run:3: the last line is cut short: .* in the tag 'bm25'"):
+            rd.evaluate(REFERENCES, {"mine": written(tmp_path / "a.run", pack((before + last).encode()))}, "RR")
+        for whole in (before.rstrip(), before + "q Q0 y 3 1 bm25", before + "q Q0 y 3 1\n", "q Q0 d1 1 3\nq Q0 x 2 2"):
+            path = written(tmp_path / "a.run", pack(whole.encode()))
+            assert rd.evaluate(REFERENCES, {"mine": path}, "RR").means.tolist() == [[1.0]]
+
+
+ALIKE = {
+    "case": ("D1", "d1"),
+    "blanks": ("d1\u00a0", "d1"),
+    "Unicode form": (unicodedata.normalize("NFD", "café"), unicodedata.normalize("NFC", "café")),
+    "case, blanks or Unicode form": ("\u00a0É1", "é1"),
+}
+
+
+def run_forms(rows: Rows, folder: Path) -> Mapping[str, Any]:
+    made = {form: make(folder, rows) for form, make in FORMS.items()}
+    scores: dict[str, dict[str, float]] = {}
+    for query, item, score, *_ in rows:
+        scores.setdefault(query, {})[item] = score
+    return made | {"scores": scores, "lists": {query: list(items) for query, items in scores.items()}}
+
+
+@native
+@pytest.mark.parametrize("kind", ALIKE)
+@pytest.mark.parametrize("measure", ["RR", "RR@1"])
+def test_ids_that_differ_by_accident_get_a_line(tmp_path: Path, kind: str, measure: str, native: bool) -> None:
+    one, other = ALIKE[kind]
+    items = rd.References.from_lists({"q": [other, "z"]})
+    queries = rd.References.from_lists({"q": ["z"], other: ["z"]})
+    with reading(native):
+        for form, runs in run_forms([("q", one, 2.0, 1, "t"), ("q", "z", 1.0, 2, "t")], tmp_path).items():
+            found = lines(items, {"mine": runs}, measure)
+            assert len(found) == 1, form
+            assert f"1 item differs from the references by {kind} only, such as" in found[0]
+            assert found[0].endswith("for query 'q'; use the same ids")
+            assert found[0].startswith("system 'mine': " if not isinstance(runs, Path) else str(runs))
+            with pytest.raises(rd.DataError, match="1 item differs"):
+                rd.evaluate(items, {"mine": runs}, measure, strict=True)
+        for form, runs in run_forms([("q", "z", 2.0, 1, "t"), (one, "z", 1.0, 2, "t")], tmp_path).items():
+            found = lines(queries, {"mine": runs}, measure)
+            assert len(found) == 1, form
+            assert f"1 query differs from the references by {kind} only, such as" in found[0]
+
+
+@native
+def test_ids_that_are_there_on_both_sides_get_no_line(tmp_path: Path, native: bool) -> None:
+    both = rd.References.from_lists({"q": ["d1", "D1"], "Q": ["D1", "d1"]})
+    rows: Rows = [(query, item, 3.0 - rank, rank, "t") for query in "qQ" for rank, item in ((1, "D1"), (2, "d1"))]
+    with reading(native):
+        for form, runs in run_forms(rows, tmp_path).items():
+            assert not lines(both, {"mine": runs}), form
+
+
+def test_strict_refuses_queries_that_only_one_side_has() -> None:
+    references = {"q": ["d1"], "p": ["d1"]}
+    with pytest.raises(rd.DataError, match="mine: 1 of 2 queries is not in the run; it scores 0"):
+        rd.evaluate(references, {"mine": {"q": ["d1"]}}, "RR", strict=True)
+    with pytest.raises(rd.DataError, match="mine: 1 query of the run has no reference; it is skipped"):
+        rd.evaluate(references, {"mine": {"q": ["d1"], "p": ["d1"], "z": ["d1"]}}, "RR", strict=True)
+    with pytest.raises(rd.DataError, match="system 'mine': 1 item is returned twice"):
+        rd.evaluate(references, {"mine": {"q": ["d1", "d1"], "p": ["d1"]}}, "RR", strict=True)
+    rows = [{"query": "q", "item": "d1", "grade": 1}] * 2
+    with pytest.raises(rd.DataError, match="1 row is ignored"):
+        rd.evaluate(rows, {"mine": {"q": ["d1"]}}, "RR", strict=True)
+    tied = rd.evaluate(references, {"mine": {"q": {"d1": 1, "x": 1}, "p": {"d1": 1}}}, "RR", strict=True)
+    assert tied.coverage[0].tied == 1  # a rule decides, which the scores name
+    with pytest.raises(rd.UsageError, match="strict must be True or False"):
+        rd.evaluate(references, {"mine": {"q": ["d1"]}}, "RR", strict="yes")  # type: ignore[arg-type]
+
+
+BEIR = "query-id\tcorpus-id\tscore\nq\td1\t2\nq\td2\t0\n"
+
+
+@native
+def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path, native: bool) -> None:
+    expected = rd.References.from_grades({"q": {"d1": 2, "d2": 0}})
+    table = pl.DataFrame({"query-id": ["q", "q"], "corpus-id": ["d1", "d2"], "score": [2, 0]})
+    files = [
+        written(tmp_path / "test.tsv", BEIR.encode()),
+        written(tmp_path / "test", BEIR.encode()),
+        written(tmp_path / "test.tsv.gz", gzip.compress(BEIR.encode())),
+        written(tmp_path / "test.parquet", parquet(table)),
+        written(tmp_path / "test.jsonl", table.write_ndjson().encode()),
+    ]
+    with reading(native):
+        for path in files:
+            assert rd.read_references(path) == expected
+            with pytest.raises(rd.DataError, match="this looks like references"):
+                rd.evaluate(expected, {"mine": path}, "RR")
+        for form in (table, table.to_pandas(), table.to_dicts()):
+            assert rd.References.of(form) == expected
+            with pytest.raises(rd.DataError, match="this looks like references"):
+                rd.evaluate(expected, {"mine": form}, "RR")
+
+
+def test_warnings_point_at_the_line_that_called(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.run", b"q Q0 d1 1 1 t\nq Q0 d1 1 1 t\n")
+    calls: list[Callable[[], Any]] = [
+        lambda: rd.read_run(path),
+        lambda: rd.Run.from_lists({"q": ["d1", "d1"]}),
+        lambda: rd.References.from_grades([{"query": "q", "item": "d1", "grade": 1}] * 2),
+        lambda: rd.bounds(REFERENCES, {"mine": path}, "RDQ@5"),
+    ]
+    for call in calls:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert [(entry.filename, entry.lineno) for entry in caught] == [(__file__, call.__code__.co_firstlineno)]
