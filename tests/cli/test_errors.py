@@ -117,3 +117,41 @@ def test_advice_on_nonrelevant_items_names_what_a_file_can_hold(rankdev, folder,
     last = done.err.splitlines()[-1]
     assert 'name them as "nonrelevant" next to the tiers: a key in JSONL, a column in tables' in last
     assert "{query" not in last
+
+
+@pytest.mark.parametrize(("group", "wrong", "right"), [("refs", "grade", "grades"), ("study", "pois", "poi")])
+def test_groups_suggest_commands_and_explain_them_all(rankdev, group, wrong, right):
+    done = rankdev(group, wrong)
+    assert done.status == 2
+    assert done.err.startswith(f"rankdev: unknown command {wrong!r}; did you mean {right}? (see ")
+    everything = rankdev(group, "--help-all").out
+    assert f"rankdev {group} {right} [OPTIONS]" in everything
+    assert everything.count("Usage:") > 3
+
+
+def test_per_query_names_the_systems_that_are_too_many(rankdev):
+    done = rankdev("compare", "places.jsonl", "nearest.run", "popular.run", "blended.run", "-q")
+    assert done.status == 2
+    assert done.err.splitlines()[-1].endswith("got 3 systems (nearest, popular, blended): give two of them")
+
+
+def test_by_tag_and_strict(rankdev, folder):
+    """On the command line as in Python; tests/io/test_cautions.py has every form of input."""
+    (folder / "both.run").write_text(
+        "museums Q0 zoo 1 9 old\nmuseums Q0 art-hall 2 8 old\nmuseums Q0 art-hall 1 7 new\n"
+    )
+    assert "several systems (tag 'old', 'new')" in rankdev("eval", "places.jsonl", "both.run").err
+    for command in (("eval",), ("compare",), ("explain", "--query", "museums")):
+        found = rankdev(*command, "places.jsonl", "both.run", "-m", "P@1", "--by-tag")
+        assert "old" in found.out + found.err
+        assert "new" in found.out + found.err
+    assert "give one of them" in rankdev("eval", "places.jsonl", "both.run", "--by-tag", "--name", "x").err
+    again = rankdev("eval", "places.jsonl", "both.run", "both.run", "--by-tag")
+    assert again.err == "rankdev: two systems are called 'old' (both.run and both.run); rename one\n"
+    (folder / "far.run").write_text("museums Q0 zoo 1 0.1 t\nmuseums Q0 art-hall 2 0.2 t\n")
+    assert rankdev("eval", "places.jsonl", "far.run").err.count("rankdev: warning: far.run: on every line") == 1
+    strict = rankdev("eval", "places.jsonl", "far.run", "--strict")
+    assert (strict.status, strict.out) == (1, "")
+    assert strict.err.endswith("order by rank instead: --order rank\n")
+    missing = rankdev("eval", "places.jsonl", "far.run", "--order", "rank", "--strict")
+    assert missing.err.endswith("not in the run; they score 0\n")

@@ -263,3 +263,16 @@ def test_warnings_point_at_the_line_that_called(tmp_path: Path) -> None:
             warnings.simplefilter("always")
             call()
         assert [(entry.filename, entry.lineno) for entry in caught] == [(__file__, call.__code__.co_firstlineno)]
+
+
+def test_scores_may_be_given_by_their_file(tmp_path: Path) -> None:
+    values = {"system": [*"aabb"], "query": ["1", "2"] * 2, "measure": "P@1", "value": [0.0, 1.0, 1.0, 1.0]}
+    path = written(tmp_path / "scores.csv", pl.DataFrame(values).write_csv().encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in (path, str(path)):
+            assert rd.significance(given).to_polars().equals(rd.significance(pl.DataFrame(values)).to_polars())
+    with pytest.raises(rd.DataError, match=r"expected a table; got the path .*scores.csv'; read the file first"):
+        rd.weights_from_clicks(path)
+    with pytest.raises(rd.DataError, match="expected a table; got the path"):
+        rd.agreement_with_people(path, str(path))

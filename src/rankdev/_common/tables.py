@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral
+from os import PathLike
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -127,6 +128,8 @@ def as_frame(table: Any) -> pl.DataFrame:
 def as_polars(table: Any) -> pl.DataFrame:
     """Turn a table into a polars frame whose columns keep their names."""
     refuse_lost_threads()
+    if isinstance(table, str | PathLike):
+        raise DataError(f"expected a table; got the path {shown(str(table))}; read the file first, as a frame")
     if isinstance(table, pl.DataFrame):
         return table
     try:

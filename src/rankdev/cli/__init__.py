@@ -17,7 +17,7 @@ from rankdev import __version__
 from rankdev._common.files_in_use import one_command
 from rankdev.cli.help import Group
 from rankdev.cli.terminal import as_options, discard_output, forget_written, prepare_streams, write_line, write_once
-from rankdev.errors import RankdevError, RankdevWarning, suggestion
+from rankdev.errors import RankdevError, RankdevWarning
 
 # the only list of commands: adding one is a function NAME_command in a module of commands/ and a line here
 GROUPS = {
@@ -91,11 +91,6 @@ class RootGroup(Group):
         for group, commands in GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl([(name.ljust(11), summary) for name, (_, summary) in commands.items()])
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS:
-            ctx.fail(f"unknown command {args[0]!r}{suggestion(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
     def opening(self, ctx: click.Context) -> str:
         return GREETING.format(commands="\n".join(f"  {name:<8}  {COMMANDS[name][1]}" for name in GREETED))

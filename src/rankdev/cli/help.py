@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from rankdev.errors import suggestion
+
 FULL = "rankdev.full_help"
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
@@ -80,6 +82,25 @@ class Group(click.Group):
     """A group that, called alone, shows its commands."""
 
     command_class = Command
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Add --help-all, which explains every command of the group; there are too many at the top."""
+        return [*super().get_params(ctx), *([_HELP_ALL] if ctx.parent else [])]
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Add, for --help-all, what each command explains."""
+        texts = [super().get_help(ctx)]
+        for name in self.list_commands(ctx) if ctx.meta.get(FULL) else ():
+            command = self.get_command(ctx, name)
+            if command is not None:
+                texts.append(command.get_help(click.Context(command, info_name=name, parent=ctx)))
+        return "\n\n".join(texts)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest a command where there is none of that name."""
+        if args and args[0] not in self.list_commands(ctx):
+            ctx.fail(f"unknown command {args[0]!r}{suggestion(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order of their definitions."""

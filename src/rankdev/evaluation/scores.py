@@ -23,14 +23,15 @@ from rankdev.measures.base import Measure, MeasureInfo
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rankdev._common.files_in_use import PathLike
     from rankdev._common.tables import TableLike
 
 
 NAMED = 8  # names that a message lists
 LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
 
-ScoresLike: TypeAlias = "Scores | TableLike"
-"""Scores, or a table with the columns system, query, measure, value."""
+ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
+"""Scores, a table with the columns system, query, measure, value, or the file of one."""
 
 
 @dataclass(frozen=True, eq=False)

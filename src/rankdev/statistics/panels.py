@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
 from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.evaluation.score_files import read_scores
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
 
@@ -28,7 +30,9 @@ class Panel:
 
 
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
-    """Accept ``Scores`` or a table with the columns system, query, measure, value."""
+    """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores."""
+    if isinstance(scores, str | PathLike):
+        scores = read_scores(scores)
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
     chosen = found if measures is None else found.select(measures=measures)
     if not chosen.measures:

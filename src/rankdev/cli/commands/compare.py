@@ -124,7 +124,11 @@ def compare_command(
     else:
         scores = load_scores(**source)
     if per_query and len(scores.systems) != 2:
-        raise UsageError(f"--per-query shows two systems query by query; got {counted(len(scores.systems), 'run')}")
+        some = ", ".join(scores.systems[:3]) + (", …" if len(scores.systems) > 3 else "")
+        raise UsageError(
+            f"--per-query compares two systems query by query; got {counted(len(scores.systems), 'system')} ({some}):"
+            " give two of them"
+        )
     together = read_clusters(clusters)
     repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
