@@ -101,7 +101,7 @@ def test_what_would_be_left_out_of_a_folder_is_refused(tmp_path, name, message):
 def test_runs_of_several_systems_are_not_one_run(tmp_path):
     """With different items, they would be merged without a word."""
     both = pl.DataFrame({"system": ["a", "b"], "query": "q", "item": ["d1", "d2"], "score": [1.0, 2.0]})
-    message = r"these are the runs of several systems \('a', 'b'\); give one run for each"
+    message = r"these are the runs of several systems \(system 'a', 'b'\): give one run for each"
     with pytest.raises(rd.DataError, match=message):
         rd.evaluate({"q": ["d1"]}, {"mine": both}, "RDQ@5")
     for name in both["system"]:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.evaluation.score_files import read_scores
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
 
@@ -32,6 +31,8 @@ class Panel:
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores."""
     if isinstance(scores, str | PathLike):
+        from rankdev.evaluation.score_files import read_scores
+
         scores = read_scores(scores)
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
     chosen = found if measures is None else found.select(measures=measures)
