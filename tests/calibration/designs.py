@@ -50,9 +50,11 @@ def clusters(trials: int) -> Iterator[Finding]:
                 held[1] += systems == 2 and tested.p[0] <= ALPHA
         setting = f"{kind}, {count} clusters of {sizes}"
         low = 0.9 if kind == "skewed" else 0.93
-        yield Finding("interval of flipped clusters", setting, held[0] / trials, trials, low)
-        yield Finding("false rejection", setting, held[1] / trials, trials, 0.1 if kind == "skewed" else 0.06, True)
-        yield Finding("intervals of six pairs together", setting, held[2] / trials, trials, low)
+        yield Finding("`clusters`, interval", setting, held[0] / trials, trials, low)
+        yield Finding(
+            "`clusters`, false rejection", setting, held[1] / trials, trials, 0.1 if kind == "skewed" else 0.06, True
+        )
+        yield Finding("`clusters`, six pairs together", setting, held[2] / trials, trials, low)
 
 
 def sparse_clusters(trials: int) -> Iterator[Finding]:
@@ -69,7 +71,7 @@ def sparse_clusters(trials: int) -> Iterator[Finding]:
                 tested = TESTS["randomization"](one, Drawing(1999, "plus-one", ALPHA, seed, "numpy"))
                 low, high = widened(one.flipped, ALPHA, *tested.interval(ALPHA))
                 held += int(low[0] <= 0.08 <= high[0])
-            yield Finding("interval of flipped clusters", f"{count} clusters of {sizes}", held / trials, trials, 0.92)
+            yield Finding("`clusters`, sparse interval", f"{count} clusters of {sizes}", held / trials, trials, 0.92)
 
 
 def _clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +128,7 @@ def repeated_runs(trials: int) -> Iterator[Finding]:
         against = " to ".join(map(str, runs)) if len(runs) == 2 else f"eight systems, {min(runs)}–{max(runs)}"
         setting = f"{kind}, {against} runs, n = {n}, effect of a run {effect:g}"
         few = len(runs) == 2 and min(runs) < 3
-        yield Finding("any false rejection", setting, false / many, many, 0.09 if few else 0.06, True)
+        yield Finding("`replicates`, any false rejection", setting, false / many, many, 0.09 if few else 0.06, True)
 
 
 def _repeated(rng: np.random.Generator, kind: str, runs: tuple[int, ...], n: int, effect: float) -> np.ndarray:
@@ -247,13 +249,21 @@ def planned_runs(trials: int) -> Iterator[Finding]:
                 given = {"a": names[0], "b": names[1]}
                 row = rd.plan(scores, "a", "b", "m", difference=difference, replicates=given).to_polars().row(3)
                 held += int(row[2] <= needed <= row[3])
-            yield Finding("queries with 10 runs", f"{setting}, pilot of {runs} runs", held / trials, trials, 0.92)
+            yield Finding(
+                "`plan`, queries with 10 runs", f"{setting}, pilot of {runs} runs", held / trials, trials, 0.92
+            )
         reached = 0
         for _ in range(2 * trials):
             values = _repeated(rng, "normal", (10, 10), int(needed), effect).T
             one = family(np.stack([values[:, :10].mean(axis=1) + difference, values[:, 10:].mean(axis=1)], axis=1))
             reached += int(over_runs(one, values, [list(range(10)), list(range(10, 20))]).p[0] <= ALPHA)
-        yield Finding("power", f"{setting}, 10 runs, {needed:g} queries", reached / (2 * trials), 2 * trials, 0.75)
+        yield Finding(
+            "`plan`, power with 10 runs",
+            f"{setting}, 10 runs, {needed:g} queries",
+            reached / (2 * trials),
+            2 * trials,
+            0.75,
+        )
 
 
 LOOKS = {
@@ -290,11 +300,11 @@ def looks(trials: int) -> Iterator[Finding]:
 
 
 CLAIMS = {
-    "looking at any time": (looks, 2000),
-    "leaderboards": (ranked, 300),
-    "tasks": (tasks, 100),
+    "looking at any time": (looks, 1000),
+    "leaderboards": (ranked, 200),
+    "tasks": (tasks, 60),
     "clusters": (clusters, 1000),
     "sparse clusters": (sparse_clusters, 500),
     "repeated runs": (repeated_runs, 2000),
-    "plans of runs": (planned_runs, 200),
+    "plans of runs": (planned_runs, 60),
 }

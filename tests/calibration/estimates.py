@@ -147,9 +147,11 @@ def unequal_collections(trials: int) -> Iterator[Finding]:
             found = combine(means, rng.chisquare(n - 1, means.shape) / (n - 1) / n)
             low, high = found.interval(ALPHA, new=True)
             setting = f"normal, {_sizes(sizes)} queries, τ = {tau:g}"
-            yield Finding("false rejection", setting, (found.p <= ALPHA).mean(), trials, 0.08, True)
+            yield Finding(
+                "unequal collections, false rejection", setting, (found.p <= ALPHA).mean(), trials, 0.08, True
+            )
             held = ((low <= truths[-1]) & (truths[-1] <= high)).mean()
-            yield Finding("a new collection", setting, held, trials, 0.9)
+            yield Finding("unequal collections, a new one", setting, held, trials, 0.9)
     trials = -(-trials // 8)
     for sizes in SPARSE:
         for tau in (0.0, 0.01, 0.03):
@@ -170,7 +172,7 @@ def unequal_collections(trials: int) -> Iterator[Finding]:
                 rows = rd.meta_analysis(parts, baselines="old", correction="none").to_polars()
             held = ((rows["low"] <= truth) & (rows["high"] >= truth)).mean()
             setting = f"sparse, {_sizes(sizes)} queries, τ = {tau:g}"
-            yield Finding("mean difference", setting, held, trials, 0.92)
+            yield Finding("unequal collections, mean difference", setting, held, trials, 0.92)
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:

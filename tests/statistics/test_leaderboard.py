@@ -10,7 +10,7 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.leaderboard import letter_groups, mean_intervals, points, ranks
+from rankdev.statistics.leaderboard import letter_groups, mean_intervals, neighbours, points, ranks
 
 SYSTEMS = tuple("abcdef")
 PAIRS = list(combinations(SYSTEMS, 2))
@@ -88,6 +88,15 @@ def test_letters_are_the_largest_groups_without_a_significant_difference(seed):
 
     every = [set(group) for size in range(1, 8) for group in combinations(range(7), size) if fine(set(group))]
     assert found == {frozenset(group) for group in every if not any(group < other for other in every)}
+
+
+def test_many_groups_are_those_of_neighbours():
+    rng = np.random.default_rng(0)
+    pairs = [pair for pair in combinations(range(60), 2) if rng.random() < 0.4]
+    assert letter_groups(60, pairs) == []
+    groups = neighbours(60, pairs)
+    assert not any(a in group and b in group for a, b in pairs for group in groups)
+    assert sorted({i for group in groups for i in group}) == list(range(60))
 
 
 def test_lower_is_better_is_ranked_from_below(rng):

@@ -382,7 +382,7 @@ def plot_replicate_plan(found: ReplicatePlan) -> Figure:
     axis: Any = axes[0, 0]
     axis.plot(finite["runs"], finite["queries"], "o-", color=COLOURS[0])
     for runs, low, high in rows.select("runs", "low", "high").iter_rows():
-        top = 10 * max(finite["queries"].max(), low) if math.isinf(high) and finite.height else high  # type: ignore[type-var, operator]
+        top = 10 * max(finite["queries"].max(), low) if math.isinf(high) and finite.height else high
         if math.isfinite(low) and math.isfinite(top):
             axis.plot([runs, runs], [low, top], color=COLOURS[0], linewidth=1.2, linestyle="-" if top == high else ":")
     if finite.height:

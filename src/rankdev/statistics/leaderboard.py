@@ -66,13 +66,22 @@ def grouped(order: tuple[str, ...], found: Significance, measure: str) -> list[t
     """Return the groups of :func:`groups` for systems whose order is known."""
     place = {system: i for i, system in enumerate(order)}
     rows = found.to_polars().with_columns(significant=pl.Series(found.significant)).filter(measure=measure)
-    reach = np.full(len(order), len(order))  # the first system below that differs significantly from this one
-    for a, b in rows.filter("significant").select("a", "b").iter_rows():
-        first, second = sorted((place[a], place[b]))
+    apart = [(place[a], place[b]) for a, b in rows.filter("significant").select("a", "b").iter_rows()]
+    return [order[group.start : group.stop] for group in neighbours(len(order), apart)]
+
+
+def neighbours(count: int, apart: Sequence[tuple[int, int]]) -> list[range]:
+    """Return the largest groups of neighbours, by place, of which none is a pair that differs significantly.
+
+    >>> neighbours(4, [(0, 2), (0, 3)])
+    [range(0, 2), range(1, 4)]
+    """
+    reach = np.full(count, count)  # the first system below that differs significantly from this one
+    for pair in apart:
+        first, second = sorted(pair)
         reach[first] = min(reach[first], second)
     reach = np.minimum.accumulate(reach[::-1])[::-1]
-    bounds = [(i, int(stop)) for i, stop in enumerate(reach) if i == 0 or stop > reach[i - 1]]
-    return [order[start:stop] for start, stop in bounds]
+    return [range(i, int(stop)) for i, stop in enumerate(reach) if i == 0 or stop > reach[i - 1]]
 
 
 @dataclass(frozen=True)
@@ -295,8 +304,7 @@ def leaderboard(
     check_choice("rule", rule, RULES)
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
-    several = is_several(scores)
-    parts = _tasks(scores, measures) if several else {"all": as_scores(scores, measures)}
+    parts = _tasks(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures)}
     if len(parts) > 1:
         for name, given in (("clusters", clusters), ("replicates", replicates)):
             if given is not None:
@@ -508,9 +516,14 @@ def _better(found: Significance, joined: Scores | None = None) -> list[tuple[int
 
 
 def _letters(better: Sequence[tuple[int, int]], order: Indices) -> npt.NDArray[Any]:
-    """Name the groups of each system: two share one exactly where they do not differ significantly."""
+    """Name the groups of each system: two share one exactly where they do not differ significantly.
+
+    Where that takes more groups than there are letters, groups are of neighbours only; two that share none may then be
+    without a significant difference.
+    """
     place = np.argsort(order)
-    members = sorted(map(sorted, letter_groups(len(order), [(place[a], place[b]) for a, b in better])))
+    apart = [(int(place[a]), int(place[b])) for a, b in better]
+    members = sorted(map(sorted, letter_groups(len(order), apart) or neighbours(len(order), apart)))
     few = len(members) <= len(ascii_lowercase)
     names = ascii_lowercase if few else [str(i + 1) for i in range(len(members))]
     shown = np.empty(len(order), dtype=object)
@@ -523,6 +536,8 @@ def _letters(better: Sequence[tuple[int, int]], order: Indices) -> npt.NDArray[A
 def letter_groups(count: int, apart: Sequence[tuple[int, int]]) -> list[frozenset[int]]:
     """Return the largest groups without a significant difference (insert and absorb, Piepho 2004).
 
+    Nothing is returned where they become more than there are letters, as they may by the thousand.
+
     >>> sorted(map(sorted, letter_groups(4, [(0, 2), (0, 3)])))
     [[0, 1], [1, 2, 3]]
     """
@@ -531,9 +546,11 @@ def letter_groups(count: int, apart: Sequence[tuple[int, int]]) -> list[frozense
         split = [part for group in found if {one, other} <= group for part in (group - {one}, group - {other})]
         kept = [group for group in found if not {one, other} <= group]
         for part in dict.fromkeys(split):
-            if not any(part <= group for group in kept) and not any(part < other for other in split):
+            if not any(part <= group for group in kept) and not any(part < larger for larger in split):
                 kept.append(part)
         found = kept
+        if len(found) > len(ascii_lowercase):
+            return []
     return found
 
 

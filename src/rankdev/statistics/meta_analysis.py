@@ -194,11 +194,11 @@ def meta_analysis(
     if min(len(family.values) for row in families for family in row) < 2:
         raise DataError("a meta-analysis needs at least two queries of every collection")
     mean, error, ties = (
-        np.stack([np.concatenate([each(family) for family in row]) for row in families])
-        for each in (lambda family: family.mean, lambda family: family.error, lambda family: family.statistics["ties"])
+        np.stack([np.concatenate([family.statistics[name] for family in row]) for row in families])
+        for name in ("difference", "deviation", "ties")
     )
     queries = np.array([[len(family.values) for family in row for _ in one] for row in families])
-    error = _known(error, queries, ties / queries)
+    error = _known(error / np.sqrt(queries), queries, ties / queries)
     found = combine(mean, error**2)
     joined = [_joined([row[m] for row in families]) for m in range(len(first.measures))]
     remarks = _remarks(len(parts), found)

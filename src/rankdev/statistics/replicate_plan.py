@@ -14,7 +14,6 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError
-from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.panels import as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, smallest, t_power
 from rankdev.statistics.replicates import between_runs, replicated
@@ -117,13 +116,13 @@ class ReplicatePlan(Result):
 
 
 def plan_with_runs(
-    scores: ScoresLike,
+    scores: Any,
     a: str,
     b: str,
     measure: str,
     *,
     replicates: Mapping[str, Sequence[str]],
-    difference: float,
+    difference: Any,
     power: float,
     alpha: float,
 ) -> ReplicatePlan:
@@ -170,4 +169,4 @@ def plan_with_runs(
 def _factors(queries: int, runs: int) -> list[tuple[float, float]]:
     """Return what the variances of queries and of runs are at least, and at most, in terms of those estimated."""
     tails = (0.025, 0.975)
-    return [tuple(free / special.chdtri(free, tail) for free in (queries, runs)) for tail in tails]  # type: ignore[misc]
+    return [tuple(free / special.chdtri(free, tail) for free in (queries, runs)) for tail in tails]
