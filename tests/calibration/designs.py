@@ -43,7 +43,7 @@ def clusters(trials: int) -> Iterator[Finding]:
             values, members = _clustered(rng, kind, count, sizes)
             for i, systems in enumerate((2, 4)):
                 pairs = np.triu_indices(systems, 1)
-                one = Family(values[:, :systems], np.arange(len(values)), *pairs, members)
+                one = Family(values[:, :systems], np.arange(len(values)), *pairs, clusters=members)
                 tested = TESTS["randomization"](one, Drawing(1999, "plus-one", ALPHA, seed, "numpy"))
                 low, high = tested.interval(ALPHA / one.pairs)
                 held[2 * i] += ((low <= 0) & (high >= 0)).all()

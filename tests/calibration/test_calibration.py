@@ -8,10 +8,10 @@ from tests.common.examples import scaled
 SHORT = {
     "looking at any time": 150,
     "leaderboards": 3,
-    "tasks": 3,
+    "tasks": 2,
     "clusters": 8,
     "sparse clusters": 30,
-    "repeated runs": 40,
+    "repeated runs": 20,
     "plans of runs": 6,
     "single tests": 30,
     "families": 20,
