@@ -210,7 +210,7 @@ def grown(one: Growth) -> Row:
     amounts = [one.work(size) for size in one.sizes]
     # what does not grow is that of the smallest input, less the share that does
     fixed = seconds[0] - max(0.0, seconds[1] - seconds[0]) / (amounts[1] / amounts[0] - 1)
-    work, grew = amounts[2] / amounts[1], (seconds[2] - fixed) / max(seconds[1] - fixed, NOISE)
+    work, grew = amounts[2] / amounts[1], max(seconds[2] - fixed, 0.0) / max(seconds[1] - fixed, NOISE)
     return {
         "command": one.command,
         "what grows": f"{one.grows}: {', '.join(f'{size:,}' for size in one.sizes)}",
