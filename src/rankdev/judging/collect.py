@@ -92,7 +92,7 @@ def collect(
     --------
     >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
     >>> found.asked, found.stopped
-    (13, 'order settled')
+    (5, 'order settled')
     >>> dict(found.references["q"])
     {'a': 1, 'b': 2, 'c': 3}
     """

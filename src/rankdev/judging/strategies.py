@@ -19,6 +19,7 @@ from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import NORMAL_NODES, NORMAL_WEIGHTS, Mixture, Posteriors
 
 CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, how many answers are random
+FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than when to stop
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
@@ -75,7 +76,8 @@ class Rule:
 class _Query:
     """State of one query: its posterior, and what follows for the goal."""
 
-    def __init__(self, posteriors: Posteriors, number: int, size: int, rule: Rule, seed: int) -> None:
+    def __init__(self, posteriors: Posteriors, number: int, size: int, rule: Rule, seed: int, checks: float) -> None:
+        self.checks = checks
         self.posteriors, self.number, self.size, self.rule, self.seed = posteriors, number, size, rule, seed
         self.asked: dict[tuple[int, int], float] = {}
         self.i, self.j = np.triu_indices(size, 1)
@@ -141,7 +143,7 @@ class _Query:
         if not len(i):
             return None
         mixture = self.posteriors[self.number]
-        if 2 * self.count >= self.size and rng.random() < CHECKS:
+        if 2 * self.count >= self.size and rng.random() < self.checks:
             k = int(np.argmax(about_the_judge(mixture, i, j) * (1 + 1e-3 * rng.random(len(i)))))
             return int(i[k]), int(j[k])
         chosen = self._most_useful(mixture, i, j, rng)
@@ -289,7 +291,7 @@ class OrderStrategy:
         self.places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
         self.posteriors = Posteriors([len(items) for items in pool.items.values()])
         self._queries = {
-            query: _Query(self.posteriors, number, len(items), rule, seed)
+            query: _Query(self.posteriors, number, len(items), rule, seed, FEW_CHECKS if spread else CHECKS)
             for number, (query, items) in enumerate(pool.items.items())
         }
         for number, (query, places) in enumerate(self.places.items()):
@@ -352,7 +354,7 @@ class OrderStrategy:
         given = np.array([state.count for state in open_])
         allowed = np.array([len(state.i) for state in open_]) * self.repeats
         mean = took.mean() if len(took) else PER_ITEM
-        deviation = took.std(ddof=1) if len(took) > 1 else mean / 2
+        deviation = np.hypot(took.std(ddof=1), mean / 10) if len(took) > 1 else mean / 2
         about = np.minimum(np.maximum(mean * usual, given + 0.1 * usual), allowed) - given
         known = max(len(took), 1)
         wide = stdtrit(max(known - 1, 2), 0.9) * deviation * np.sqrt((usual**2).sum() + usual.sum() ** 2 / known)

@@ -274,7 +274,7 @@ class Decision:
         --------
         >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
         >>> [pair[:3] for pair in Decision(judged, lambda query, orders: orders[:, :2] == 0).batch(2)]
-        [('q', 'x', 'z'), ('q', 'x', 'y')]
+        [('q', 'x', 'y'), ('q', 'x', 'z')]
         """
         for _ in range(budget):
             number, k, value = self._best()
