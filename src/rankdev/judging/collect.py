@@ -90,11 +90,11 @@ def collect(
 
     Examples
     --------
-    >>> found = collect(lambda query, a, b: min(a, b), {"q": ["c", "a", "b"]}, budget=40, repeats=20)
+    >>> found = collect(lambda query, a, b: min(a, b), {"q": list("hcafbgde")})
     >>> found.asked, found.stopped
-    (5, 'order settled')
-    >>> dict(found.references["q"])
-    {'a': 1, 'b': 2, 'c': 3}
+    (23, 'order settled')
+    >>> list(found.references["q"])
+    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     """
     _check(judge, budget, goal)
     seed = check_seed(seed)

@@ -18,22 +18,34 @@ if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
 LONGEST = 300  # items of a query
-EQUAL = 3.0  # odds that all items are equal, from which they share a tier
+ODDS = 3.0  # that all items are equal, or that they are not
+MANY = 4.0  # times n log₂ n judgments, from which one tier is one tier
 
 
-def cuts_of_few(fit: Strengths) -> dict[int, Ints]:
-    """Cut the queries with fewer than n log₂ n judgments: strict, but one tier where all items are rather equal."""
+def cuts_of_few(fit: Strengths, cuts: list[Ints]) -> list[Ints]:
+    """Correct the cuts of an order into tiers where the judgments are too few for them.
+
+    With fewer than n log₂ n judgments a query is strict, but one tier where all items are rather equal. With up to four
+    times as many, one tier becomes a strict order where the evidence is against it: pairs that were chosen by the
+    answers before are close, and make items look equal.
+    """
     items = np.diff(fit.pairs.starts)
     query = np.searchsorted(fit.pairs.starts, fit.pairs.first, side="right") - 1
-    judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items))
-    few = (judged < items * np.log2(np.maximum(items, 1))) & (items > 1) & (items <= LONGEST)
-    if fit.curvature is None or not few.any():
-        return {}
+    judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items)) / np.maximum(
+        items * np.log2(np.maximum(items, 1)), 1e-9
+    )
+    one = np.array([len(starts) == 1 for starts in cuts])
+    short = (items > 1) & (items <= LONGEST)
+    few, some = short & (judged < 1), short & one & (judged >= 1) & (judged < MANY)
+    if fit.curvature is None or not (few | some).any():
+        return cuts
     posteriors = Posteriors.of(fit.preferences)
-    posteriors.evaluate(np.flatnonzero(few).tolist())
-    return {
-        number: np.zeros(1, np.int64)
-        if posteriors.order_evidence(number) <= -np.log(EQUAL)
-        else RULES["strict"].cut(Question(fit, number, 0.05))
-        for number in np.flatnonzero(few).tolist()
-    }
+    posteriors.evaluate(np.flatnonzero(few | some).tolist())
+    corrected = list(cuts)
+    for number in np.flatnonzero(few | some).tolist():
+        evidence = posteriors.order_evidence(number)
+        if few[number] and evidence <= -np.log(ODDS):
+            corrected[number] = np.zeros(1, np.int64)
+        elif few[number] or evidence >= np.log(ODDS):
+            corrected[number] = RULES["strict"].cut(Question(fit, number, 0.05))
+    return corrected

@@ -202,9 +202,10 @@ def tiers(
         refit=refit,
     )
     tests = result.close if RULES[chosen].tested else [None] * len(strengths.preferences.queries)
-    few = cuts_of_few(strengths) if chosen == "auto" else {}
-    for number, (query, items) in enumerate(strengths.ordered_items().items()):
-        starts = few[number] if number in few else RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
+    cuts = [RULES[chosen].cut(Question(strengths, number, alpha, test)) for number, test in enumerate(tests)]
+    if chosen == "auto":
+        cuts = cuts_of_few(strengths, cuts)
+    for starts, (query, items) in zip(cuts, strengths.ordered_items().items(), strict=True):
         edges = [*starts[:max_depth].tolist(), len(items)]
         result.tiers[query] = [items[start:stop] for start, stop in pairwise(edges)]
     return result
