@@ -67,8 +67,8 @@ def _wrong(truth: Truth, found: Collected, top: int | None) -> list[float]:
 def stops(trials: int) -> Iterator[Finding]:
     """What `collect` states when it stops, against the truth: mean over four queries a trial, whyever it stopped.
 
-    The share of pairs in the wrong order (20 items; 15 for sd 1.5), and how often the share is at most what was asked for
-    with probability .9.
+    The share of pairs in the wrong order (20 items; 15 for sd 1.5), and how often the share is at most what was asked
+    for with probability .9.
     """
     for kind in JUDGES:
         items, error = (15, 0.15) if "1.5" in kind else (20, 0.05 if "%" in kind else 0.1)
@@ -83,7 +83,12 @@ def stops(trials: int) -> Iterator[Finding]:
             f"{kind}, {items} items, error {error}; stated {np.mean(stated):.3f}, {asked / trials / 4:.0f} questions"
         )
         yield Finding(
-            "`collect`, |stated − true| fraction of wrong pairs", setting, abs(off), trials * 4, 0.03, at_most=True
+            "`collect`, fraction of wrong pairs: stated less true, absolute",
+            setting,
+            abs(off),
+            trials * 4,
+            0.03,
+            at_most=True,
         )
     for kind in ("consistent", "Bradley–Terry, sd 3"):
         error, held = (0.05 if kind == "consistent" else 0.1), []
