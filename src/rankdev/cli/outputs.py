@@ -173,9 +173,9 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
 
     chosen = choose_format(form, output)
     command = click.get_current_context().command
-    closing, remarks = ([as_options(line, command) for line in part] for part in (report.closing, report.remarks))
-    report = replace(report, closing=closing, remarks=remarks)
-    report = replace(report, rows=for_spreadsheets(report.rows, chosen.name in ("csv", "tsv")))
+    closing, remarks = ([as_options(line, command) for line in lines] for lines in (report.closing, report.remarks))
+    rows = for_spreadsheets(report.rows, chosen.name in ("csv", "tsv"))
+    report = replace(report, rows=rows, closing=closing, remarks=remarks)
     if output is not None:
         with writing(output) as stream:
             write_pieces(stream, chosen.pieces(report))

@@ -322,8 +322,8 @@ def stability_report(found: Stability) -> Report:
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
     """State how many queries are needed, with the power at numbers around it."""
-    rows = found.to_polars()
-    tables = [] if rows.is_empty() else [Table(rows, "Power by number of queries", digits=3)]
+    table = Table(found.to_polars(), "Power by number of queries", digits=3)
+    tables = [] if math.isnan(found.queries) else [table]
     return result_report(found, "plan", tables, [plan_in_words(found)])
 
 
@@ -408,11 +408,10 @@ def plot_plan(found: Plan) -> Figure:
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
     if np.isfinite(found.low):
-        furthest = float(sizes[-1]) if len(sizes) else 2 * found.low
-        last = max(furthest, found.high) if np.isfinite(found.high) else 2 * furthest
+        last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
         label = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
         axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
-        over_queries(axis, [int(min([*sizes[:1], found.low])), int(last)])
+        over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
     axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))

@@ -212,7 +212,7 @@ def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[str]:
     more = f", and {len(places) - 1} more" if len(places) > 1 else ""
     return [
         f"τ is outside its interval ({first}{more}): the interval is about infinitely many queries, and means of few"
-        " disagree more than true means do; believe the interval"
+        " disagree more than true means do; rely on the interval"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Remarks where the assumptions of a test fail: each with its number, and what to do."""
+"""Notes where the assumptions of a test fail: each with its number, and what to do."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rankdev.statistics.panels import Family, Indices
 from rankdev.statistics.skewed import skewed_interval, skewness
 
 EQUAL = 0.6  # fraction of equal differences from which on a pair is called sparse
-SKEWED = 1.0  # skewness below which no remark is made
-SMALL = 0.25  # of the range: differences that are all smaller leave room for a rare, large one
+SKEWED = 1.0  # skewness below which no note is made
+SMALL = 0.25  # of the range: differences that are all smaller may come with a rare, large one
 MISSED = 0.05  # chance to have missed that one from which on it is mentioned
 DOMINANT = 0.5  # of the squared differences
 FEWEST = 10  # queries from which on the shape of differences shows
@@ -26,7 +26,7 @@ FEWEST = 10  # queries from which on the shape of differences shows
 def remarks_on(
     scores: Scores, families: Sequence[Family], table: Mapping[str, Any], alpha: float, *, by_measure: bool
 ) -> list[str]:
-    """Return remarks on a table of tests: those of each measure, and where each is corrected by itself on all."""
+    """Return notes on a table of tests: those of each measure, and where each is corrected by itself on all."""
     found: list[str] = []
     for m, (measure, family) in enumerate(zip(scores.measures, families, strict=True)):
         rows = slice(m * family.pairs, (m + 1) * family.pairs)

@@ -133,13 +133,13 @@ def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
 class Adjusted:
     """Adjusted p-values of a family's pairs, and the limits of their intervals.
 
-    ``level`` is the one of an interval by itself with which all hold together, by Bonferroni.
+    ``level`` is that of each interval by itself, with which all hold together; by default Bonferroni's.
     """
 
     p: Floats = field(repr=False)
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
-    level: float
+    level: float | None = None
     permutations: int = 0  # flips, shuffles or resamples that were drawn for the intervals
 
 

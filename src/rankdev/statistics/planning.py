@@ -322,7 +322,7 @@ def _of_pair(
     wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
     shifted = target + (apart - observed) * wider
     draws = _Resampling(shifted, alpha, seed)
-    nothing = np.array([])
+    unknown = np.array([min(least, LIMIT)]), np.array([np.nan]), np.array([np.nan])
     return Plan(
         a=a,
         b=b,
@@ -337,7 +337,7 @@ def _of_pair(
         assured=queries_for(assured, power, alpha),
         resampled=None if open_ended else draws.queries_for(power, queries),
         detectable=np.nan if open_ended else detectable_effect(len(apart), power, alpha) * deviation,
-        curve=(nothing, nothing, nothing) if open_ended else draws.curve(effect, queries),
+        curve=unknown if open_ended else draws.curve(effect, queries),
         power=power,
         alpha=alpha,
         seed=seed,

@@ -174,14 +174,18 @@ def prediction_powered(
                     f"{measure} has no known range: where most scores are equal, the interval cannot know what was not"
                     f" seen, and allows for scores from {low:.3g} to {high:.3g}, as they are here"
                 )
-        means = [estimate(*(part[a] for part in known), alpha, (low, high)) for a in range(len(judged.systems))]
+        means = [
+            estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high)) for a in range(len(judged.systems))
+        ]
         apart = [[part[a] - part[b] for part in known] for a, b in pairs]
         alone, both = (
             _critical([each(*part) for part in apart], alpha) for each in (lambda human, *_: human, _residual)
         )
         spans = (low - high, high - low)
         level = alpha / max(len(pairs), 1)
-        differences = [estimate(*part, alpha, spans, level, (both, alone)) for part in apart]
+        differences = [
+            estimate(human, model, extra, alpha, spans, level, (both, alone)) for human, model, extra in apart
+        ]
         names = [(judged.systems[i], None) for i in range(len(means))]
         names += [(judged.systems[a], judged.systems[b]) for a, b in pairs]
         for (a, b), found in zip(names, [*means, *differences], strict=True):
@@ -258,7 +262,7 @@ def estimate(
     error, others = float(np.sqrt(variance + trust**2 * spread / more)), trust * float(np.sqrt(spread / more))
     reaches = [max(student, each) for each in critical]
     sparse = sparseness(most_common(human[None])[1])
-    found = {}
+    found: dict[str, float] = {}
     for name, values, centre, half, outside in (
         ("", residual + trust * extra.mean(), middle, reaches[0] * error, reaches[0] * others),
         ("human_", human, float(human.mean()), reaches[1] * float(human.std(ddof=1)) / np.sqrt(n), 0.0),

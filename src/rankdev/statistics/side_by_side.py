@@ -234,7 +234,7 @@ def agreement_with_people(
     return AgreementWithPeople(
         measures=known.measures,
         agreement=hits.mean(axis=0),
-        hits=sums,
+        hits=sums.astype(np.float64),
         counts=np.bincount(code),
         differences=apart,
         preferred=preferred,

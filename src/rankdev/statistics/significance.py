@@ -267,7 +267,7 @@ def significance(
     Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
     the adjusted p-value is above ``alpha``. Where 40% or more of a pair's differences are equal, most often 0, the
     interval is wider: it allows for differences that were not seen, as far as the measure's range does, and may contain
-    0 although p, which tests whether the differences are symmetric, is small. A remark says so.
+    0 although p, which tests whether the differences are symmetric, is small; a note reports it.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ def significance(
         for one, found, other in zip(group, tested, adjusted, strict=True):
             low, high = other.low, other.high
             if not anytime:  # which knows no less
-                low, high = widened(one.flipped, other.level, low, high)
+                low, high = widened(one.flipped, other.level or drawing.alpha / one.pairs, low, high)
             half = (other.high - other.low) / 2
             columns.append(
                 {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}

@@ -84,7 +84,7 @@ class Orders:
         mean, half = total / subsamples, self._half_width(n, seed)
         constant = np.ptp(self._whole, axis=1) <= TIED
         found = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
-        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of all that τ can be says nothing
+        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of all that τ can be is none
         tau, low, high = (
             np.where(constant | unknown, np.nan, x) for x, unknown in zip(found, (False, nothing, nothing), strict=True)
         )
@@ -154,7 +154,7 @@ class Stability(Result):
     split : ndarray
         Mean τ-b between two sets of n queries that share none; NaN where the pool is too small.
     split_limits : ndarray
-        Limits of its 95% interval, ``[limit, measure, size]``; NaN where the pool is too small to say anything.
+        Limits of its 95% interval, ``[limit, measure, size]``; NaN where the pool is too small.
     subsamples : int
         Subsamples of each size.
     seed : int

@@ -144,7 +144,7 @@ def fitting(
 
 
 def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[str]:
-    """Say of which measures the smallest size that was simulated is enough already, so that fewer may be."""
+    """State of which measures the smallest size that was simulated is enough already, so that fewer may be."""
     small = bool(sizes) and sizes[0] < pool
     names = [measure for measure, size in first.items() if size == sizes[0]] if small else []
     if not names:
