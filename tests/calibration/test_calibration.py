@@ -37,15 +37,15 @@ SHORT = {
     "chosen pairs": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
-    "holm and max-t": 8,
+    "holm and max-t": 4,
     "effect sizes": 200,
-    "sparse differences": 200,
+    "sparse differences": 100,
     "variants of one system": 15,
-    "sparse equivalence": 200,
+    "sparse equivalence": 100,
     "sparse plans": 15,
-    "few judgments": 30,
+    "few judgments": 8,
     "many comparisons with people": 5,
-    "skew and single queries": 15,
+    "skew and single queries": 8,
 }
 
 

@@ -21,7 +21,7 @@ WEIGHT = 0.6  # of the unseen observation in intervals, by simulation
 CAUTIOUS = 1.0  # the same where a wrong limit is a wrong claim: equivalence, plans
 FRACTION = 0.75  # the same for fractions of hits, which have a lowest and a highest value
 SEEN = 10  # values that differ from which on the unseen one need not be the largest possible
-STEPS = 44  # halvings
+STEPS = 36  # halvings
 AT_ONCE = 1 << 20  # points held at a time
 
 

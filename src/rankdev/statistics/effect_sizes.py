@@ -36,7 +36,8 @@ def effect_limits(family: Family, alpha: float) -> tuple[Floats, Floats]:
         known = (most_common(apart)[1] < SPARSE[1]) & (spread > 0)
         score = (apart[known] - apart[known].mean(axis=1, keepdims=True)) / spread[known, None]
         effect = apart[known].mean(axis=1) / spread[known]
-        skew, kurtosis = (score**3).mean(axis=1), (score**4).mean(axis=1)
+        squares = score * score
+        skew, kurtosis = (squares * score).mean(axis=1), (squares * squares).mean(axis=1)
         half = reach * np.sqrt(np.maximum(1 - skew * effect + effect**2 * (kurtosis - 1) / 4, 0.1))
         low[pairs[known]], high[pairs[known]] = (small_sample(queries) * effect + sign * half for sign in (-1, 1))
     return low, high
