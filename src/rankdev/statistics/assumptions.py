@@ -67,14 +67,14 @@ def _on_sparse(
     share = f"{_percent(float(equal[sparse].max()))} of {counted(len(family.values), 'query')}"
     most = f"up to {share}" if sparse.sum() > 1 else share
     known = (
-        f"up to {family.span:g}, the width of the measure's range"
+        f"the interval allows for unseen ones up to {family.span:g}, the width of the measure's range"
         if np.isfinite(family.span)
-        else f"up to {family.reach:.3g}, as far as scores lie apart here; the measure has no known range, so that the"
-        " interval cannot know what was not seen"
+        else "the measure has no known range, so that the interval cannot know what was not seen; where they tie, it"
+        f" allows for differences up to {family.reach:.3g}, as far as scores lie apart here"
     )
     yield (
-        f"{_named(part, sparse)} the same difference on {most}: the interval allows for unseen ones {known}; queries"
-        " on which the systems differ would tell more"
+        f"{_named(part, sparse)} the same difference on {most}: {known}; queries on which the systems differ would tell"
+        " more"
     )
     open_still = sparse & significant & (part["low"] <= 0) & (part["high"] >= 0)
     if open_still.any():
