@@ -88,7 +88,7 @@ def _laplacian(weight: Floats, i: Ints, j: Ints, n: int, diagonal: Floats) -> Fl
 
 
 def _solved(tau: Floats, linear: Floats, i: Ints, j: Ints, n: int, precision: Floats) -> tuple[Floats, Floats]:
-    covariance = np.linalg.inv(_laplacian(tau, i, j, n, precision))
+    covariance = np.asarray(np.linalg.inv(_laplacian(tau, i, j, n, precision)), np.float64)
     return (covariance @ _by_item(linear, i, j, n)[:, :, None])[:, :, 0], covariance
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,7 +53,8 @@ def learn_relations(fit: Strengths) -> dict[int, Relations]:
     return result
 
 
-class _Batch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Batch:
     """Queries of one size; judgments of every two items, and the score of the first, by query."""
 
     queries: Ints
@@ -148,7 +150,7 @@ def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:
             logs.append(np.log(ALIKE * of_kind[k] / len(BANDS)) + found[k][1].sum())
         kinds = np.stack([each for _, each in found.values()], axis=1)
         shares, each = _learnt(kinds, np.broadcast_to(of_kind, kinds.shape), np.ones(len(KINDS), bool), 1.0)
-        worlds.append(sum(shares[:, [k]] * found[k][0] for k in found))
+        worlds.append(np.sum([shares[:, [k]] * found[k][0] for k in found], axis=0))
         logs.append(np.log((1 - ALIKE) / len(BANDS)) + each.sum())
     weight = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
     return np.asarray(sum(w * world for w, world in zip(weight, worlds, strict=True) if w > 1e-6))

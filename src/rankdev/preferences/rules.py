@@ -170,9 +170,9 @@ def cheapest_cut(n: int, worse_together: Callable[[int], Floats], levels: Ints |
         inside[:b] += np.cumsum(worse_together(b)[::-1])[::-1]
         if not ends[b + 1]:
             continue
-        starts = allowed[: np.searchsorted(allowed, b, side="right")]
-        total = cost[starts, 0] + inside[starts]
-        best = starts[total <= total.min() + EQUAL]
+        before = allowed[: np.searchsorted(allowed, b, side="right")]
+        total = cost[before, 0] + inside[before]
+        best = before[total <= total.min() + EQUAL]
         a = best[np.argmin(cost[best, 1])]
         cost[b + 1], back[b + 1] = (cost[a, 0] + inside[a], cost[a, 1] + 1), a
     starts = []
@@ -194,8 +194,8 @@ def by_leader(close: Close, alpha: float, levels: Ints | None = None) -> Ints:
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, close.p[order] * steps))
     alike = (np.searchsorted(levels, c[adjusted >= alpha], side="right") - 1 for c in (close.i, close.j))
     same = set(zip(*(c.tolist() for c in alike), strict=True))
-    starts = [0] if len(levels) else []
+    opened = [0] if len(levels) else []
     for level in range(1, len(levels)):
-        if (starts[-1], level) not in same:
-            starts.append(level)
-    return np.asarray(levels[starts], np.int64)
+        if (opened[-1], level) not in same:
+            opened.append(level)
+    return np.asarray(levels[np.array(opened, np.int64)], np.int64)

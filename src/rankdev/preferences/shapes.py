@@ -20,8 +20,8 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.preferences._propagation import Approximation, normal_posteriors
 
-SPREADS = 0.2 * 1.5 ** np.arange(9)  # of strengths, a priori: .2 to 5.1
-GAPS = (0.3, 4.0, 13)  # between neighbouring tiers: smallest, largest, how many
+SPREADS: Floats = 0.2 * 1.5 ** np.arange(9.0)  # of strengths, a priori: .2 to 5.1
+SMALLEST_GAP, LARGEST_GAP, GAPS = 0.3, 4.0, 13  # between neighbouring tiers, and how many of them are tried
 WIDEST = 4.5  # spread of tiers
 LOCATIONS = np.linspace(-2.2, 2.2, 25)  # of a shape, in standard deviations around the observations' mean
 LIMIT = 0.5  # of the correction for correlated observations, in nats
@@ -68,14 +68,14 @@ def _mixed() -> Iterator[Shape]:
 
 def _tiers() -> Iterator[Shape]:
     """Two to six tiers, of equal and of unequal sizes and distances."""
-    sizes = {
+    sizes: dict[int, list[tuple[float, ...]]] = {
         2: [(0.08, 0.92), (0.2, 0.8), (0.5, 0.5), (0.8, 0.2), (0.92, 0.08)],
         3: [(1, 1, 1), (1, 2, 4), (4, 2, 1), (1, 3, 1), (1, 1.5, 9)],
         4: [(1, 1, 1, 1), (1, 2, 3, 5), (5, 3, 2, 1)],
         5: [(1, 1, 1, 1, 1), (1, 2, 2, 3, 4), (4, 3, 2, 2, 1)],
         6: [(1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 3, 4)],
     }
-    gaps = {3: [(1, 1), (1, 2), (2, 1)], 4: [(1, 1, 1), (1, 1, 2), (2, 1, 1)]}
+    gaps: dict[int, list[tuple[float, ...]]] = {3: [(1, 1), (1, 2), (2, 1)], 4: [(1, 1, 1), (1, 1, 2), (2, 1, 1)]}
     for number, each in sizes.items():
         for gap in gaps.get(number, [(1,) * (number - 1)]):
             for size in each:
@@ -83,7 +83,7 @@ def _tiers() -> Iterator[Shape]:
                 centre = -np.append(0.0, np.cumsum(gap)) / np.mean(gap)
                 centre -= weight @ centre
                 spread = np.sqrt(weight @ centre**2)
-                scales = np.geomspace(GAPS[0], min(GAPS[1], WIDEST / spread), GAPS[2])
+                scales = np.geomspace(SMALLEST_GAP, min(LARGEST_GAP, WIDEST / spread), GAPS)
                 yield Shape("tiers", weight, centre / spread, np.zeros(number), scales * spread, 1.0)
 
 
@@ -129,8 +129,8 @@ class Observations:
     def of(cls, count: Floats, score: Floats, tie_rate: float) -> Observations:
         """Approximate each query's posterior for every spread, and leave the prior out of each item's."""
         queries, n, _ = count.shape
-        rows = (np.repeat(part, len(SPREADS), axis=0) for part in (count, score))
-        found = normal_posteriors(*rows, tie_rate, np.tile(SPREADS, queries))
+        counts, scores = (np.repeat(part, len(SPREADS), axis=0) for part in (count, score))
+        found = normal_posteriors(counts, scores, tie_rate, np.tile(SPREADS, queries))
         strict = found.evidence.reshape(queries, -1)
         first = np.clip(strict.argmax(axis=1) - 1, 0, len(SPREADS) - 3)[:, None] + np.arange(3)
         kept = np.arange(queries)[:, None] * len(SPREADS) + first
