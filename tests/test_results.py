@@ -34,7 +34,6 @@ SEEDED = {
     "leaderboard",
     "leaderboard of tasks",
     "agreement",
-    "discriminative_power",
     "power",
     "leave_out",
     "verdicts_from_clicks",
@@ -146,6 +145,7 @@ NAMES = sorted(
     {
         *SEEDED,
         *DRAWN,
+        "discriminative_power",
         "bounds",
         "topic_set_size",
         "plan of runs",

@@ -78,7 +78,7 @@ def test_differences_are_given_query_by_query_worst_first(rankdev):
     apart = dict(zip(scores.queries, (scores.values[0] - scores.values[1])[:, 0].tolist(), strict=True))
     assert [row["query"] for row in rows] == sorted(apart, key=apart.__getitem__)
     assert all(row["difference"] == pytest.approx(apart[row["query"]]) for row in rows)
-    assert "--per-query shows two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--per-query").err
+    assert "--per-query compares two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--per-query").err
 
 
 def test_a_query_without_a_value_comes_last():

@@ -20,6 +20,7 @@ CALLS = {
     "bounds": ["judged.jsonl", *SCORED[1:]],
     "tune": [*SCORED, "--people", "few.csv", "--grid", "alpha=1,4", "--folds", "2", "--resamples", "20"],
     "weights": ["clicks.csv", "--resamples", "20"],
+    "pool": ["nearest.run", "blended.run"],
 }
 ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", "0.0000000000000001"]
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,7 +103,7 @@ def test_colliding_hashes_change_nothing(monkeypatch, hashes):
 
 
 def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatch):
-    monkeypatch.setattr(matching, "_hash_keys", lambda query, item: pl.Series([7] * len(item), dtype=pl.UInt64))
+    monkeypatch.setattr(matching, "_hash_keys", lambda query, item: np.full(len(item), 7, np.uint64))
     got = rd.evaluate({"q": ["d1"]}, {"a": {"q": ["x", "d1"]}}, "RR")
     assert got.values.item() == 0.5
 

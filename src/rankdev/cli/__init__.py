@@ -133,7 +133,7 @@ def main() -> None:
     try:
         status = cli.main(standalone_mode=False)  # that of ctx.exit, or what the command returned
         sys.stdout.flush()
-        if isinstance(status, int):
+        if isinstance(status, int) and status:
             sys.exit(status)
     except BrokenPipeError:
         discard_output()

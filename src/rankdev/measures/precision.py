@@ -130,7 +130,7 @@ class IPrec11(InterpolatedPrecision):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        return np.mean([self.at_recall(recall, match) for recall in RECALLS], axis=0)
+        return total(np.stack([self.at_recall(recall, match) for recall in RECALLS], axis=1)) / len(RECALLS)
 
 
 @dataclass(frozen=True, kw_only=True)

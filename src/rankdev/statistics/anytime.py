@@ -53,7 +53,7 @@ def _capital(apart: Floats, mean: Floats) -> Floats:
     """Return the log of the largest capital so far of bets on more than ``mean``, for each row of differences.
 
     >>> _capital(np.ones((1, 2)), np.zeros(1)).round(3)  # the mean over bets of (1 + λ)²
-    array([0.797])
+    array([0.788])
     """
     found = np.empty(len(apart))
     step = max(1, AT_ONCE // (len(BETS) * apart.shape[1]))

@@ -298,8 +298,8 @@ def leaderboard(
     >>> import rankdev as rd
     >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
     >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-    >>> rd.leaderboard(scores).to_polars().select("system", "mean", "best").row(0)
-    ('c', 0.6919..., 0.97...)
+    >>> rd.leaderboard(scores).to_polars().select("system", "rank", "rank_low", "rank_high").row(0)
+    ('c', 1, 1, 2)
     """
     check_choice("rule", rule, RULES)
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)

@@ -320,7 +320,7 @@ def significance(
     >>> rd.significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
-    usual = test or ("randomization" if replicates is None else "t")
+    usual = ("randomization" if replicates is None else "t") if test is None else test
     _check_design(usual, correction, clusters, replicates)
     if anytime:
         _check_anytime(test, correction, permutations, clusters, replicates)
