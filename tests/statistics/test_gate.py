@@ -99,12 +99,12 @@ def test_few_queries_cannot_tell():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "nope"}, "name the candidate"),
+        ({"baseline": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "candidate": "old"}, "both 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "margin": -1}, "margin must be a number of at least 0; got -1"),
         ({"baseline": "old", "required": ["q99"]}, "required query 'q99' has no score"),
-        ({"baseline": "old", "required": "q1"}, "give a list of queries"),
+        ({"baseline": "old", "required": "q1"}, "expected a list of queries"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

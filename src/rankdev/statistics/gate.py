@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_number
+from rankdev._common.checks import check_flag, check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -154,6 +154,7 @@ def gate(
     check_number("alpha", alpha, 0, 0.5)
     if query_margin is not None:
         check_number("query_margin", query_margin, 0, ends=True)
+    check_flag("unchanged", unchanged)
     known = as_scores(scores, measures)
     pair = _pair(known, baseline, candidate)
     _check_queries(pair, required)
@@ -181,18 +182,19 @@ def gate(
 
 def _pair(scores: Scores, baseline: str, candidate: str | None) -> Scores:
     """Return the scores of both systems, the baseline first."""
+    scores.select(systems=[baseline])  # refuses what is no system
     others = [name for name in scores.systems if name != baseline]
     if candidate is None and len(others) != 1:
         raise UsageError(f"the scores have {counted(len(others), 'system')} besides {baseline!r}; name the candidate")
-    chosen = candidate or others[0]
-    if chosen == baseline:
+    pair = scores.select(systems=[baseline, others[0] if candidate is None else candidate])
+    if len(pair.systems) < 2:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two systems")
-    return scores.select(systems=[baseline, chosen])
+    return pair
 
 
 def _check_queries(pair: Scores, required: Collection[str]) -> None:
-    if isinstance(required, str):
-        raise UsageError(f"required is the text {required!r}; give a list of queries")
+    if isinstance(required, str) or not isinstance(required, Collection):
+        raise UsageError(f"required is {shown(required)}; expected a list of queries")
     for query in required:
         if query not in pair.queries:
             raise DataError(f"required query {shown(query)} has no score{suggestion(str(query), pair.queries)}")

@@ -14,7 +14,7 @@ from rankdev._common.checks import check_whole
 from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import alike, as_scores, is_several
+from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
 from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"
@@ -164,6 +164,8 @@ def table(
     """
     check_whole("digits", digits, 0)
     collections = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    for one in collections.values():
+        wanted_pairs(one, baselines)  # refuses what is no system
     compared = [baselines] if isinstance(baselines, str) else list(baselines or ())
     marks = _marks(next(iter(collections.values())).systems, compared)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
+from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -322,7 +322,7 @@ def significance(
     """
     usual = ("randomization" if replicates is None else "t") if test is None else test
     _check_design(usual, correction, clusters, replicates)
-    if anytime:
+    if check_flag("anytime", anytime):
         _check_anytime(test, correction, permutations, clusters, replicates)
         usual = "betting"
     for what, word, known in (
