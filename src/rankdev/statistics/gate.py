@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_flag, check_number
+from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -193,7 +193,7 @@ def _pair(scores: Scores, baseline: str, candidate: str | None) -> Scores:
 
 
 def _check_queries(pair: Scores, required: Collection[str]) -> None:
-    if isinstance(required, str) or not isinstance(required, Collection):
+    if not (is_list(required) or isinstance(required, set | frozenset)):
         raise UsageError(f"required is {shown(required)}; expected a list of queries")
     for query in required:
         if query not in pair.queries:
