@@ -193,7 +193,7 @@ def _pair(scores: Scores, baseline: str, candidate: str | None) -> Scores:
 
 
 def _check_queries(pair: Scores, required: Collection[str]) -> None:
-    if not (is_list(required) or isinstance(required, set | frozenset)):
+    if not is_list(required) or not all(isinstance(query, str) for query in required):
         raise UsageError(f"required is {shown(required)}; expected a list of queries")
     for query in required:
         if query not in pair.queries:
