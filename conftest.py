@@ -29,6 +29,10 @@ collect_ignore_glob = ["docs/*/*.py"]
 if not hasattr(sys.modules["__main__"], "__file__"):  # in a worker of xdist; PySpark would think that its doctests run
     sys.modules["__main__"].__file__ = __file__
 
+# small matrices, and a process for each core already: threads would wait for each other, and burn CPU time meanwhile
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 pytest_collect_file = PAGES.pytest()
 
 

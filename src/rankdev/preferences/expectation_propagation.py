@@ -195,7 +195,7 @@ def chances(d: Floats, lapse: Floats | float, tie_rate: float) -> tuple[Floats, 
 
 def _combine(answers: Answers, prior: Prior, precision: Floats, shift: Floats) -> Normal:
     """Multiply prior and sites; ``evidence`` is the log integral of the product, the sites without constants."""
-    from scipy.linalg.lapack import dpotrf, dpotri
+    from scipy.linalg.lapack import dpotrf, dtrtri
 
     problems, n = prior.mean.shape
     row, i, j = np.arange(problems)[:, None], answers.first, answers.second
@@ -207,13 +207,12 @@ def _combine(answers: Answers, prior: Prior, precision: Floats, shift: Floats) -
     pull = own * prior.mean
     np.add.at(pull, (row, i), shift)
     np.add.at(pull, (row, j), -shift)
-    covariance, log_size = np.empty_like(known), np.empty(problems)
-    for problem in range(problems):
+    inverse, log_size = np.empty_like(known), np.empty(problems)
+    for problem in range(problems):  # dpotri would start threads for any size, which wait for each other
         factor, _ = dpotrf(known[problem])
-        covariance[problem], _ = dpotri(factor)
+        inverse[problem], _ = dtrtri(factor)
         log_size[problem] = np.log(factor.diagonal()).sum()
-    covariance = covariance + covariance.transpose(0, 2, 1)  # from the upper triangles, the others being zero
-    covariance[:, np.arange(n), np.arange(n)] /= 2
+    covariance = inverse @ inverse.transpose(0, 2, 1)
     mean = np.einsum("pij,pj->pi", covariance, pull)
     evidence = 0.5 * (pull * mean).sum(axis=1) - 0.5 * own[:, 0] * (prior.mean**2).sum(axis=1)
     evidence += n / 2 * np.log(own[:, 0]) - log_size
