@@ -180,9 +180,11 @@ def judgments_until_decided(strategy, seed):
     return 300, False
 
 
-def test_deciding_pairs_decide_sooner():
+@pytest.mark.parametrize("trials", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_deciding_pairs_decide_sooner(trials):
     asked = {
-        strategy: [judgments_until_decided(strategy, seed) for seed in range(12)] for strategy in ("decide", "random")
+        strategy: [judgments_until_decided(strategy, seed) for seed in range(trials)]
+        for strategy in ("decide", "random")
     }
     mean = {strategy: np.mean([number for number, _ in runs]) for strategy, runs in asked.items()}
     assert mean["decide"] < 0.8 * mean["random"]
