@@ -17,7 +17,7 @@ SHORT = {
     "families": 20,
     "a noisy system": 40,
     "many measures": 40,
-    "plans": 80,
+    "plans": 150,
     "power": 4,
     "stability": 25,
     "equivalence": 400,
