@@ -53,7 +53,7 @@ def ties(trials: int) -> Iterator[Finding]:
 
 
 def tastes(trials: int) -> Iterator[Finding]:
-    """Eight items, equal on the whole, judged by workers with tastes of their own (sd 1)."""
+    """Eight items, equal on the whole, judged by workers with tastes of their own (sd 1), in one file."""
     for workers in (3, 5, 10, 20):
         rng, rows = np.random.default_rng(18), []
         for query in range(trials):
@@ -73,7 +73,7 @@ def tastes(trials: int) -> Iterator[Finding]:
 
 
 def one_tier(trials: int) -> Iterator[Finding]:
-    """Equal items are one tier, also if there are few data."""
+    """Equal items are one tier, also if there are few data; the trials are the queries of one file."""
     for rule, goal in (("auto", 0.9), ("leader", 0.95)):
         for items, each in ((3, 6), (6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
             rng, rows = np.random.default_rng(19), []
