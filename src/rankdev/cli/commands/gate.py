@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, score_options
@@ -97,6 +96,7 @@ def gate_command(
 
 def _unchanged(scores: Scores, source: dict[str, Any]) -> bool:
     """Check whether both runs have the same items on every position that a measure looks at."""
+    import numpy as np
     import polars as pl
 
     from rankdev.evaluation.evaluate import deepest
