@@ -49,12 +49,20 @@ SHORT = {
 }
 
 
-# tests/statistics/test_judgment_uncertainty.py and tests/judging/test_collecting.py are faster
-SLOW = {"uncertain judgments", "stops", "chosen pairs"}
+# few trials of these find little that the tests of each method do not, and take longer than all of those
+FAST = {
+    "single tests",
+    "families",
+    "equivalence",
+    "sparse differences",
+    "clusters",
+    "variance",
+    "effect sizes",
+}
 
 
 @pytest.mark.parametrize(
-    "claim", [pytest.param(claim, marks=pytest.mark.slow if claim in SLOW else ()) for claim in CLAIMS]
+    "claim", [pytest.param(claim, marks=() if claim in FAST else pytest.mark.slow) for claim in CLAIMS]
 )
 def test_a_claim_holds_about_as_often_as_it_says(claim):
     simulate, _ = CLAIMS[claim]

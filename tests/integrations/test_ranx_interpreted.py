@@ -20,6 +20,7 @@ def finished():
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_references_runs_scores_and_reports_go_out_and_come_back(finished):
     assert finished.returncode == 0, finished.stdout
     assert "12 passed" in finished.stdout

@@ -70,8 +70,10 @@ def test_repeats_ask_other_judges_and_never_the_same_one(tmp_path):
             client = Client(server, name)
             while question := client.next():
                 client.answer(question, "tie")
-        counts = server.session.store.answers()["worker"].value_counts(sort=True, name="n").sort("worker").rows()
-    assert counts == [("ann", 9), ("bob", 9)]
+        counts = dict(server.session.store.answers()["worker"].value_counts(name="n").sort("worker").rows())
+    assert counts["ann"] == 9
+    assert 0 < counts["bob"] <= 9  # fewer where queries are given up meanwhile: nothing but ties
+    assert "cy" not in counts
 
 
 def test_cannot_say_is_no_judgment_and_goes_to_others(server, tmp_path):

@@ -19,7 +19,7 @@ def browser():
         running.close()
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.slow)])
 def seen(request, browser):
     """A page in the light or the dark theme, and axe-core's serious findings about it: contrast is among them."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core checks accessibility")
