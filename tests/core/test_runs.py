@@ -285,7 +285,11 @@ def test_what_is_no_finite_number_is_refused_in_every_form(value: Any) -> None:
     """polars panics at some of them, which no ``except Exception`` would catch."""
     rows = [{"query": "q", "item": "a", "score": value}, {"query": "q", "item": "b", "score": 1}]
     column = pd.Series([value, 1], dtype=object)
-    forms = [{"q": {"a": value, "b": 1}}, rows, pd.DataFrame(rows).assign(score=column)]
+    forms = [
+        {"q": {"a": value, "b": 1}},
+        rows,
+        pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"]}).assign(score=column),
+    ]
     for form in forms:
         with pytest.raises(DataError, match="query 'q', item 'a': the score is"):
             Run.of(form)
