@@ -35,14 +35,17 @@ if TYPE_CHECKING:
 
 
 def score_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add REFERENCES RUN... or --scores, and how they are scored; load_scores takes these."""
+    """Add what source_options does, --segments and --seed."""
+    return source_options(segments_option(seed_option(command)))
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add REFERENCES RUN... or --scores, and how they are scored; load_scores takes these. And where results go."""
     for add in (
         output_options,
         order_options,
         like_option,
         empty_option,
-        seed_option,
-        segments_option,
         name_option,
         click.option(
             "--scores",

@@ -39,7 +39,16 @@ class Judged(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unjudged(Measure):
+class _RejectsToo(Measure, abstract=True):
+    """A measure to which items judged nonrelevant differ from unjudged ones."""
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold items that differ in any way."""
+        return np.asarray(ties.best < ties.worst)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unjudged(_RejectsToo):
     """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is no judgment."""
 
     name: ClassVar[str] = "Unjudged"
@@ -54,10 +63,6 @@ class Unjudged(Measure):
         if self.cutoff is None:
             raise MeasureError("Unjudged needs a cutoff, such as Unjudged@10")
 
-    def differ(self, ties: MixedTies, match: Match) -> Bools:
-        """Tell which ties hold items that differ in any way: a negative grade is no judgment."""
-        return np.asarray(ties.best < ties.worst)
-
     def score(self, match: Match) -> Floats:
         """Score every query."""
         assert self.cutoff is not None
@@ -69,16 +74,7 @@ class Unjudged(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RejectsToo(Relevance, abstract=True):
-    """A measure to which items judged nonrelevant differ from unjudged ones."""
-
-    def differ(self, ties: MixedTies, match: Match) -> Bools:
-        """Tell which ties hold items that differ in any way."""
-        return np.asarray(ties.best < ties.worst)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bpref(_RejectsToo):
+class Bpref(_RejectsToo, Relevance):
     """Bpref = mean over relevant items of 1 − (nonrelevant items above it, at most R) ÷ min(R, nonrelevant items).
 
     Items that were not judged, or pooled and not judged (a negative grade), do not count.
@@ -101,7 +97,7 @@ class Bpref(_RejectsToo):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfAP(_RejectsToo):
+class InfAP(_RejectsToo, Relevance):
     """infAP: AP in which the precision above a relevant item is estimated from the judged ones among the pooled ones.
 
     A negative grade marks an item that was pooled and not judged.

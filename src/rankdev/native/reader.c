@@ -766,21 +766,28 @@ static inline void put_in_order(Group *group, int (*compare)(const void *, const
 
 /* ---- hash tables: 1 + the index of an entry, 0 where a slot is free ---- */
 
-static bool make_slots(Group *group)
+/* Returns a cleared table that so many entries fill at most by half, in the room of the old one if that suffices; or NULL. */
+static void *cleared(void *table, uint64_t *room, uint64_t *mask, int64_t count, size_t size)
 {
     uint64_t wanted = 16;
-    while (wanted < 2 * (uint64_t)group->count)
+    while (wanted < 2 * (uint64_t)count)
         wanted *= 2;
-    if (wanted > group->slot_room) {
-        free(group->slots);
-        group->slots = malloc(wanted * sizeof(uint32_t));
-        group->slot_room = group->slots ? wanted : 0;
-        if (!group->slots)
-            return false;
+    if (wanted > *room) {
+        free(table);
+        table = malloc(wanted * size);
+        *room = table ? wanted : 0;
+        if (!table)
+            return NULL;
     }
-    memset(group->slots, 0, wanted * sizeof(uint32_t));
-    group->mask = wanted - 1;
-    return true;
+    memset(table, 0, wanted * size);
+    *mask = wanted - 1;
+    return table;
+}
+
+static bool make_slots(Group *group)
+{
+    group->slots = cleared(group->slots, &group->slot_room, &group->mask, group->count, sizeof *group->slots);
+    return group->slots != NULL;
 }
 
 /* Fills the table of a group's items; false where two have the same hash, or too many nearly so. */
@@ -845,19 +852,8 @@ static int finished(Group *group, const char *at)
 /* Makes a table for the loose hashes of so many reference items; none where they are not asked for. */
 static bool make_lost(Group *group, int64_t count)
 {
-    uint64_t wanted = 16;
-    while (wanted < 2 * (uint64_t)count)
-        wanted *= 2;
-    if (wanted > group->lost_room) {
-        free(group->lost);
-        group->lost = malloc(wanted * sizeof(uint64_t));
-        group->lost_room = group->lost ? wanted : 0;
-        if (!group->lost)
-            return false;
-    }
-    memset(group->lost, 0, wanted * sizeof(uint64_t));
-    group->lost_mask = wanted - 1;
-    return true;
+    group->lost = cleared(group->lost, &group->lost_room, &group->lost_mask, count, sizeof *group->lost);
+    return group->lost != NULL;
 }
 
 /* Gives the slot of a loose hash, or the free one where it belongs. */

@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import as_scores, carried, families_of
+from rankdev.statistics.panels import Family, as_scores, carried, families_of
 
 Verdict = Literal["pass", "fail", "undecided"]
 ROUNDING = 1e-9  # a smaller loss is none
@@ -158,8 +157,19 @@ def gate(
     known = as_scores(scores, measures)
     pair = _pair(known, baseline, candidate)
     _check_queries(pair, required)
+    families = families_of(pair.oriented, np.array([1]), np.array([0]))
     decided = [
-        _decide(pair, m, margin, query_margin, frozenset(required), unchanged, alpha) for m in range(len(pair.measures))
+        _decide(
+            pair.select(measures=[measure]),
+            family,
+            margin,
+            query_margin,
+            frozenset(required),
+            unchanged,
+            alpha,
+            len(families),
+        )
+        for measure, family in zip(pair.measures, families, strict=True)
     ]
     found = [reason for one in decided for reason in one.reasons]
     words = {word for word, _ in found}
@@ -210,62 +220,46 @@ class _Decided:
 
 
 def _decide(
-    pair: Scores,
-    m: int,
+    one: Scores,
+    family: Family,
     margin: float,
     query_margin: float | None,
     required: frozenset[str],
     unchanged: bool,
     alpha: float,
+    measures: int,
 ) -> _Decided:
-    measure = pair.measures[m]
-    one = pair.select(measures=[measure])
-    sign = -1.0 if measure in pair.lower_is_better else 1.0
-    (family,) = families_of(one, np.array([1]), np.array([0]))
-    apart = sign * (one.values[1, family.queries, 0] - one.values[0, family.queries, 0])
-    low, high = _limits(family, sign, alpha, alpha / len(pair.measures))
+    """Decide by one measure: its scores, and the family of their differences, in which more is better."""
+    measure = one.measures[0]
+    low, high = (float(interval(family, 2 * level)[side][0]) for side, level in ((0, alpha), (1, alpha / measures)))
     verdict: Verdict = "pass" if low > -margin or unchanged else "fail" if high < -margin else "undecided"
-    queries = [one.queries[i] for i in family.queries]
-    mean = float(apart.mean())
+    gained = family.values[:, 1] - family.values[:, 0]
+    known = {name: values[0] for name, values in family.statistics.items()}
+    turned = measure in one.lower_is_better
     row = {
         "measure": measure,
         "baseline": float(one.means[0, 0]),
         "candidate": float(one.means[1, 0]),
-        "difference": sign * mean,
-        "low": low if sign > 0 else -high,
-        "high": high if sign > 0 else -low,
-        "wins": int((apart > ROUNDING).sum()),
-        "ties": int((np.abs(apart) <= ROUNDING).sum()),
-        "losses": int((apart < -ROUNDING).sum()),
-        "lost": max(0.0, -float(apart.min())),
+        "difference": float(-known["difference"] if turned else known["difference"]),
+        "low": -high if turned else low,
+        "high": -low if turned else high,
+        **{name: int(known[name]) for name in ("wins", "ties", "losses")},
+        "lost": max(0.0, -float(gained.min())),
     }
     reasons = [(verdict, _reason(row, verdict, margin, unchanged))]
-    for query, gained in zip(queries, apart, strict=True):
+    queries = [one.queries[i] for i in family.queries]
+    for query, gain in zip(queries, gained, strict=True):
         allowed = 0.0 if query in required else query_margin
-        if allowed is not None and -gained > allowed + ROUNDING:
+        if allowed is not None and -gain > allowed + ROUNDING:
             verdict = "fail"
             why = "it must not lose anything" if query in required else f"at most {allowed:g} is allowed"
-            reasons.append(("fail", f"{measure}: query {query} loses {-gained:.4f}; {why}."))
+            reasons.append(("fail", f"{measure}: query {query} loses {-gain:.4f}; {why}."))
+    values = one.values[:, family.queries, 0]
     worst = pl.DataFrame(
-        {
-            "measure": measure,
-            "query": queries,
-            "baseline": one.values[0, family.queries, 0],
-            "candidate": one.values[1, family.queries, 0],
-            "lost": -apart,
-        }
+        {"measure": measure, "query": queries, "baseline": values[0], "candidate": values[1], "lost": -gained}
     )
     lost = worst.filter(pl.col("lost") > ROUNDING).sort("lost", descending=True, maintain_order=True)
     return _Decided({**row, "verdict": verdict}, reasons, lost)
-
-
-def _limits(family: Any, sign: float, low_level: float, high_level: float) -> tuple[float, float]:
-    """Return one-sided limits of the gain: how small and how large it may be."""
-
-    def limits(level: float) -> Floats:
-        return np.sort(sign * np.concatenate(interval(family, 2 * level)))
-
-    return float(limits(low_level)[0]), float(limits(high_level)[1])
 
 
 def _reason(row: dict[str, Any], verdict: Verdict, margin: float, unchanged: bool) -> str:

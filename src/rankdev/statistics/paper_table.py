@@ -164,10 +164,10 @@ def table(
     """
     check_whole("digits", digits, 0)
     collections = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
-    for one in collections.values():
-        wanted_pairs(one, baselines)  # refuses what is no system
-    compared = [baselines] if isinstance(baselines, str) else list(baselines or ())
-    marks = _marks(next(iter(collections.values())).systems, compared)
+    first = next(iter(collections.values()))
+    _, second = wanted_pairs(first, baselines)  # refuses what is no system, and takes repeated ones once
+    compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
+    marks = _marks(first.systems, compared)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
     tests = {
         name: significance(one, baselines=compared or None, permutations=permutations, **options)

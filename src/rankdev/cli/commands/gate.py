@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import load_scores, score_options
+from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, file_option
 from rankdev.errors import UsageError
@@ -23,7 +23,7 @@ FAILED, UNDECIDED = 3, 4  # exit codes
     cls=Command,
     epilog="Example: rankdev gate places.jsonl popular.run blended.run -m RDQ@5 --margin 0.02",
 )
-@score_options
+@source_options
 @click.option("--margin", default=0.0, show_default=True, help="Loss of the mean that is acceptable.")
 @click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
@@ -47,8 +47,6 @@ def gate_command(
     comment: str | None,
     form: str | None,
     output: str | None,
-    segments: str | None,
-    seed: int,
     **source: Any,
 ) -> None:
     """Decide whether a candidate may replace a baseline: whether it is no worse.
@@ -63,7 +61,6 @@ def gate_command(
     from rankdev.io.writing import writing
     from rankdev.statistics.gate import gate
 
-    refuse_unused("segments", "seed", why="is not for gate, which decides over all queries and draws nothing")
     if source["table"] is None:
         refuse_unused("baseline", "candidate", why="is for --scores: the first RUN is the baseline")
         if len(source["runs"]) != 2:
