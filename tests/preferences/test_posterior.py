@@ -79,8 +79,7 @@ def test_one_difference_is_integrated_whatever_its_scale():
     centre, variance = rng.normal(0, 10, (1, 200)), 10 ** rng.uniform(-2, 3, (1, 200))
     number = rng.choice([1, 3, 30], (1, 200))
     won = rng.binomial(number, rng.random((1, 200))).astype(float)
-    answers = Answers(np.zeros((1, 200), int), np.ones((1, 200), int), won, number - won, 0 * won)
-    log_mass, mean, *_ = tilted(centre, variance, answers, Prior(np.zeros((1, 2)), np.ones(1), np.zeros(1)))
+    log_mass, mean, *_ = tilted(centre, variance, won, number - won, 0 * won, 0 * won, 0.0)
     for k in range(200):
         around = mean[0, k]
         wide = 8 * np.sqrt(variance[0, k])

@@ -15,8 +15,8 @@ from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.preferences.decision import Decision, Scorer, Verdict
-from rankdev.preferences.expectation_propagation import chances
-from rankdev.preferences.posterior import NORMAL_NODES, NORMAL_WEIGHTS, Mixture, Posteriors
+from rankdev.preferences.expectation_propagation import NORMAL_NODES, NORMAL_WEIGHTS, chances
+from rankdev.preferences.posterior import Mixture, Posteriors
 
 CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, how many answers are random
 FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than when to stop

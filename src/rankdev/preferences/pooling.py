@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.preferences._propagation import Approximation, normal_posteriors
-from rankdev.preferences.shapes import KINDS, SPREADS, Observations, hypotheses, possible
+from rankdev.preferences.expectation_propagation import Answers, estimated_tie_rate, tie_divisor
+from rankdev.preferences.shapes import KINDS, SPREADS, Observations, hypotheses, normal_posteriors, possible
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
@@ -39,10 +39,10 @@ def learn_relations(fit: Strengths) -> dict[int, Relations]:
     if not batches:
         return {}
     tie_rate = _tie_rate(fit, batches)
-    seen = [Observations.of(batch.count, batch.score, tie_rate) for batch in batches]
+    seen = [Observations.of(batch.wins, tie_rate) for batch in batches]
     found = probabilities(
         np.concatenate([part.evidence() for part in seen]),
-        np.concatenate([np.full(len(batch.queries), batch.count.shape[1]) for batch in batches]),
+        np.concatenate([np.full(len(batch.queries), batch.wins.shape[1]) for batch in batches]),
         np.concatenate([part.reliability for part in seen]),
     )
     result: dict[int, Relations] = {}
@@ -55,11 +55,10 @@ def learn_relations(fit: Strengths) -> dict[int, Relations]:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Queries of one size; judgments of every two items, and the score of the first, by query."""
+    """Queries of one size, and how often each item won against each other, a tie half a win."""
 
     queries: Ints
-    count: Floats
-    score: Floats
+    wins: Floats
 
 
 def _batches(fit: Strengths) -> Iterator[_Batch]:
@@ -75,10 +74,9 @@ def _batches(fit: Strengths) -> Iterator[_Batch]:
             row[chosen] = np.arange(len(chosen))
             k = np.flatnonzero(row[query] >= 0)
             at, turned = (row[query[k]], i[k], j[k]), (row[query[k]], j[k], i[k])
-            count, score = np.zeros((2, len(chosen), size, size))
-            count[at] = count[turned] = weight[k] * pairs.count[k]
-            score[at], score[turned] = weight[k] * pairs.score[k], weight[k] * (pairs.count[k] - pairs.score[k])
-            yield _Batch(chosen, count, score)
+            wins = np.zeros((len(chosen), size, size))
+            wins[at], wins[turned] = weight[k] * pairs.score[k], weight[k] * (pairs.count[k] - pairs.score[k])
+            yield _Batch(chosen, wins)
 
 
 def _tie_rate(fit: Strengths, batches: list[_Batch]) -> float:
@@ -95,33 +93,19 @@ def _tie_rate(fit: Strengths, batches: list[_Batch]) -> float:
     if not ties:
         return 0.0
     share = min(ties / judgments, 0.999)
-    rate = 2 * share / (1 - share)
+    rate, answers = 2 * share / (1 - share), [Answers.of_wins(batch.wins) for batch in batches]
     for _ in range(2):
-        best, chosen = -np.inf, []
-        for spread in SPREADS[1::2]:
-            found = [
-                normal_posteriors(batch.count, batch.score, rate, np.full(len(batch.count), spread))
-                for batch in batches
-            ]
-            evidence = sum(float(part.evidence.sum()) for part in found)
-            if evidence > best:
-                best, chosen = evidence, found
+        each = [
+            normal_posteriors(given, batch.wins.shape[1], rate, SPREADS[1::2])
+            for given, batch in zip(answers, batches, strict=True)
+        ]
+        chosen = max(zip(*each, strict=True), key=lambda found: sum(float(part.evidence.sum()) for part in found))
         for _ in range(50):
-            expected = sum(_tie_odds(batch.count, part, rate) for batch, part in zip(batches, chosen, strict=True))
-            before, rate = rate, ties / expected
+            divisor = sum(float(tie_divisor(*both, rate).sum()) for both in zip(answers, chosen, strict=True))
+            before, rate = rate, estimated_tie_rate(ties, divisor)
             if abs(rate - before) < 1e-3 * rate:
                 break
     return rate
-
-
-def _tie_odds(count: Floats, posterior: Approximation, rate: float) -> float:
-    """Expected number of ties over the tie rate, with three points for each difference of strengths."""
-    own = np.diagonal(posterior.covariance, axis1=1, axis2=2)
-    error = np.sqrt(np.maximum(own[:, :, None] + own[:, None, :] - 2 * posterior.covariance, 0.0))
-    gap = posterior.mean[:, :, None] - posterior.mean[:, None, :]
-    points = ((-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6))
-    chance = sum(weight / (2 * np.cosh((gap + z * error) / 2) + rate) for z, weight in points)
-    return float((count * chance).sum() / 2)
 
 
 def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
+from rankdev.preferences.expectation_propagation import (
+    Answers,
+    Normal,
+    Prior,
+    estimated_tie_rate,
+    propagate,
+    tie_divisor,
+)
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -26,8 +33,6 @@ LOG_PRIOR = (-0.5 * (np.log(SPREAD / 2.2) / 1.45) ** 2) + np.tile(np.log([0.55, 
 LOG_PRIOR[np.equal(SPREAD, SPREADS[-1])] += 1.5  # some judges are consistent, but for lapses
 LOG_PRIOR -= np.logaddexp.reduce(LOG_PRIOR)
 
-NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-NORMAL_WEIGHTS = NORMAL_WEIGHTS / NORMAL_WEIGHTS.sum()
 OTHERS = 4.0  # queries that the evidence of all others counts for at most, so that each may differ from them
 GROWTH = 1.4  # a query's evidence is computed again when its answers have grown by this factor
 LEAST = 0.02  # weight, relative to the largest, of what stays in the mixture
@@ -121,7 +126,7 @@ class _Query:
         seen, numbered = np.unique(pairs, return_inverse=True)
         first, second = numbered.reshape(-1, 2).T
         one = Answers(first[None], second[None], *np.array(self.counts).reshape(-1, 3).T[:, None])
-        answers = one.repeat(len(parts))
+        answers = one.rows(np.zeros(len(parts), np.int64))
         start = np.zeros((2, len(parts), len(pairs)))
         for row, part in enumerate(parts):
             if (sites := self.sites.get(int(part))) is not None:
@@ -142,7 +147,7 @@ class _Query:
         self.evidence[parts] = found.evidence
         self.evaluated = self.number
         best = int(np.argmax((log_weight + self.evidence)[parts]))
-        self.ties = float(answers.tied[0].sum()), _tie_divisor(found, answers, best, tie_rate)
+        self.ties = float(answers.tied[0].sum()), float(tie_divisor(answers, found, tie_rate)[best])
 
 
 def _against_equal(log_weight: Floats, evidence: Floats) -> float:
@@ -151,13 +156,6 @@ def _against_equal(log_weight: Floats, evidence: Floats) -> float:
     sums = [np.logaddexp.reduce((log_weight + evidence)[part]) for part in (apart, equal)]
     priors = [np.logaddexp.reduce(log_weight[part]) for part in (apart, equal)]
     return float(sums[0] - priors[0] - sums[1] + priors[1])
-
-
-def _tie_divisor(found: Normal, answers: Answers, part: int, tie_rate: float) -> float:
-    """Sum of E[1/(2cosh(d/2) + ν)] over the answers: their ties, divided by it, estimate Davidson's ν."""
-    d, variance = (x[part] for x in found.difference(answers.first[0], answers.second[0]))
-    x = np.minimum(np.abs(d[:, None] + np.sqrt(variance)[:, None] * NORMAL_NODES), 60.0)
-    return float(answers.number[part] @ (1 / (2 * np.cosh(x / 2) + tie_rate) @ NORMAL_WEIGHTS))
 
 
 class Posteriors:
@@ -235,9 +233,9 @@ class Posteriors:
         mine.evaluate(self._log_weight(mine), self.tie_rate)
         self._total += mine.evidence
         ties, divisor = np.sum([query.ties for query in self._queries], axis=0)
-        rate = (ties + 0.25) / (divisor + 1) if ties else 0.0
+        rate = estimated_tie_rate(float(ties), float(divisor))
         if abs(rate - self.tie_rate) > 0.1 * self.tie_rate:
-            self.tie_rate = float(rate)
+            self.tie_rate = rate
 
     def _log_weight(self, mine: _Query) -> Floats:
         """Log weight of the grid by the evidence of other queries."""

@@ -10,7 +10,7 @@ observation of its strength; and the evidence for another shape follows from the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.preferences._propagation import Approximation, normal_posteriors
+from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 
 SPREADS: Floats = 0.2 * 1.5 ** np.arange(9.0)  # of strengths, a priori: .2 to 5.1
 SMALLEST_GAP, LARGEST_GAP, GAPS = 0.3, 4.0, 13  # between neighbouring tiers, and how many of them are tried
@@ -112,12 +112,28 @@ def possible(size: int) -> Bools:
     return np.array([hypothesis.tiers < max(size, 3) for hypothesis in hypotheses()])
 
 
+def normal_posteriors(answers: Answers, items: int, tie_rate: float, spreads: Floats) -> Iterator[Normal]:
+    """Approximate the posteriors of strengths N(0, spread²), for one spread after the other.
+
+    The evidence of "all equal" is 0. The sites of a spread are where those of the next one start.
+    """
+    problems, sites = len(answers.first), None
+    equal = -answers.number.sum(axis=1) * np.log(2 + tie_rate)
+    for spread in spreads:
+        prior = Prior(np.zeros((problems, items)), np.full(problems, spread), np.zeros(problems), tie_rate)
+        found = propagate(answers, prior, sites, tolerance=1e-3)
+        sites = found.precision, found.shift
+        yield replace(found, evidence=found.evidence - equal)
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """Evidence of the judgments on queries of one size; arrays by query, and by the three most probable spreads."""
 
     spread: Floats  # of the normal approximations
-    normal: Approximation
+    mean: Floats  # of these
+    covariance: Floats
+    normal: Floats  # their evidence
     value: Floats  # observation of each item
     variance: Floats
     own: Floats  # variance of each item's strength
@@ -126,15 +142,19 @@ class Observations:
     strict: Floats  # evidence of normal strengths of all ``SPREADS``
 
     @classmethod
-    def of(cls, count: Floats, score: Floats, tie_rate: float) -> Observations:
-        """Approximate each query's posterior for every spread, and leave the prior out of each item's."""
-        queries, n, _ = count.shape
-        counts, scores = (np.repeat(part, len(SPREADS), axis=0) for part in (count, score))
-        found = normal_posteriors(counts, scores, tie_rate, np.tile(SPREADS, queries))
-        strict = found.evidence.reshape(queries, -1)
+    def of(cls, wins: Floats, tie_rate: float) -> Observations:
+        """Approximate each query's posterior for every spread, and leave the prior out of each item's.
+
+        ``wins[query, item, other]``: a tie is half a win for each.
+        """
+        queries, n, _ = wins.shape
+        found = list(normal_posteriors(Answers.of_wins(wins), n, tie_rate, SPREADS))
+        strict = np.stack([part.evidence for part in found], axis=1)
         first = np.clip(strict.argmax(axis=1) - 1, 0, len(SPREADS) - 3)[:, None] + np.arange(3)
-        kept = np.arange(queries)[:, None] * len(SPREADS) + first
-        mean, covariance = found.mean[kept], found.covariance[kept]
+        kept = np.arange(queries)[:, None], first
+        mean, covariance = (
+            np.stack([getattr(one, part) for one in found], axis=1)[kept] for part in ("mean", "covariance")
+        )
         covariance = covariance - covariance.mean(axis=2, keepdims=True)
         covariance -= covariance.mean(axis=3, keepdims=True)
         mean = mean - mean.mean(axis=2, keepdims=True)
@@ -144,15 +164,14 @@ class Observations:
         variance = 1 / np.maximum(1 / own - prior, 1e-3 * prior)
         value = variance * mean / own
         reference = _normal_density(value, variance + spread[..., None] ** 2)
-        normal = Approximation(mean, covariance, found.evidence[kept])
         root = np.sqrt(own)
         correlation = (covariance / (root[..., None] * root[..., None, :]) + 1 / n) * (1 - np.eye(n))
-        return cls(spread, normal, value, variance, own, correlation, reference, strict)
+        return cls(spread, mean, covariance, strict[kept], value, variance, own, correlation, reference, strict)
 
     @property
     def reliability(self) -> Floats:
         """Part of the spread of strengths that is not error, for each query, at its most probable spread."""
-        at = np.arange(len(self.spread)), self.normal.evidence.argmax(axis=1)
+        at = np.arange(len(self.spread)), self.normal.argmax(axis=1)
         error = 1 / (1 / self.variance[at]).mean(axis=1)
         return np.asarray(self.spread[at] ** 2 / (self.spread[at] ** 2 + error))
 
@@ -192,7 +211,7 @@ class Observations:
         whole = likely.sum(axis=2)
         spacing = step * (LOCATIONS[1] - LOCATIONS[0])
         evidence = top[..., 0] + np.log(whole * spacing) - value.shape[2] / 2 * np.log(2 * np.pi)
-        evidence += self.normal.evidence[at] - self.reference[at]
+        evidence += self.normal[at] - self.reference[at]
         likely, member = likely / whole[..., None], density / summed[..., None]
         if chosen is None:
             evidence += self._correlated(shape, at, off, likely, member)
@@ -205,7 +224,7 @@ class Observations:
         correlated by r change the evidence by r a a' + r² b b' in addition. That holds for small changes only, so that
         the correction is limited: a shape that changes more is unlikely anyway.
         """
-        mean, own = self.normal.mean[at], self.own[at]
+        mean, own = self.mean[at], self.own[at]
         scale, variance = shape.spreads[:, None, None], self.variance[at][:, :, None, :]
         moved, square = np.zeros((2, *mean.shape))
         for k, (centre, width) in enumerate(zip(shape.centre, shape.width, strict=True)):
@@ -260,10 +279,10 @@ class Observations:
         from scipy.special import ndtr
 
         weight = weight if weight.ndim == 4 else weight[..., None, None]
-        result = np.zeros((len(weight), *self.normal.covariance.shape[2:]))
+        result = np.zeros((len(weight), *self.covariance.shape[2:]))
         rows = np.arange(len(weight))
         for k in range(weight.shape[1]):
-            mean, covariance = self.normal.mean[rows, near[:, k]], self.normal.covariance[rows, near[:, k]]
+            mean, covariance = self.mean[rows, near[:, k]], self.covariance[rows, near[:, k]]
             own = np.diagonal(covariance, axis1=1, axis2=2)
             variance = own[:, :, None] + own[:, None, :] - 2 * covariance
             gap = mean[:, :, None] - mean[:, None, :]
