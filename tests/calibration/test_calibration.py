@@ -46,6 +46,7 @@ SHORT = {
     "few judgments": 8,
     "many comparisons with people": 5,
     "skew and single queries": 8,
+    "posteriors": 100,
 }
 
 

@@ -30,8 +30,10 @@ def test_compare_flips_whole_clusters(rankdev, clusters):
     shown = rankdev("compare", *given, "--format", "json")
     assert rows_of(shown) == rd.significance(scores, clusters=clusters).to_polars().to_dicts()
     assert json.loads(shown.out)["parameters"]["clusters"] == 7
-    same = rankdev("compare", *given, "--margin", "0.5", "--format", "json")
-    assert rows_of(same) == rd.equivalence(scores, margin=0.5, clusters=clusters).to_polars().to_dicts()
+    same = rankdev("compare", *given, "--margin", "0.5", "--posterior", "--format", "json")
+    expected = rd.equivalence(scores, margin=0.5, clusters=clusters, posterior=True).to_polars()
+    assert rows_of(same) == expected.to_dicts()
+    assert {"p_worse", "p_same", "p_better"} < {*expected.columns}
 
 
 def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):

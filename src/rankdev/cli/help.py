@@ -19,7 +19,7 @@ FULL = "rankdev.full_help"
 SHARED = {
     "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
-    "simulation": ("--seed", "--engine", "--threads"),
+    "simulation": ("--seed", "--engine", "--threads", "--permutations"),
 }
 
 

@@ -124,7 +124,7 @@ def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="auto, numpy, numba or torch. The results do not depend on it.",
         ),
         click.option("--alpha", default=0.05, show_default=True, help="Level of the test."),
-        click.option("--permutations", default=1000, show_default=True, help="Sign flips per test."),
+        click.option("--permutations", cls=SharedOption, default=1000, show_default=True, help="Sign flips per test."),
         click.option("--subsamples", default=300, show_default=True, help="Subsamples per size."),
     ):
         command = add(command)

@@ -180,7 +180,7 @@ TOPICS = {
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
     "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),
-    "simulation": ("Seeds and resampling: --seed --engine --threads.", SIMULATION),
+    "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
     "files": ("What can be read, and in which formats.", FILES),

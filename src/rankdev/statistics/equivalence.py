@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats
-from rankdev._common.checks import check_choice, check_number
+from rankdev._common.checks import check_choice, check_flag, check_number
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, sparse_limits, widened
 from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.posterior import beyond, guesses
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.skewed import skewed_interval
 
@@ -68,7 +69,8 @@ class Equivalence(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, a, b, difference, low and high (the interval that decides), ``verdict``.
+            Columns measure, a, b, difference, low and high (the interval that decides), ``verdict``; with
+            ``posterior``, the probabilities p_worse, p_same and p_better.
 
         Examples
         --------
@@ -136,6 +138,7 @@ def equivalence(
     alpha: float = 0.05,
     correction: Literal["bonferroni", "none"] = "bonferroni",
     clusters: Mapping[str, Any] | None = None,
+    posterior: bool = False,
 ) -> Equivalence:
     """Test equivalence and superiority of every pair of systems, or of every system and each baseline.
 
@@ -164,6 +167,10 @@ def equivalence(
     clusters : dict of str to str, optional
         The cluster of each query, such as its user: queries of a cluster depend on each other. Intervals are then those
         of flips of whole clusters.
+    posterior : bool, default False
+        Add the posterior probabilities that a is worse than b by more than the margin, the same within it, and better
+        by more than it: ``p_worse``, ``p_same``, ``p_better``. The margin is the region of practical equivalence; the
+        prior is flat. They are about each pair by itself, whatever the correction.
 
     Returns
     -------
@@ -181,6 +188,7 @@ def equivalence(
     """
     margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, 0, 0.5)
     check_choice("correction", correction, CORRECTIONS)
+    posterior = check_flag("posterior", posterior)
     scores = as_scores(scores, measures)
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
@@ -188,7 +196,7 @@ def equivalence(
     narrow, wide = (_joined([interval(family, each) for family in families]) for each in (2 * level, level))
     same = (narrow[0] > -margin) & (narrow[1] < margin)
     low, high = np.where(same, narrow, wide)
-    remarks = _remarks(scores.measures, families, level, margin, same)
+    remarks = _remarks(scores.measures, families, level, margin, same, posterior)
     for remark in remarks:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
     lower = np.repeat([name in scores.lower_is_better for name in scores.measures], len(first))
@@ -202,6 +210,8 @@ def equivalence(
         "high": high,
         "verdict": np.select([same, better, worse], VERDICTS[:3], VERDICTS[3]).tolist(),
     }
+    if posterior:
+        table |= _posterior(families, margin, lower)
     return Equivalence(
         table,
         (narrow[0], narrow[1]),
@@ -211,6 +221,14 @@ def equivalence(
         (*remarks, *on_clusters(families), *carried(scores)),
         scores.lower_is_better,
     )
+
+
+def _posterior(families: list[Family], margin: float, lower: Bools) -> dict[str, Floats]:
+    """Return the probabilities of a difference below −margin, within it, and above it, as a is then called."""
+    within, above = np.concatenate([beyond(family, (-margin, margin)) for family in families], axis=1)
+    ends = np.array([1 - within, above])
+    worse, better = np.where(lower, ends[::-1], ends)
+    return {"p_worse": worse, "p_same": within - above, "p_better": better}
 
 
 def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
@@ -229,7 +247,9 @@ def interval(family: Family, level: float) -> tuple[Floats, Floats]:
     return widened(rows, level, *skewed_interval(rows, level), CAUTIOUS)
 
 
-def _remarks(measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools) -> list[str]:
+def _remarks(
+    measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools, posterior: bool
+) -> list[str]:
     """Note the pairs that are equal on all queries, but on too few of them for the margin; and unknown ranges."""
     remarks = []
     for m, (measure, family) in enumerate(zip(measures, families, strict=True)):
@@ -244,9 +264,11 @@ def _remarks(measures: Sequence[str], families: list[Family], level: float, marg
                 f"{measure}: {pairs} the same difference on all {counted(len(family.values), 'query')}, which are too"
                 f" few to exclude unseen ones beyond the margin; {needed:,} such queries would do"
             )
-        if not np.isfinite(family.span) and len(sparse_limits(family, level)[0]):
+        if not np.isfinite(family.span) and (len(sparse_limits(family, level)[0]) or (posterior and guesses(family))):
+            what = "interval and posterior cannot know" if posterior else "the interval cannot know"
             remarks.append(
-                f"{measure} has no known range: where most differences are equal, the interval cannot know what was"
-                f" not seen, and allows for differences up to {family.reach:.3g}, as far as scores lie apart here"
+                f"{measure} has no known range: where most differences are equal, {what} what was not seen, and"
+                f" {'allow' if posterior else 'allows'} for differences up to {family.reach:.3g}, as far as scores lie"
+                " apart here"
             )
     return remarks

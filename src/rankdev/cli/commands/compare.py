@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from rankdev.cli.help import Command, RegisteredChoice
+from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.inputs import (
     analyse_source,
     collection_option,
@@ -61,6 +61,7 @@ correction_option = click.option(
 @click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst for A first.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Test equivalence within this difference.")
+@click.option("--posterior", is_flag=True, help="With --margin: probabilities of worse, same, better.")
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
 @test_option
 @correction_option
@@ -71,7 +72,13 @@ correction_option = click.option(
     default="measure",
     help="Correct over each measure (default) or all.",
 )
-@click.option("--permutations", metavar="N", type=int, help="Sign flips per test. Default: 100000 or as needed.")
+@click.option(
+    "--permutations",
+    cls=SharedOption,
+    metavar="N",
+    type=int,
+    help="Sign flips per test. Default: 100000 or as needed.",
+)
 @clusters_option
 @replicates_option
 @click.option("--anytime", is_flag=True, help="Valid however often you look while queries arrive.")
@@ -79,6 +86,7 @@ def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
     margin: float | None,
+    posterior: bool,
     baselines: tuple[str, ...],
     test: str | None,
     correction: str | None,
@@ -139,9 +147,8 @@ def compare_command(
             return part.differences()
         if margin is not None:
             chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
-            return equivalence(
-                part, margin=margin, baselines=baselines or None, correction=chosen, alpha=alpha, clusters=together
-            )
+            options: dict[str, Any] = {"alpha": alpha, "clusters": together, "posterior": posterior}
+            return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen, **options)
         found = significance(part, **testing)
         return found.discriminative_power() if discriminative_power else found
 
@@ -177,7 +184,9 @@ def _check(
         refuse_unused("discriminative_power", "clusters", "replicates", "anytime", why=own)
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
-    if margin is not None:
+    if margin is None:
+        refuse_unused("posterior", why="is for --margin, the difference that does not matter; give both")
+    else:
         own = "is for tests, and --margin uses its own interval"
         refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
         if correction != "none":
