@@ -73,6 +73,8 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--test", "wilcoxon", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
         ["compare", *RUNS, "--posterior"],
+        ["leaderboard", *RUNS, "--baseline", "nearest"],
+        ["leaderboard", "--collection", "scores.csv", "--risk", "1"],
         ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
         ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
         ["plan", *RUNS, "--width", "0.1", "-a", "nearest"],

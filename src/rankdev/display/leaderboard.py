@@ -39,9 +39,33 @@ def leaderboard_report(found: Leaderboard) -> Report:
         tables.append(Table(frame, f"{measure}{over}", **look))
         if several:
             tables.append(Table(_by_choice(rows), f"{measure}: what the choice of tasks changes", **look))
+        if found.risk is not None:
+            tables.append(_risk(found, measure, rows, spread))
     return result_report(
         found, "leaderboard", tables, opening, tuple(_closing(found)), more={"without_task": found.without_task()}
     )
+
+
+def _risk(found: Leaderboard, measure: str, rows: pl.DataFrame, spread: str) -> Table:
+    frame = rows.select("system", "mean")
+    title = f"{measure}: risk"
+    if found.baseline is not None:
+        own = pl.col("system") == found.baseline
+        loses, gains = pl.col("urisk_high") < 0, pl.col("urisk_low") > 0
+        words = (
+            pl.when(own).then(pl.lit("baseline")).when(loses).then(pl.lit("loses")).when(gains).then(pl.lit("gains"))
+        )
+        to_it = {
+            "URisk": pl.col("urisk"),
+            spread: pl.when(own).then(pl.lit("–")).otherwise(intervals("urisk_low", "urisk_high")),
+            "TRisk": pl.col("trisk"),
+            "verdict": words.when(gains).then(pl.lit("gains")).otherwise(pl.lit("–")),
+        }
+        frame = frame.hstack(rows.select(**to_it))
+        title += f" against {printable(found.baseline)}"
+    frame = frame.hstack(rows.select(ZRisk="zrisk", GeoRisk="georisk"))
+    title += f", losses count {1 + (found.risk or 0):g} times"
+    return Table(frame, title, right=(spread,), names=("system",))
 
 
 def _certain(found: Leaderboard) -> list[pl.Expr]:
@@ -89,6 +113,13 @@ def _closing(found: Leaderboard) -> Iterator[str]:
         yield f"ranks: hold for all systems together, with {percent(1 - found.alpha)} confidence"
         yield "group: systems that share a letter do not differ significantly"
     yield "best: chance to be best on other such queries"
+    if found.baseline is not None:
+        yield (
+            "URisk: mean gain over the baseline, with losses weighted; TRisk: in standard errors; gains, loses: the"
+            " interval, of each system by itself, excludes 0"
+        )
+    if found.risk is not None:
+        yield "ZRisk, GeoRisk: against what scores of all these systems let expect; not tested"
     if len(found.tasks) > 1:
         yield "borda: fraction of systems beaten; wins: fraction of tasks on which the system is best"
         yield (
@@ -96,7 +127,7 @@ def _closing(found: Leaderboard) -> Iterator[str]:
             " to be best if tasks were drawn anew"
         )
     without = ("clusters", "replicates") if len(found.tasks) > 1 else ("rule", "clusters", "replicates")
-    yield made_with(found, *without)
+    yield made_with(found, *without, *(() if found.risk is not None else ("risk", "baseline")))
 
 
 @draws(Leaderboard)

@@ -24,6 +24,7 @@ from rankdev.statistics.corrections import holm
 from rankdev.statistics.panels import Family, Indices, alike, as_scores, families_of, is_several, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.replicates import Replicated, between_runs, replicated
+from rankdev.statistics.risk import risk_among, risk_to
 from rankdev.statistics.significance import Significance, significance
 from rankdev.statistics.skewed import skewed_p
 
@@ -185,6 +186,10 @@ class Leaderboard(Result):
         Clusters of queries that were flipped whole.
     replicates : dict of str to int, optional
         Runs of each system.
+    risk : float, optional
+        How many times more than gains losses count.
+    baseline : str, optional
+        What gains and losses are against.
     remarks : tuple of str
         Notes on the tests and the scores.
 
@@ -205,9 +210,11 @@ class Leaderboard(Result):
     seed: int
     clusters: int | None = None
     replicates: dict[str, int] | None = None
+    risk: float | None = None
+    baseline: str | None = None
     remarks: tuple[str, ...] = ()
 
-    made_with = ("rule", "alpha", "resamples", "seed", "clusters", "replicates")
+    made_with = ("rule", "alpha", "resamples", "seed", "clusters", "replicates", "risk", "baseline")
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system, best first.
@@ -219,7 +226,9 @@ class Leaderboard(Result):
             that hold for all systems together), group (systems that share a letter do not differ significantly), best
             (chance to be best on other queries). Over several tasks also borda (fraction of systems beaten, mean over
             tasks), wins (fraction of tasks on which the system is best), without_low, without_high (ranks without one
-            of the tasks), new_low, new_high (ranks on other such tasks, for all systems together) and new_best.
+            of the tasks), new_low, new_high (ranks on other such tasks, for all systems together) and new_best. With
+            ``risk`` also zrisk and georisk, and against a baseline urisk, urisk_low, urisk_high (interval by itself)
+            and trisk.
 
         Examples
         --------
@@ -258,6 +267,8 @@ def leaderboard(
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    risk: float | None = None,
+    baseline: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
@@ -283,6 +294,11 @@ def leaderboard(
         The cluster of each query, such as its user; for a single collection. See :func:`significance`.
     replicates : dict of str to list of str, optional
         Systems with several runs; for a single collection. See :func:`significance`.
+    risk : float, optional
+        Add the risk of each system: losses count 1 + risk times as much as gains, usually 2 or 6 times. Without a
+        baseline, ZRisk and GeoRisk, for which the other systems tell what to expect. For a single collection.
+    baseline : str, optional
+        With ``risk``, add URisk with its interval, and TRisk, against this system.
     resamples : int, default 2000
         Resamples of the queries (or clusters, or tasks) for the chance to be best, by the Bayesian bootstrap.
     seed : int, default 0
@@ -312,18 +328,26 @@ def leaderboard(
     elif rule != "mean":
         raise UsageError(f"rule={rule!r} is for several tasks; give {{task: scores}}, or leave it out")
     first = next(iter(parts.values()))
+    at_risk = _risk(risk, baseline, first, several=len(parts) > 1, other=clusters or replicates)
     boards = [
         _board(
             {name: part.select(measures=[measure]) for name, part in parts.items()},
             rule=rule,
             resamples=resamples,
             testing={"alpha": alpha, "clusters": clusters, "replicates": replicates, "seed": seed},
+            risk=at_risk,
         )
         for measure in first.measures
     ]
     tests = [board.found for board in boards]
     own = (remark for found in tests for remark in found.remarks)
-    others = (f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks if len(parts) > 1)
+    others = [f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks if len(parts) > 1]
+    if risk is not None:
+        others += [
+            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk are of scores from 0 on of which higher is better"
+            for board in boards
+            if board.rows["georisk"].is_null().all()
+        ]
     return Leaderboard(
         frame=pl.concat([board.rows for board in boards]),
         left_out=pl.concat([board.without for board in boards]),
@@ -335,8 +359,25 @@ def leaderboard(
         seed=seed,
         clusters=tests[0].clusters,
         replicates=tests[0].replicates,
+        risk=None if at_risk is None else at_risk[0],
+        baseline=baseline,
         remarks=tuple(dict.fromkeys((*own, *others))),
     )
+
+
+def _risk(
+    risk: float | None, baseline: str | None, scores: Scores, *, several: bool, other: Any
+) -> tuple[float, int | None] | None:
+    """Check and return how much more losses count, and the place of the baseline."""
+    if risk is None:
+        if baseline is not None:
+            raise UsageError("baseline is for risk, how much more losses count; give risk=1, or leave it out")
+        return None
+    aversion = check_number("risk", risk, 0, ends=True)
+    if several or other is not None:
+        raise UsageError("risk is for a single collection without clusters or replicates; leave one of them out")
+    place = None if baseline is None else scores.systems.index(scores.select(systems=[baseline]).systems[0])
+    return aversion, place
 
 
 def _tasks(scores: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:
@@ -364,7 +405,14 @@ class _Board:
     found: Significance
 
 
-def _board(parts: dict[str, Scores], *, rule: str, resamples: int, testing: dict[str, Any]) -> _Board:
+def _board(
+    parts: dict[str, Scores],
+    *,
+    rule: str,
+    resamples: int,
+    testing: dict[str, Any],
+    risk: tuple[float, int | None] | None,
+) -> _Board:
     first = next(iter(parts.values()))
     measure, several = first.measures[0], len(parts) > 1
     sign = -1.0 if first.lower_is_better else 1.0
@@ -416,7 +464,10 @@ def _board(parts: dict[str, Scores], *, rule: str, resamples: int, testing: dict
     kinds = {name: pl.Int64 for name in columns if "rank" in name or name.endswith(("_low", "_high"))} | {
         "group": pl.String
     }
+    if risk is not None:
+        columns |= _risks(*risk, tables[0], first.kinds[0], testing["alpha"])
     rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}, schema_overrides=kinds)
+    rows = rows.with_columns(pl.col(name).fill_nan(None) for name in ("trisk", "zrisk", "georisk") if name in columns)
     without = pl.DataFrame(
         {
             "measure": [measure] * left.size,
@@ -427,6 +478,17 @@ def _board(parts: dict[str, Scores], *, rule: str, resamples: int, testing: dict
         {"measure": pl.String, "left_out": pl.String, "system": pl.String, "rank": pl.Int64},
     )
     return _Board(rows.select(pl.lit(measure).alias("measure"), pl.all()), without, found)
+
+
+def _risks(aversion: float, baseline: int | None, table: Floats, kind: MeasureInfo, alpha: float) -> dict[str, Floats]:
+    """Return the columns on risk, of oriented scores; NaN where there is none."""
+    found: dict[str, Floats] = {}
+    if baseline is not None:
+        low, high = kind.range
+        found |= risk_to(baseline, table, aversion, high - low, alpha)
+    if kind.higher_is_better is False or table.min() < 0:
+        return found | dict.fromkeys(("zrisk", "georisk"), np.full(table.shape[1], np.nan))
+    return found | risk_among(table, aversion)
 
 
 def _ranks_on_new(tasks: Scores, alpha: float) -> tuple[Indices, Indices]:

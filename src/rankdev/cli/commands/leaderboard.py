@@ -24,19 +24,23 @@ from rankdev.cli.outputs import deliver, draw, figure_option
     "--rule",
     type=click.Choice(["mean", "borda", "wins"]),
     default="mean",
-    show_default=True,
-    help="What orders systems over several collections.",
+    metavar="RULE",
+    help="Over several collections: mean (default), borda, wins.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @clusters_option
 @replicates_option
-@click.option("--resamples", default=2000, show_default=True, help="Resamples for the chance to be best.")
+@click.option("--risk", type=float, metavar="A", help="Add risk: losses count 1 + A times; 1 or 5.")
+@click.option("--baseline", help="With --risk: against this system.")
+@click.option("--resamples", default=2000, show_default=True, metavar="N", help="For the chance to be best.")
 def leaderboard_command(
     collections: tuple[str, ...],
     rule: Any,
     alpha: float,
     clusters: str | None,
     replicates: tuple[str, ...],
+    risk: float | None,
+    baseline: str | None,
     resamples: int,
     seed: int,
     form: str | None,
@@ -52,8 +56,11 @@ def leaderboard_command(
     from rankdev.statistics.leaderboard import Leaderboard, leaderboard
 
     if collections:
-        refuse_unused("clusters", "replicates", why="is for one collection")
+        refuse_unused("clusters", "replicates", "risk", "baseline", why="is for one collection")
+    if risk is None:
+        refuse_unused("baseline", why="is for --risk, how much more losses count than gains; give both")
     options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
+    options |= {"risk": risk, "baseline": baseline}
 
     def analyse(scores: Any) -> Leaderboard:
         repeated = matching_runs(replicates, scores.systems) if replicates else None
