@@ -40,7 +40,7 @@ def clusters(trials: int) -> Iterator[Finding]:
         rng = np.random.default_rng([count, len(kind), len(sizes)])
         held = np.zeros(3)
         for seed in range(trials):
-            values, members = _clustered(rng, kind, count, sizes)
+            values, members = clustered(rng, kind, count, sizes)
             for i, systems in enumerate((2, 4)):
                 pairs = np.triu_indices(systems, 1)
                 one = Family(values[:, :systems], np.arange(len(values)), *pairs, clusters=members)
@@ -64,7 +64,7 @@ def sparse_clusters(trials: int) -> Iterator[Finding]:
             rng = np.random.default_rng([count, len(sizes), 5])
             held = 0
             for seed in range(trials):
-                _, members = _clustered(rng, "independent", count, sizes)
+                _, members = clustered(rng, "independent", count, sizes)
                 hit = (rng.random(count) < 0.1)[members] & (rng.random(len(members)) < 0.8)
                 values = np.stack([hit.astype(float), np.zeros(len(hit))], axis=1)
                 one = replace(family(values), span=1.0, clusters=members)
@@ -74,7 +74,7 @@ def sparse_clusters(trials: int) -> Iterator[Finding]:
             yield Finding("`clusters`, sparse interval", f"{count} clusters of {sizes}", held / trials, trials, 0.92)
 
 
-def _clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tuple[np.ndarray, np.ndarray]:
+def clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tuple[np.ndarray, np.ndarray]:
     """Draw four systems' scores for clusters of queries; all have the same mean."""
     many = {
         "5": lambda: np.full(count, 5),

@@ -1,6 +1,7 @@
 """Clusters and repeated runs on the command line."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -34,6 +35,64 @@ def test_compare_flips_whole_clusters(rankdev, clusters):
     expected = rd.equivalence(scores, margin=0.5, clusters=clusters, posterior=True).to_polars()
     assert rows_of(same) == expected.to_dicts()
     assert {"p_worse", "p_same", "p_better"} < {*expected.columns}
+
+
+SCORES = lambda *measures: rd.evaluate("places.jsonl", SYSTEMS, list(measures))  # noqa: E731
+EVERYWHERE = {
+    "power": (
+        ("--sizes", "5", "--subsamples", "20"),
+        lambda **given: rd.power(SCORES("RDQ@5"), sizes=[5], subsamples=20, **given),
+    ),
+    "stability": (("--sizes", "3"), lambda **given: rd.stability(SCORES("RDQ@5"), sizes=[3], **given)),
+    "agreement": (
+        ("-m", "AP@5", "--resamples", "20"),
+        lambda **given: rd.agreement(SCORES("RDQ@5", "AP@5"), resamples=20, **given),
+    ),
+    "table": ((), lambda **given: rd.table(SCORES("RDQ@5"), **given)),
+    "sensitivity": (
+        ("-n", "5", "--grid", "alpha=1,4", "--subsamples", "20"),
+        lambda **given: rd.sensitivity("places.jsonl", SYSTEMS, n=5, grid={"alpha": [1, 4]}, subsamples=20, **given),
+    ),
+    "tune": (
+        ("--people", "verdicts.csv", "--folds", "2"),
+        lambda **given: rd.tune("RDQ@5", "places.jsonl", SYSTEMS, pl.read_csv("verdicts.csv"), folds=2, **given),
+    ),
+}
+
+
+@pytest.mark.parametrize("command", EVERYWHERE)
+def test_other_commands_take_clusters_too(rankdev, clusters, command):
+    options, analyse = EVERYWHERE[command]
+    done = rankdev(
+        command, "places.jsonl", *RUNS, "-m", "RDQ@5", *options, "--clusters", "users.csv", "--format", "json"
+    )
+    assert rows_of(done) == analyse(clusters=clusters).to_polars().to_dicts()
+    assert any("7 of 1 to 2 queries" in note for note in json.loads(done.out)["remarks"])
+
+
+def test_a_gate_and_collections_take_clusters(rankdev, clusters):
+    scores = SCORES("RDQ@5")
+    given = ("places.jsonl", *RUNS[1:], "-m", "RDQ@5", "--clusters", "users.csv", "--format", "json")
+    found = rd.gate(scores, baseline="popular", candidate="blended", clusters=clusters)
+    assert rows_of(rankdev("gate", *given)) == found.to_polars().to_dicts()
+    for name in ("one", "two"):
+        scores.to_polars().write_csv(f"{name}.csv")
+    done = rankdev("compare", "--collection", "one.csv", "--collection", "two.csv", *given[-4:])
+    with pytest.warns(rd.RankdevWarning):
+        both = rd.meta_analysis({"one": scores, "two": scores}, clusters=clusters)
+    assert rows_of(done) == both.to_polars().to_dicts()
+    wrong = rankdev("eval", *given[:3], "--clusters", "users.csv")
+    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters belongs to --uncertainty; leave it out\n")
+    lines = [f"{query},{a},{b}" for query, (a, b, *_) in rd.read_run("blended.run").items() for _ in range(6)]
+    Path("judged.csv").write_text("\n".join(["query,winner,loser", *lines]))
+    done = rankdev("eval", "judged.csv", *RUNS, "-m", "RDQ@5", "--uncertainty", "--clusters", "users.csv")
+    assert "whole clusters are resampled: 7 of 1 to 2 queries" in done.out
+
+
+def test_a_table_says_how_many_runs(rankdev, folder):
+    done = rankdev("table", "places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*")
+    assert "Means over runs: x 2, blended 1" in done.out.replace("\n", " ")
+    assert "paired t test" in done.out.replace("\n", " ")
 
 
 def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):

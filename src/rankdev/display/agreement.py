@@ -225,8 +225,8 @@ def sensitivity_report(found: Sensitivity) -> Report:
         named = {name: f"{second}={name}" for name in frame.columns if name != first}
         frame = frame.select(pl.format(f"{first}={{}}", pl.col(first)).alias(found.measure), pl.exclude(first))
         frame = frame.rename(named)
-    title = f"Median power at {found.n} queries"
-    closing = [*enumerated_sizes([found.n], found.permutations), made_with(found, "measure", "n")]
+    title = f"Median power at {found.n} {found.unit}"
+    closing = [*enumerated_sizes([found.n], found.permutations), made_with(found, "measure", "n", "clusters")]
     return result_report(found, "sensitivity", [Table(frame, title, digits=3)], (), closing)
 
 

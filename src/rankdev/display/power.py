@@ -45,8 +45,8 @@ def plot_power(power: Power) -> Figure:
     """Draw the median power over pairs against the number of queries, one curve per measure, with 95% bands."""
     limits = None if power.intervals is None else power.intervals.levels[:, 1]
     label = f"median power at level {power.alpha:g}"
-    drawn = _curves(power.sizes, power.measures, power.medians, label, (0, 1), limits)
-    return titled(drawn, "The higher a curve, the fewer queries a significant difference needs")
+    drawn = _curves(power, power.medians, label, (0, 1), limits)
+    return titled(drawn, f"The higher a curve, the fewer {power.unit} a significant difference needs")
 
 
 @draws(Stability)
@@ -55,18 +55,16 @@ def plot_stability(stability: Stability) -> Figure:
     """Draw the mean τ-b against the number of queries, one curve per measure, with 95% bands."""
     limits = stability.tau_limits
     bottom = min(0.0, float(np.nanmin(stability.tau if limits is None else limits[0], initial=0.0)))
-    drawn = _curves(stability.sizes, stability.measures, stability.tau, "mean Kendall τ", (bottom, 1), limits)
-    return titled(drawn, "The higher a curve, the fewer queries reproduce the ranking on all queries")
+    drawn = _curves(stability, stability.tau, "mean Kendall τ", (bottom, 1), limits)
+    return titled(
+        drawn, f"The higher a curve, the fewer {stability.unit} reproduce the ranking on all {stability.unit}"
+    )
 
 
 def _curves(
-    sizes: tuple[int, ...],
-    measures: tuple[str, ...],
-    values: Floats,
-    label: str,
-    span: tuple[float, float],
-    limits: Floats | None,
+    found: Power | Stability, values: Floats, label: str, span: tuple[float, float], limits: Floats | None
 ) -> Figure:
+    sizes, measures = found.sizes, found.measures
     columns = 2 if max(map(len, measures)) <= 20 else 1
     drawn, axes = figure(COLUMN, 2.5 + 0.125 * np.ceil(len(measures) / columns))
     axis: Any = axes[0, 0]
@@ -88,7 +86,7 @@ def _curves(
         if limits is not None:
             axis.fill_between(sizes, *limits[:, place], color=look[name]["color"], alpha=0.12, linewidth=0)
     over_queries(axis, sizes)
-    axis.set(xlabel="queries n", ylabel=label, ylim=(span[0] - 0.02, span[1] + 0.02))
+    axis.set(xlabel=f"{found.unit} n", ylabel=label, ylim=(span[0] - 0.02, span[1] + 0.02))
     drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     return drawn
 
@@ -260,12 +258,12 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     clear = None if found.intervals is None else found.clearly_best(at)
     best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
     pairs = counted(found.verdicts()["pairs"], "pair")
-    title = f"Power at {at} queries over {pairs}{'; * significantly the highest' if best else ''}"
+    title = f"Power at {at} {found.unit} over {pairs}{'; * significantly the highest' if best else ''}"
     right = frame.columns[5:7]
     table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
     error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
     if found.intervals is None:
-        error += "; the choice of queries adds more: use resamples for intervals"
+        error += f"; the choice of {found.unit} adds more: use resamples for intervals"
     more = {"buckets": found.bucket_summary()} if found.buckets else {}
     if found.intervals is not None:
         more["differences"] = found.differences(at)
@@ -273,7 +271,7 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
         _significant_pairs(found),
         error,
         *enumerated_sizes(found.sizes, found.permutations),
-        made_with(found, "sizes", "complete", "data"),
+        made_with(found, "sizes", "clusters", "complete", "data"),
     ]
     return result_report(found, "power", [table], (), closing, summary=found.summary(at), more=more)
 
@@ -310,11 +308,12 @@ def stability_report(found: Stability) -> Report:
     """Show τ at some sizes, the area under the curve and the first n with τ ≥ 0.8."""
     frame = found.summary()
     counts = [name for name in frame.columns if "at_0.8" in name]
-    table = Table(frame, "Stability (τ) of the ranking on n queries", digits=3, formats=dict.fromkeys(counts, count))
+    of = found.unit
+    table = Table(frame, f"Stability (τ) of the ranking on n {of}", digits=3, formats=dict.fromkeys(counts, count))
     closing = [
-        "tau: with the ranking on all queries, which include the n: even equal systems seem stable as n grows",
-        "split: between two sets of n queries that share none, as with new queries",
-        made_with(found, "sizes"),
+        f"tau: with the ranking on all {of}, which include the n: even equal systems seem stable as n grows",
+        f"split: between two sets of n {of} that share none, as with new {of}",
+        made_with(found, "sizes", "clusters"),
     ]
     return result_report(found, "stability", [table], (), closing)
 
@@ -322,26 +321,27 @@ def stability_report(found: Stability) -> Report:
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
     """State how many queries are needed, with the power at numbers around it."""
-    table = Table(found.to_polars(), "Power by number of queries", digits=3)
+    table = Table(found.to_polars(), f"Power by number of {found.unit}", digits=3)
     tables = [] if math.isnan(found.queries) else [table]
     return result_report(found, "plan", tables, [plan_in_words(found)])
 
 
 def plan_in_words(found: Plan) -> str:
     """State how many queries are needed."""
+    unit = found.unit
     if math.isnan(found.queries):
         return (
-            f"How many queries are needed to detect a difference of {found.difference:.4g} in {found.measure} between"
+            f"How many {unit} are needed to detect a difference of {found.difference:.4g} in {found.measure} between"
             f" {found.a} and {found.b} with {percent(found.power)} power at level {found.alpha:g}, the pilot of"
-            f" {found.pilot} queries cannot tell: at least {_queries(found.low)} (95% confidence), with no upper limit."
+            f" {found.pilot} {unit} cannot tell: at least {_queries(found.low)} (95% confidence), with no upper limit."
         )
     resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
     return (
         f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-        f" with {percent(found.power)} power at level {found.alpha:g}, {_queries(found.queries)} queries are needed"
+        f" with {percent(found.power)} power at level {found.alpha:g}, {_queries(found.queries)} {unit} are needed"
         f" (95% interval, given the uncertainty of the pilot: {_queries(found.low)} to {_queries(found.high)});"
         f" with {_queries(found.assured)} that power is reached with 90% confidence."
-        f"{resampled} The {found.pilot} queries of the pilot detect differences of {found.detectable:.4g} or"
+        f"{resampled} The {found.pilot} {unit} of the pilot detect differences of {found.detectable:.4g} or"
         f" more; the observed difference {found.a} − {found.b} is {found.observed:.4g}."
     )
 
@@ -409,13 +409,14 @@ def plot_plan(found: Plan) -> Figure:
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
     if np.isfinite(found.low):
         last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
-        label = f"queries needed, 95%: {count(found.low)} to {count(found.high)}"
+        label = f"{found.unit} needed, 95%: {count(found.low)} to {count(found.high)}"
         axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
         over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
-    axis.set(xlabel="queries n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
+    axis.set(xlabel=f"{found.unit} n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
     axis.legend(frameon=False)
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
     if np.isnan(found.queries):
-        return titled(drawn, f"The pilot cannot tell how many queries {pair} need in {found.measure}")
+        return titled(drawn, f"The pilot cannot tell how many {found.unit} {pair} need in {found.measure}")
     enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
-    return titled(drawn, f"{enough} queries give {percent(found.power)} power to distinguish {pair} in {found.measure}")
+    powered = f"{percent(found.power)} power to distinguish {pair} in {found.measure}"
+    return titled(drawn, f"{enough} {found.unit} give {powered}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,10 @@ from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import as_scores, carried, pairs_of, panels
+from rankdev.statistics.panels import about_clusters, as_scores, carried, numbered, pairs_of, panels, summed
 from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
+
+SAMPLED = "the sample that intervals are over"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,6 +129,7 @@ def agreement(
     *,
     measures: Sequence[str] | None = None,
     resamples: int = 0,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Agreement:
     """Correlate measures over the means of the systems, for each data set.
@@ -141,6 +144,8 @@ def agreement(
         Measures to correlate. Default: all.
     resamples : int, default 0
         Number of posterior draws used for 95% intervals of τ and τ_ap at infinitely many queries; 0 for no intervals.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. The intervals are then over clusters.
     seed : int, default 0
         Seed of these draws.
 
@@ -168,16 +173,22 @@ def agreement(
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
     resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
+    if clusters is not None and not resamples:
+        raise UsageError("clusters is for intervals, and there are none without resamples; give these, or leave it out")
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
-    limits = np.stack([_limits(part, resamples, seed) for part in aligned], axis=2) if resamples else None
+    limits = np.stack([_limits(part, clusters, resamples, seed) for part in aligned], axis=2) if resamples else None
     outside = [] if limits is None else _outside(chosen, tau, limits[:, 0])
     return Agreement(
         datasets=tuple(parts),
         measures=chosen,
         tau=tau,
         r=r,
-        remarks=(*outside, *_carried(parts)),
+        remarks=(
+            *outside,
+            *(line for part in aligned for line in about_clusters(part, clusters, SAMPLED)),
+            *_carried(parts),
+        ),
         tau_ap=ap,
         tau_limits=limits,
         resamples=resamples,
@@ -185,7 +196,7 @@ def agreement(
     )
 
 
-def _limits(scores: Scores, draws: int, seed: int) -> Floats:
+def _limits(scores: Scores, clusters: Mapping[str, Any] | None, draws: int, seed: int) -> Floats:
     """Return the limits of the intervals of τ and τ_ap between the true orders: ``[limit, τ or τ_ap, a, b]``."""
     size = len(scores.measures)
     limits = np.full((2, 2, size, size), np.nan)
@@ -194,6 +205,9 @@ def _limits(scores: Scores, draws: int, seed: int) -> Floats:
             known = np.isfinite(scores.values[:, :, [a, b]]).all(axis=(0, 2))
             if known.sum() > 1:
                 one, other = (scores.values[:, known, m].T for m in (a, b))
+                if clusters is not None:
+                    members = numbered(scores, np.flatnonzero(known), clusters)
+                    one, other = (summed(values, members)[0] for values in (one, other))
                 rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, a, b])))
                 limits[:, :, a, b] = limits[:, :, b, a] = tau_limits(one, other, draws, rng)
     return limits

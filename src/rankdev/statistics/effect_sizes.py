@@ -7,7 +7,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev.statistics.bounded_mean import SPARSE, most_common
-from rankdev.statistics.panels import Family
+from rankdev.statistics.panels import Family, summed
 
 FEWEST = 5  # queries from which on an effect size has an interval
 
@@ -24,23 +24,55 @@ def small_sample(queries: Floats | int) -> Floats:
 def effect_limits(family: Family, alpha: float) -> tuple[Floats, Floats]:
     """Return limits of each pair's corrected effect; NaN where almost all differences are the same, or queries few.
 
-    The standard error allows for skewness and kurtosis of the differences.
+    The standard error allows for skewness and kurtosis of the differences, and for clusters.
     """
-    queries = len(family.values)
+    queries, drawn = len(family.values), len(family.flipped.values)
     low, high = np.full((2, family.pairs), np.nan)
-    if queries < FEWEST:
+    if drawn < FEWEST:
         return low, high
-    reach = float(special.stdtrit(queries - 1, 1 - alpha / 2)) / np.sqrt(queries)
+    reach = float(special.stdtrit(drawn - 1, 1 - alpha / 2)) / np.sqrt(queries)
     for pairs, apart in family.differences():
         spread = apart.std(axis=1, ddof=1)
         known = (most_common(apart)[1] < SPARSE[1]) & (spread > 0)
         score = (apart[known] - apart[known].mean(axis=1, keepdims=True)) / spread[known, None]
         effect = apart[known].mean(axis=1) / spread[known]
         squares = score * score
-        skew, kurtosis = (squares * score).mean(axis=1), (squares * squares).mean(axis=1)
-        half = reach * np.sqrt(np.maximum(1 - skew * effect + effect**2 * (kurtosis - 1) / 4, 0.1))
+        if family.clusters is None:
+            skew, kurtosis = (squares * score).mean(axis=1), (squares * squares).mean(axis=1)
+            inflation = 1 - skew * effect + effect**2 * (kurtosis - 1) / 4
+        else:  # how far each query moves the effect, summed over clusters
+            moved = score - effect[:, None] * (squares - 1) / 2
+            sums, sizes = summed(moved.T, family.clusters)
+            inflation = (sums**2).sum(axis=0) * sizes.mean() ** 2 / queries * drawn / (drawn - 1)
+        half = reach * np.sqrt(np.maximum(inflation, 0.1))
         low[pairs[known]], high[pairs[known]] = (small_sample(queries) * effect + sign * half for sign in (-1, 1))
     return low, high
+
+
+def fraction_won(family: Family, alpha: float) -> tuple[Floats, Floats]:
+    """Return limits of the fraction that each pair's first system wins of the queries that one of the two wins.
+
+    With clusters for as many queries as would be as informative, were they independent (Korn and Graubard 1998).
+    """
+    won, lost = family.statistics["wins"], family.statistics["losses"]
+    if family.clusters is None:
+        return won_limits(won, lost, alpha)
+    drawn = len(family.flipped.values)
+    enough = np.empty(family.pairs)
+    for pairs, apart in family.differences():
+        share = np.divide(
+            won[pairs], won[pairs] + lost[pairs], out=np.zeros(len(pairs)), where=(apart != 0).any(axis=1)
+        )
+        signs = np.where(apart == 0, 0.0, (apart > 0) - share[:, None])
+        sums, sizes = summed(signs.T, family.clusters)
+        touched = (summed((apart != 0).astype(float).T, family.clusters)[0] > 0).sum(axis=0)
+        moved = (won + lost)[pairs]
+        variance = (sums**2).sum(axis=0) * sizes.mean() ** 2 / np.maximum(moved, 1) ** 2 * drawn / (drawn - 1)
+        one, many = (special.stdtrit(np.maximum(n - 1, 1), 1 - alpha / 2) for n in (moved, float(drawn)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worth = share * (1 - share) / variance * (one / many) ** 2
+        enough[pairs] = np.where(variance > 0, np.minimum(worth, moved), touched) / np.maximum(moved, 1)
+    return won_limits(won * enough, lost * enough, alpha)
 
 
 def won_limits(won: Floats, lost: Floats, alpha: float) -> tuple[Floats, Floats]:

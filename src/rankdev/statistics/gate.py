@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import Family, as_scores, carried, families_of
+from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters
 
 Verdict = Literal["pass", "fail", "undecided"]
 ROUNDING = 1e-9  # a smaller loss is none
@@ -107,6 +107,7 @@ def gate(
     required: Collection[str] = (),
     unchanged: bool = False,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
 ) -> Gate:
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
@@ -134,6 +135,9 @@ def gate(
         State that both systems return the same lists, as far as the measures look: then the candidate passes.
     alpha : float, default 0.05
         Probability of a wrong pass, and of a wrong failure.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Intervals are then those of flips of whole
+        clusters; ``query_margin`` and ``required`` are about single queries as before.
 
     Returns
     -------
@@ -157,7 +161,7 @@ def gate(
     known = as_scores(scores, measures)
     pair = _pair(known, baseline, candidate)
     _check_queries(pair, required)
-    families = families_of(pair.oriented, np.array([1]), np.array([0]))
+    families = families_of(pair.oriented, np.array([1]), np.array([0]), clusters)
     decided = [
         _decide(
             pair.select(measures=[measure]),
@@ -186,7 +190,7 @@ def gate(
         query_margin=query_margin,
         unchanged=unchanged,
         alpha=alpha,
-        remarks=carried(pair),
+        remarks=(*on_clusters(families), *carried(pair)),
     )
 
 

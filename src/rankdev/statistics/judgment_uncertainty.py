@@ -30,7 +30,7 @@ from rankdev.measures.base import MeasureLike
 from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.strengths import Strengths
-from rankdev.statistics.panels import pairs_of
+from rankdev.statistics.panels import about_clusters, numbered, pairs_of
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
@@ -246,6 +246,7 @@ def evaluate_with_uncertainty(
     *,
     resamples: int = 200,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     evaluate: Callable[..., Scores] | None = None,
     **options: Any,
@@ -269,6 +270,8 @@ def evaluate_with_uncertainty(
         Number of orders drawn.
     alpha : float, default 0.05
         Intervals have confidence 1 − alpha.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Whole clusters are then resampled.
     seed : int, default 0
         Seed of the draws.
     evaluate : callable, optional
@@ -306,15 +309,25 @@ def evaluate_with_uncertainty(
     judged = tiers_from_preferences(known, "bradley-terry", seed=seed, **options)
     scores = score(judged.tiers, loaded, measures)
     rng = np.random.Generator(np.random.Philox(seed + 1))
+    members = None
+    if clusters is not None:
+        place = {query: i for i, query in enumerate(scores.queries)}
+        members = numbered(scores, np.array([place[query] for query in judged.strengths.ordered_items()]), clusters)
     both, judgments = [], []
     for values in _against_orders(judged.strengths, loaded, measures, resamples, seed, score):
-        queries = (values.shape[1],)
-        both.append(_mean(values, rng.standard_exponential(queries)))
+        queries = values.shape[1]
+        drawn = rng.standard_exponential(queries if members is None else members.max() + 1)
+        both.append(_mean(values, drawn if members is None else drawn[members]))
         judgments.append(_mean(values, np.ones(queries)))
     few = _few(judged.strengths)
     for remark in few:
         warnings.warn(remark, RankdevWarning, stacklevel=2)
-    remarks = (*scores.remarks, *few, *([_about_one(given.workers[0])] if alone else []))
+    remarks = (
+        *scores.remarks,
+        *few,
+        *about_clusters(scores, clusters, "resampled"),
+        *([_about_one(given.workers[0])] if alone else []),
+    )
     return UncertainScores(scores, np.stack(both), np.stack(judgments), resamples, alpha, seed, remarks)
 
 

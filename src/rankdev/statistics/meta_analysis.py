@@ -18,7 +18,7 @@ from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import SPARSE, widened
 from rankdev.statistics.corrections import benjamini_hochberg, holm
-from rankdev.statistics.panels import Family, agreeing, alike, families_of, is_several, wanted_pairs
+from rankdev.statistics.panels import Family, agreeing, alike, families_of, is_several, on_clusters, wanted_pairs
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is poorly estimated
@@ -147,6 +147,7 @@ def meta_analysis(
     baselines: str | Sequence[str] | None = None,
     correction: str = "holm",
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
 ) -> MetaAnalysis:
     """Combine the differences in several collections, which may truly differ, by a random-effects meta-analysis.
 
@@ -165,6 +166,9 @@ def meta_analysis(
         Correction of the p-values over the pairs of a measure.
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. The error of each collection's mean is then that
+        of clusters.
 
     Returns
     -------
@@ -190,15 +194,19 @@ def meta_analysis(
         raise UsageError("a meta-analysis needs at least two collections; give the scores of one by themselves")
     first = next(iter(parts.values()))
     one, other = wanted_pairs(first, baselines)
-    families = [families_of(part, one, other) for part in parts.values()]  # [collection][measure]
+    families = [families_of(part, one, other, clusters) for part in parts.values()]  # [collection][measure]
     if min(len(family.values) for row in families for family in row) < 2:
         raise DataError("a meta-analysis needs at least two queries of every collection")
-    mean, error, ties = (
-        np.stack([np.concatenate([family.statistics[name] for family in row]) for row in families])
-        for name in ("difference", "deviation", "ties")
+    drawn = [[family.flipped for family in row] for row in families]  # queries, or clusters of them
+    mean, error = (
+        np.stack([np.concatenate([getattr(family, name) for family in row]) for row in families])
+        for name in ("mean", "error")
     )
-    queries = np.array([[len(family.values) for family in row for _ in one] for row in families])
-    error = _known(error / np.sqrt(queries), queries, ties / queries)
+    ties = np.stack([np.concatenate([family.statistics["ties"] for family in row]) for row in drawn])
+    queries, sample = (
+        np.array([[len(family.values) for family in row for _ in one] for row in part]) for part in (families, drawn)
+    )
+    error = _known(error, sample, ties / sample)
     found = combine(mean, error**2)
     joined = [_joined([row[m] for row in families]) for m in range(len(first.measures))]
     remarks = _remarks(len(parts), found)
@@ -210,17 +218,22 @@ def meta_analysis(
         "b": [first.systems[i] for i in other] * len(first.measures),
     }
     table = {**names, **_corrected(found, joined, correction, alpha)}
-    low, high = (mean + sign * special.stdtrit(queries - 1, 1 - alpha / 2) * error for sign in (-1, 1))
+    low, high = (mean + sign * special.stdtrit(sample - 1, 1 - alpha / 2) * error for sign in (-1, 1))
     each = {"queries": queries, "difference": mean, "low": low, "high": high, "weight": found.weight}
     repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
     rows = {**repeated, "collection": list(parts) * mean.shape[1], **{k: v.T.ravel() for k, v in each.items()}}
+    for name, row in zip(parts, families, strict=True):
+        remarks += tuple(f"{name}: {line}" for line in on_clusters(row, "the sample"))
     return MetaAnalysis(table, rows, tuple(parts), correction, alpha, remarks)
 
 
 def _joined(families: Sequence[Family]) -> Family:
-    """Join the queries of all collections."""
+    """Join the queries of all collections; what varies is a query, or a cluster of one collection."""
     values = np.concatenate([family.values for family in families])
-    return replace(families[0], values=values, queries=np.arange(len(values)))
+    members = [family.clusters for family in families if family.clusters is not None]
+    starts = np.cumsum([0, *(each.max() + 1 for each in members)])
+    clusters = np.concatenate([each + start for each, start in zip(members, starts, strict=False)]) if members else None
+    return replace(families[0], values=values, queries=np.arange(len(values)), clusters=clusters).flipped
 
 
 def _known(error: Floats, queries: Any, equal: Floats) -> Floats:

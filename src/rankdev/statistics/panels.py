@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, TypeGuard
@@ -17,15 +17,19 @@ from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
 
+Indices = npt.NDArray[np.int64]
+COUNTED = "drawn, and n counts them"
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Measures that are available for the same queries: ``values[query, system, measure]``."""
+    """Measures that are available for the same queries: ``values[query, system, measure]``; or for clusters of them."""
 
     measures: tuple[str, ...]
     places: tuple[int, ...]  # positions of these measures among all requested ones
-    queries: npt.NDArray[np.int64] = field(repr=False)  # indices into the scores' queries
+    queries: npt.NDArray[np.int64] = field(repr=False)  # indices into the scores' queries, or numbers of clusters
     values: Floats = field(repr=False)
+    unit: str = "query"  # what a row is
 
 
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
@@ -49,10 +53,11 @@ def _averaged(scores: Scores) -> Scores:
     return scores
 
 
-def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
+def panels(scores: Scores, at_least: int = 2, clusters: Mapping[str, Any] | None = None) -> list[Panel]:
     """Group the measures by the queries for which every system has a value.
 
-    Queries that lack a value are left out for that measure, with a warning that counts them.
+    Queries that lack a value are left out for that measure, with a warning that counts them. With ``clusters`` a row
+    is a cluster: the sums of its queries over the mean size of a cluster, so that means stay.
     """
     if len(scores.systems) < at_least:
         raise UsageError(f"a comparison needs at least {at_least} systems; got {', '.join(scores.systems) or 'none'}")
@@ -67,7 +72,11 @@ def panels(scores: Scores, at_least: int = 2) -> list[Panel]:
     groups: dict[bytes, list[int]] = {}
     for place in range(len(scores.measures)):
         groups.setdefault(known[:, place].tobytes(), []).append(place)
-    return [_panel(scores, places, np.flatnonzero(known[:, places[0]])) for places in groups.values()]
+    found = [_panel(scores, places, np.flatnonzero(known[:, places[0]])) for places in groups.values()]
+    if clusters is None:
+        return found
+    number = _numbers(scores, clusters)
+    return [_of_clusters(scores, panel, clusters, number) for panel in found]
 
 
 def _panel(scores: Scores, places: list[int], queries: npt.NDArray[np.int64]) -> Panel:
@@ -77,6 +86,47 @@ def _panel(scores: Scores, places: list[int], queries: npt.NDArray[np.int64]) ->
     if len(queries) < len(scores.queries):
         values = values[queries]
     return Panel(tuple(scores.measures[place] for place in places), tuple(places), queries, values)
+
+
+def _numbers(scores: Scores, clusters: Mapping[str, Any]) -> dict[Any, int]:
+    """Number the clusters of all queries that have one, in order."""
+    check_clusters(clusters)
+    seen = dict.fromkeys(clusters[query] for query in scores.queries if query in clusters)
+    return {name: i for i, name in enumerate(seen)}
+
+
+def pool_of(scores: Scores, clusters: Mapping[str, Any] | None) -> int:
+    """Count what is drawn: queries, or clusters of them."""
+    return len(scores.queries) if clusters is None else len(_numbers(scores, clusters))
+
+
+def about_clusters(scores: Scores, clusters: Mapping[str, Any] | None, are: str = COUNTED) -> tuple[str, ...]:
+    """Note how many clusters the queries have, and that whole ones are drawn."""
+    if clusters is None:
+        return ()
+    known = np.array([i for i, query in enumerate(scores.queries) if query in clusters])
+    return described([numbered(scores, known, clusters)], are)
+
+
+def _of_clusters(scores: Scores, panel: Panel, clusters: Mapping[str, Any], number: Mapping[Any, int]) -> Panel:
+    members = numbered(scores, panel.queries, clusters)
+    names = dict.fromkeys(clusters[scores.queries[i]] for i in panel.queries)
+    rows = np.array([number[name] for name in names])
+    order = np.argsort(rows)
+    return replace(panel, queries=rows[order], values=summed(panel.values, members)[0][order], unit="cluster")
+
+
+def summed(values: Floats, members: Indices) -> tuple[Floats, Indices]:
+    """Sum the rows of each cluster and divide by the mean size, so that means stay; return the sizes too.
+
+    >>> rows, sizes = summed(np.array([1.0, 0.0, 0.5]), np.array([0, 0, 1]))
+    >>> rows.tolist(), sizes.tolist()
+    ([0.6666666666666666, 0.3333333333333333], [2, 1])
+    """
+    sizes = np.bincount(members)
+    columns = values.reshape(len(values), -1).T
+    sums = np.stack([np.bincount(members, column) for column in columns], axis=1)
+    return sums.reshape(len(sizes), *values.shape[1:]) / sizes.mean(), sizes
 
 
 def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
@@ -112,7 +162,6 @@ def pairs_of(systems: Sequence[str]) -> list[tuple[str, str]]:
     return [(systems[i], systems[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
 
-Indices = npt.NDArray[np.int64]
 AT_ONCE = 1 << 22  # differences held at a time
 
 
@@ -139,10 +188,9 @@ class Family:
         """What is flipped: single queries, or clusters, whose values are sums over the mean size: the means stay."""
         if self.clusters is None:
             return self
-        sizes = np.bincount(self.clusters)
-        sums = np.stack([np.bincount(self.clusters, column) for column in self.values.T], axis=1)
+        rows, sizes = summed(self.values, self.clusters)
         span = self.span * sizes.max() / sizes.mean()
-        return Family(sums / sizes.mean(), np.arange(len(sizes)), self.first, self.second, span, sizes=sizes)
+        return Family(rows, np.arange(len(sizes)), self.first, self.second, span, sizes=sizes)
 
     @property
     def pairs(self) -> int:
@@ -207,8 +255,17 @@ class Family:
 
     @property
     def error(self) -> Floats:
-        """Standard error of each mean difference."""
-        return self.statistics["deviation"] / np.sqrt(len(self.values))
+        """Standard error of each mean difference; with clusters that of a ratio of their sums to their sizes."""
+        if self.clusters is None:
+            return self.statistics["deviation"] / np.sqrt(len(self.values))
+        rows = self.flipped
+        assert rows.sizes is not None
+        count, sizes = len(rows.values), rows.sizes / rows.sizes.mean()
+        found = np.empty(self.pairs)
+        for pairs, apart in rows.differences():
+            left = apart * rows.unit - self.mean[pairs, None] * sizes
+            found[pairs] = np.sqrt((left**2).sum(axis=1) / (count * (count - 1)))
+        return found
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
@@ -251,8 +308,7 @@ def families_of(
 
 def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> Indices:
     """Number the cluster of each query."""
-    if not isinstance(clusters, Mapping):
-        raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
+    check_clusters(clusters)
     without = [scores.queries[i] for i in queries if scores.queries[i] not in clusters]
     if without:
         some = counted(len(without), "query", "has", of=len(queries))
@@ -264,14 +320,25 @@ def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> I
     return found
 
 
-def on_clusters(families: Sequence[Family]) -> tuple[str, ...]:
+def check_clusters(clusters: Any) -> None:
+    """Refuse what does not name the cluster of each query."""
+    if not isinstance(clusters, Mapping):
+        raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
+
+
+def on_clusters(families: Sequence[Family], are: str = "flipped") -> tuple[str, ...]:
     """Note which queries are flipped together."""
-    sizes = [np.bincount(family.clusters) for family in families if family.clusters is not None]
+    return described([family.clusters for family in families if family.clusters is not None], are)
+
+
+def described(members: Sequence[Indices], are: str) -> tuple[str, ...]:
+    """Note what whole clusters are, how many there are and how large."""
+    sizes = [np.bincount(each) for each in members]
     if not sizes:
         return ()
     few, many = min(int(each.min()) for each in sizes), max(int(each.max()) for each in sizes)
     each = f"{few} to {many} queries" if few < many else f"{counted(few, 'query')} each"
-    return (f"whole clusters are flipped: {len(sizes[0])} of {each}",)
+    return (f"whole clusters are {are}: {len(sizes[0])} of {each}",)
 
 
 def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:

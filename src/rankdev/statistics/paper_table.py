@@ -15,6 +15,7 @@ from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
+from rankdev.statistics.replicates import in_words, replicated
 from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"
@@ -78,8 +79,15 @@ class PaperTable(Result):
         corrected = "no correction" if made.correction == "none" else f"{made.correction} correction{over}"
         drawn = sorted({one.drawn for one in self.tests.values()} - {""})
         how = f" ({' or '.join(drawn)})" if drawn else ""
-        tested = f"paired {made.test} test{how}, two-sided, {corrected}, p ≤ {made.alpha:g}"
-        return f"Best values are highlighted. {meaning} ({tested})."
+        clusters = dict.fromkeys(f"{one.clusters:,}" for one in self.tests.values() if one.clusters)
+        over = f" of {' or '.join(clusters)} whole clusters of queries" if clusters else ""
+        tested = f"paired {made.test} test{how}{over}, two-sided, {corrected}, p ≤ {made.alpha:g}"
+        runs = (
+            ""
+            if made.replicates is None
+            else f" Means over runs: {in_words(made.replicates)}; the test allows for how far runs vary."
+        )
+        return f"Best values are highlighted. {meaning} ({tested}).{runs}"
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per collection, system and measure.
@@ -106,11 +114,13 @@ def table(
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
-    test: str = "randomization",
+    test: str | None = None,
     correction: str = "holm",
     alpha: float = 0.05,
     digits: int = 4,
     permutations: int | None = None,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
 ) -> PaperTable:
     """Tabulate systems × measures for a paper: the best in bold, significant differences marked.
@@ -127,8 +137,8 @@ def table(
         Measures to show, in this order. Default: all.
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
-    test : {"randomization", "t", "wilcoxon", "bootstrap"}
-        Paired test.
+    test : {"randomization", "t", "wilcoxon", "bootstrap"}, optional
+        Paired test. Default: randomization; with ``replicates``: t.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for the pairs of each measure.
     alpha : float, default 0.05
@@ -137,6 +147,10 @@ def table(
         Decimals.
     permutations : int, optional
         Sign flips or resamples. Default: as :func:`significance` chooses.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`: whole clusters are flipped.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, as in :func:`significance`: the table shows the means of their runs.
     seed : int, default 0
         Seed of the flips or resamples.
 
@@ -163,16 +177,20 @@ def table(
     of each measure, p ≤ 0.05).
     """
     check_whole("digits", digits, 0)
-    collections = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    given = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    collections = given
+    if replicates is not None:
+        collections = {name: replicated(one, replicates).averaged for name, one in given.items()}
     first = next(iter(collections.values()))
     _, second = wanted_pairs(first, baselines)  # refuses what is no system, and takes repeated ones once
     compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
     marks = _marks(first.systems, compared)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
+    options |= {"clusters": clusters, "replicates": replicates, "permutations": permutations}
     tests = {
-        name: significance(one, baselines=compared or None, permutations=permutations, **options)
-        for name, one in collections.items()
-        if len(one.systems) > 1
+        name: significance(one, baselines=compared or None, **options)
+        for name, one in given.items()
+        if len(first.systems) > 1
     }
     parts = [
         _rows(name, one, digits, _marked(tests[name], marks, bool(compared)) if name in tests else {})

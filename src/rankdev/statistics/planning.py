@@ -15,9 +15,9 @@ from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
-from rankdev.statistics.panels import as_scores, carried, panels
+from rankdev.statistics.panels import Family, about_clusters, as_scores, carried, families_of
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.statistics.replicate_plan import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
@@ -46,7 +46,7 @@ class Plan(Result):
     measure : str
         The measure they are compared by.
     pilot : int
-        Queries of the pilot.
+        Queries of the pilot; with clusters their number, and so are all answers.
     observed : float
         Mean difference a − b in the pilot.
     deviation : float
@@ -74,6 +74,8 @@ class Plan(Result):
         Seed of the resampling.
     remarks : tuple of str
         Notes on the pilot.
+    clusters : int, optional
+        Clusters of queries in the pilot, where it has any.
 
     See Also
     --------
@@ -100,8 +102,18 @@ class Plan(Result):
     alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
+    clusters: int | None = None
 
-    made_with = ("a", "b", "measure", "difference", "power", "alpha", "seed")
+    made_with = ("a", "b", "measure", "difference", "power", "alpha", "clusters", "seed")
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return the power for numbers of queries around the one needed.
@@ -155,6 +167,7 @@ def plan(
     difference: float | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan: ...
 
@@ -201,6 +214,7 @@ def plan(
     correlation: float | None = None,
     power: float = 0.8,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
 ) -> Plan | ReplicatePlan | TopicSetSize:
@@ -239,6 +253,9 @@ def plan(
         Power to reach.
     alpha : float, default 0.05
         Level of the test.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Answers are then numbers of clusters. For two
+        systems with one run each.
     replicates : dict of str to list of str, optional
         The runs of ``a`` and ``b`` in the pilot, where they have several, such as training with several seeds: the
         answer is then the number of queries for some numbers of runs. See :func:`significance`.
@@ -262,8 +279,9 @@ def plan(
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
     if a is None and b is None:
-        if replicates is not None:
-            raise UsageError("replicates is for a plan of two systems; name them, as a and b")
+        for name, given in (("clusters", clusters), ("replicates", replicates)):
+            if given is not None:
+                raise UsageError(f"{name} is for a plan of two systems; name them, as a and b")
         if (scores is None) == (variance is None):
             raise UsageError("give scores or variance=, not both: a plan without a and b follows from either of them")
         return topic_set_size(
@@ -286,32 +304,38 @@ def plan(
     if difference is not None and not is_number(difference):
         raise UsageError(f"difference must be a number; got {shown(difference)}")
     if replicates is not None:
+        if clusters is not None:
+            raise UsageError("clusters and replicates cannot be combined; give one of them")
         if difference is None:
             raise UsageError("a plan with replicates needs the difference that matters: difference=")
         return plan_with_runs(
             scores, a, b, measure, replicates=replicates, difference=difference, power=power, alpha=alpha
         )
-    return _of_pair(scores, a, b, measure, difference=difference, power=power, alpha=alpha, seed=seed)
+    return _of_pair(
+        scores, a, b, measure, difference=difference, power=power, alpha=alpha, clusters=clusters, seed=seed
+    )
 
 
 def _of_pair(
-    scores: Any, a: str, b: str, measure: str, *, difference: Any, power: float, alpha: float, seed: int
+    scores: Any, a: str, b: str, measure: str, *, difference: Any, power: float, alpha: float, clusters: Any, seed: int
 ) -> Plan:
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     power = check_number("power", power, alpha, 1)
     pair = as_scores(scores, [measure]).select(systems=[a, b])
-    apart = _pilot(pair)
+    first, second = np.array([0]), np.array([1])
+    rows = families_of(pair, first, second, clusters)[0].flipped
+    apart = _pilot(rows)
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; give the one that matters: difference=")
     target = abs(observed) if difference is None else difference
-    reach = _reach(pair)
+    reach = rows.reach
     low, high = bounded_effect(apart, difference, reach=reach)
     assured, _ = bounded_effect(apart, difference, ASSURANCE, reach)
     open_ended = cannot_tell(apart)
-    remarks = _remarks(apart, a, b)
+    remarks = _remarks(apart, a, b, clusters is not None)
     for remark in remarks:
         warn(remark)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
@@ -341,37 +365,34 @@ def _of_pair(
         power=power,
         alpha=alpha,
         seed=seed,
-        remarks=(*remarks, *carried(pair)),
+        remarks=(*remarks, *about_clusters(pair, clusters), *carried(pair)),
+        clusters=None if clusters is None else len(apart),
     )
 
 
-def _reach(pair: Scores) -> float:
-    """Return the largest difference that a query can show, or that of the scores seen where that is unknown."""
-    low, high = pair.kinds[0].range
-    return high - low if np.isfinite(high - low) else float(np.nanmax(pair.values) - np.nanmin(pair.values))
-
-
-def _remarks(apart: Floats, a: str, b: str) -> tuple[str, ...]:
+def _remarks(apart: Floats, a: str, b: str, clustered: bool) -> tuple[str, ...]:
+    one, several = ("cluster", "clusters") if clustered else ("query", "queries")
     if cannot_tell(apart):
-        others = counted(len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart)), "query")
+        others = counted(len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart)), one)
         return (
-            f"the pilot cannot tell how many queries are needed: {a} and {b} have the same difference on all but"
-            f" {others} of {len(apart)}; a pilot with at least {TELLING} such queries can",
+            f"the pilot cannot tell how many {several} are needed: {a} and {b} have the same difference on all but"
+            f" {others} of {len(apart)}; a pilot with at least {TELLING} such {several} can",
         )
     kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
     if kurtosis <= HEAVY:
         return ()
     return (
         f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
-        " too narrow; a pilot with more queries would be safer",
+        f" too narrow; a pilot with more {several} would be safer",
     )
 
 
-def _pilot(scores: Scores) -> Floats:
-    values = panels(scores)[0].values[:, :, 0]
-    if len(values) < SMALLEST:
-        raise DataError(f"a pilot needs at least {SMALLEST} queries that both systems answer; got {len(values)}")
-    apart: Floats = values[:, 0] - values[:, 1]
+def _pilot(rows: Family) -> Floats:
+    """Return the differences of a pilot's queries, or of its clusters."""
+    if len(rows.values) < SMALLEST:
+        several = "queries" if rows.sizes is None else "clusters"
+        raise DataError(f"a pilot needs at least {SMALLEST} {several} that both systems answer; got {len(rows.values)}")
+    apart: Floats = rows.values[:, 0] - rows.values[:, 1]
     return apart
 
 

@@ -44,15 +44,19 @@ class Replicated:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Note how many runs each system has, and whether they are few."""
-        counts = self.counts
-        several = len(set(counts.values())) == 1
-        each = (
-            f"{next(iter(counts.values()))} each"
-            if several
-            else ", ".join(f"{name} {count}" for name, count in counts.items())
-        )
         few = "so few runs tell little about how far runs vary; three or more of each system are better"
-        return (f"means over runs: {each}", *([few] if self.freedom < FEW else []))
+        return (f"means over runs: {in_words(self.counts)}", *([few] if self.freedom < FEW else []))
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """Say how many runs each system has.
+
+    >>> in_words({"a": 3, "b": 3}), in_words({"a": 3, "b": 1})
+    ('3 of each system', 'a 3, b 1')
+    """
+    if len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))} of each system"
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Replicated:

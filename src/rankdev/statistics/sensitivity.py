@@ -54,6 +54,8 @@ class Sensitivity(Result):
         Seed of subsamples and flips.
     remarks : tuple of str
         Notes on the simulation and the scores.
+    clusters : int, optional
+        Clusters of queries that were drawn and flipped whole: n counts clusters then.
 
     See Also
     --------
@@ -74,8 +76,18 @@ class Sensitivity(Result):
     p_value: PValue
     seed: int
     remarks: tuple[str, ...] = ()
+    clusters: int | None = None
 
-    made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "seed")
+    made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "clusters", "seed")
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per cell.
@@ -111,6 +123,7 @@ def sensitivity(
     permutations: int = 1000,
     alpha: float = 0.05,
     p_value: PValue = "plus-one",
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -143,6 +156,9 @@ def sensitivity(
         Level of the tests.
     p_value : {"plus-one", "paper"}
         How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Whole clusters are then drawn and flipped, and
+        n counts clusters.
     seed : int, default 0
         Seed of subsamples and flips.
     engine : {"auto", "numpy", "numba", "torch"}
@@ -182,6 +198,7 @@ def sensitivity(
         permutations=permutations,
         alpha=alpha,
         p_value=p_value,
+        clusters=clusters,
         seed=seed,
         engine=engine,
         threads=threads,
@@ -202,6 +219,7 @@ def sensitivity(
         p_value=found.p_value,
         seed=found.seed,
         remarks=found.remarks,
+        clusters=found.clusters,
     )
 
 

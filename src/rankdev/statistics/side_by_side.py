@@ -16,10 +16,11 @@ from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import fraction_limits, widened
 from rankdev.statistics.corrections import simultaneous
-from rankdev.statistics.panels import Family, as_scores
+from rankdev.statistics.panels import Family, as_scores, described, numbered
+from rankdev.statistics.randomization import USUAL, Flips, inverted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
@@ -39,9 +40,9 @@ class AgreementWithPeople(Result):
         Fraction of the preferences (ties left out) that each measure predicts; a measure without a difference counts
         half.
     hits : ndarray
-        Preferences of each query that each measure predicts, ``[query, measure]``.
+        Preferences of each query (or cluster) that each measure predicts, ``[query, measure]``.
     counts : ndarray
-        Number of preferences of each query.
+        Number of preferences of each query (or cluster).
     differences : ndarray
         Differences a − b of the measures, ``[preference, measure]``.
     preferred : ndarray
@@ -60,6 +61,8 @@ class AgreementWithPeople(Result):
         Seed of the flips.
     remarks : tuple of str
         Notes on the preferences.
+    clusters : int, optional
+        Clusters of queries that intervals are over.
 
     See Also
     --------
@@ -67,7 +70,7 @@ class AgreementWithPeople(Result):
     """
 
     display: ClassVar = "rankdev.display.agreement"
-    made_with = ("resamples", "alpha", "seed")
+    made_with = ("resamples", "alpha", "clusters", "seed")
 
     measures: tuple[str, ...]
     agreement: Floats = field(repr=False)
@@ -82,6 +85,11 @@ class AgreementWithPeople(Result):
     alpha: float
     seed: int
     remarks: tuple[str, ...] = ()
+    clusters: int | None = None
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ("resamples",)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure.
@@ -131,12 +139,16 @@ class AgreementWithPeople(Result):
         names = {"a": [self.measures[i] for i in first], "b": [self.measures[i] for i in second]}
         apart = self.agreement[first] - self.agreement[second]
         low, high = -np.ones(len(first)), np.ones(len(first))
-        if len(first) and self.queries > 1:
+        if len(first) and len(self.hits) > 1:
             usual = self.counts.mean()
             largest = float(self.counts.max() / usual)
-            family = Family(self.hits / usual, np.arange(self.queries), first, second, largest)
-            together = simultaneous([family], self.seed, self.resamples)
-            low, high = widened(family, self.alpha / len(first), *together.interval(family, self.alpha))
+            family = Family(self.hits / usual, np.arange(len(self.hits)), first, second, largest, sizes=self.counts)
+            level = self.alpha / len(first)
+            if self.clusters is None:
+                limits = simultaneous([family], self.seed, self.resamples).interval(family, self.alpha)
+            else:  # max-T fails where they are of very unequal size
+                limits = inverted(Flips(family, USUAL, self.seed), level, "plus-one")
+            low, high = widened(family, level, *limits)
         return pl.DataFrame({**names, "difference": apart, "low": np.maximum(low, -1), "high": np.minimum(high, 1)})
 
     @property
@@ -181,6 +193,7 @@ def agreement_with_people(
     measures: Sequence[str] | None = None,
     resamples: int = 1000,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> AgreementWithPeople:
     """Estimate how often each measure prefers the list that assessors prefer.
@@ -201,6 +214,8 @@ def agreement_with_people(
         Sign flips of the queries, with which measures are compared.
     alpha : float, default 0.05
         Intervals have confidence 1 − alpha.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Intervals are then over clusters.
     seed : int, default 0
         Seed of the flips.
 
@@ -230,7 +245,11 @@ def agreement_with_people(
     apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
     hits = concordance(apart, preferred[:, None])
     names, code = np.unique(query, return_inverse=True)
-    sums = np.stack([np.bincount(code, column, len(names)) for column in hits.T], axis=1)
+    grouped: tuple[str, ...] = ()
+    if clusters is not None:
+        members = numbered(known, names, clusters)
+        code, grouped = members[code], described([members], "the sample")
+    sums = np.stack([np.bincount(code, column) for column in hits.T], axis=1)
     return AgreementWithPeople(
         measures=known.measures,
         agreement=hits.mean(axis=0),
@@ -244,7 +263,8 @@ def agreement_with_people(
         resamples=resamples,
         alpha=alpha,
         seed=seed,
-        remarks=(*judged.remarks, *_few(len(names), int((~whole).sum()))),
+        remarks=(*judged.remarks, *grouped, *_few(len(names), int((~whole).sum()))),
+        clusters=None if clusters is None else len(sums),
     )
 
 

@@ -18,7 +18,7 @@ from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.effect_sizes import effect_limits, small_sample, won_limits
+from rankdev.statistics.effect_sizes import effect_limits, fraction_won, small_sample
 from rankdev.statistics.paired import TESTS, Drawing, Tested
 from rankdev.statistics.panels import (
     Family,
@@ -77,7 +77,7 @@ class Significance(Result):
     needed : ndarray, optional
         For each row of the table, the difference that would just be significant.
     effect_limits : ndarray, optional
-        Limits of each row's effect size, ``[limit, row]``.
+        Limits of each row's effect size and of the fraction of queries that a wins, ``[limit, row]``.
 
     See Also
     --------
@@ -177,7 +177,8 @@ class Significance(Result):
 
         The effect is the mean difference in standard deviations of the differences (d_z), too large in small samples
         by Hedges' J. Where all differences are equal it is infinite, and where almost all are, its interval is unknown:
-        report the fraction of queries won there.
+        report the fraction of queries won there. Intervals allow for clusters; with ``replicates`` and ``anytime``
+        there are none, because they hold for one run of each system, looked at once.
 
         Returns
         -------
@@ -197,8 +198,8 @@ class Significance(Result):
         """
         wins, losses = (self.columns[name].astype(np.float64) for name in ("wins", "losses"))
         queries = wins + losses + self.columns["ties"]
-        low, high = np.full((2, len(wins)), np.nan) if self.effect_limits is None else self.effect_limits
-        won_low, won_high = won_limits(wins, losses, self.alpha)
+        unknown = np.full((4, len(wins)), np.nan)
+        low, high, won_low, won_high = unknown if self.effect_limits is None else self.effect_limits
         with np.errstate(invalid="ignore", divide="ignore"):
             corrected = np.where(queries > 1, small_sample(queries), np.nan) * self.columns["effect"]
             won = wins / (wins + losses)
@@ -394,7 +395,7 @@ def significance(
     return Significance(
         columns=table,
         needed=np.concatenate([column["needed"] for column in columns]),
-        effect_limits=np.concatenate([effect_limits(one, drawing.alpha) for one in families], axis=1),
+        effect_limits=None if anytime or runs is not None else _effect_limits(scores, families, drawing.alpha),
         lower_is_better=scores.lower_is_better,
         test=usual,
         correction=correction,
@@ -409,6 +410,16 @@ def significance(
         replicates=None if runs is None else runs.counts,
         remarks=(*warned, *notes, *on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)),
     )
+
+
+def _effect_limits(scores: Scores, families: list[Family], alpha: float) -> Floats:
+    """Return limits of effects, and of the fractions of queries that a wins: ``[limit, row]``."""
+    found = []
+    for measure, one in zip(scores.measures, families, strict=True):
+        low, high = fraction_won(one, alpha)
+        won = (1 - high, 1 - low) if measure in scores.lower_is_better else (low, high)
+        found.append(np.stack([*effect_limits(one, alpha), *won]))
+    return np.concatenate(found, axis=1)
 
 
 def _check_anytime(test: str | None, correction: str, permutations: int | None, clusters: Any, replicates: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.panels import Panel, as_scores, carried, panels
+from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
 from rankdev.statistics.power.student import at_most, fitting
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 
@@ -165,6 +165,8 @@ class Stability(Result):
         Resampled pools; 0 without intervals of ``tau``.
     tau_limits : ndarray, optional
         Limits of 95% intervals of ``tau`` over the choice of the pool, ``[limit, measure, size]``.
+    clusters : int, optional
+        Clusters of queries that were drawn whole: n counts clusters then.
 
     See Also
     --------
@@ -184,8 +186,18 @@ class Stability(Result):
     remarks: tuple[str, ...] = ()
     resamples: int = 0
     tau_limits: Floats | None = field(default=None, repr=False)
+    clusters: int | None = None
 
-    made_with = ("sizes", "subsamples", "resamples", "seed")
+    made_with = ("sizes", "subsamples", "resamples", "clusters", "seed")
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and size.
@@ -271,6 +283,7 @@ def stability(
     measures: Sequence[str] | None = None,
     subsamples: int = 300,
     resamples: int = 0,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Stability:
     """Estimate how stable the ranking of systems is with n queries, for each measure.
@@ -292,6 +305,9 @@ def stability(
         Subsamples of each size.
     resamples : int, default 0
         Resampled pools, for 95% intervals of τ; 0 for no intervals.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Whole clusters are then drawn, and sizes are
+        numbers of clusters.
     seed : int, default 0
         Seed of the subsamples.
 
@@ -311,7 +327,8 @@ def stability(
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 0)
     scores = as_scores(scores, measures)
-    groups = panels(scores)
+    groups = panels(scores, clusters=clusters)
+    pool = pool_of(scores, clusters)
     remarks: list[str] = []
     plan = fitting(sizes, groups, remarks)
     for remark in remarks:
@@ -337,9 +354,10 @@ def stability(
         split_limits=np.stack([low, high]),
         subsamples=subsamples,
         seed=seed,
-        remarks=(*remarks, *carried(scores)),
+        remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
         resamples=resamples,
         tau_limits=limits,
+        clusters=None if clusters is None else pool,
     )
     first = dict(zip(scores.measures, found._first(found.tau).tolist(), strict=True))
-    return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, len(scores.queries))))
+    return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, pool)))

@@ -18,6 +18,7 @@ from rankdev.core.runs import RunLike
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import parse
+from rankdev.statistics.panels import described, numbered
 from rankdev.statistics.sensitivity import grid_measures
 from rankdev.statistics.side_by_side import Verdicts, concordance
 
@@ -194,6 +195,7 @@ def tune(
     folds: int = 5,
     resamples: int = 1000,
     alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     order: Order | None = None,
     ties: Ties | None = None,
@@ -221,6 +223,8 @@ def tune(
         Bootstrap resamples of the queries, for intervals.
     alpha : float, default 0.05
         Intervals have confidence 1 − alpha.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Whole clusters are then held out and resampled.
     seed : int, default 0
         Seed of folds and resamples.
     order : {"score", "rank"}, optional
@@ -255,9 +259,14 @@ def tune(
     apart = scores.values[judged.a, judged.query] - scores.values[judged.b, judged.query]
     kept = np.isfinite(apart).all(axis=1) & (judged.preferred != 0)
     names, query = np.unique(judged.query[kept], return_inverse=True)
+    unit, grouped = "query", tuple[str, ...]()
+    if clusters is not None:
+        members = numbered(scores, names, clusters)
+        query, names = members[query], np.unique(members)
+        unit, grouped = "cluster", described([members], "held out and resampled")
     if len(names) < folds:
         raise DataError(
-            f"preferences without ties cover {counted(len(names), 'query')}; {folds} folds need at least as many"
+            f"preferences without ties cover {counted(len(names), unit)}; {folds} folds need at least as many"
         )
     places = [scores.measures.index(text) for text in (str(base), *texts)]
     toward = apart[kept][:, places] * judged.preferred[kept][:, None]  # above 0: measure and assessors agree
@@ -288,7 +297,7 @@ def tune(
         alpha=alpha,
         seed=seed,
     )
-    return _with_remarks(found, (*scores.remarks, *judged.remarks), int((judged.preferred == 0).sum()))
+    return _with_remarks(found, (*grouped, *scores.remarks, *judged.remarks), int((judged.preferred == 0).sum()))
 
 
 def _held_out(toward: Floats, fold: Ints, folds: int) -> tuple[Floats, Ints]:

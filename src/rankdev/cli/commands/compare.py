@@ -35,6 +35,7 @@ from rankdev.errors import UsageError, counted
 if TYPE_CHECKING:
     from rankdev._common.result import Result
     from rankdev.evaluation.scores import Scores
+    from rankdev.statistics.paper_table import PaperTable
 
 
 test_option = click.option(
@@ -121,6 +122,7 @@ def compare_command(
         refuse_unused("permutations", why=f"changes nothing with --test {test}, which draws none")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
+    testing["clusters"] = together = read_clusters(clusters)
     if collections and not pooled:
         several = load_collections(collections, segments=segments, **source)
         combined = meta_analysis(several, **testing)
@@ -137,10 +139,9 @@ def compare_command(
             f"--per-query compares two systems query by query; got {counted(len(scores.systems), 'system')} ({some}):"
             " give two of them"
         )
-    together = read_clusters(clusters)
     repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
-    testing |= {"clusters": together, "replicates": repeated, "anytime": anytime}
+    testing |= {"replicates": repeated, "anytime": anytime}
 
     def analyse(part: Scores) -> Result:
         if per_query:
@@ -177,7 +178,7 @@ def _check(
         refuse_unused("margin", "per_query", "discriminative_power", why=own)
         if not pooled:
             own = "is for --pooled, and --collection uses its own test"
-            refuse_unused("test", "family", "permutations", "clusters", "replicates", "anytime", why=own)
+            refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
     if per_query:
         own = "is for tests, and --per-query shows differences as they are"
         refuse_unused("margin", "baselines", "test", "correction", "family", "permutations", why=own)
@@ -204,6 +205,8 @@ def _check(
 @test_option
 @correction_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
+@clusters_option
+@replicates_option
 @click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
 def table_command(
     collections: tuple[str, ...],
@@ -214,6 +217,8 @@ def table_command(
     test: str | None,
     correction: str | None,
     alpha: float,
+    clusters: str | None,
+    replicates: tuple[str, ...],
     digits: int,
     seed: int,
     **source: Any,
@@ -226,10 +231,13 @@ def table_command(
     from rankdev.statistics.paper_table import table
 
     testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed}
-    testing |= {"test": test or "randomization", "correction": correction or "holm"}
-    _, report = analyse_source(
-        lambda scores: table(scores, baselines=baselines or None, **testing), collections, segments, **source
-    )
+    testing |= {"test": test, "correction": correction or "holm", "clusters": read_clusters(clusters)}
+
+    def analyse(scores: Any) -> PaperTable:
+        known = next(iter(scores.values())).systems if collections else scores.systems
+        return table(scores, baselines=baselines or None, replicates=matching_runs(replicates, known), **testing)
+
+    _, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
 
 

@@ -10,6 +10,7 @@ from rankdev.cli.help import Command
 from rankdev.cli.inputs import losses_of_runs, score_runs
 from rankdev.cli.options import (
     analyse_segments,
+    clusters_option,
     empty_option,
     import_option,
     like_option,
@@ -18,6 +19,7 @@ from rankdev.cli.options import (
     named_runs,
     one_measure_option,
     order_options,
+    read_clusters,
     refuse_unused,
     seed_option,
     segments_option,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--losses", is_flag=True, help="Split what was lost: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
 @click.option("--uncertainty", is_flag=True, help="REFERENCES are judgments: score against their true order.")
+@clusters_option
 @segments_option
 @name_option
 @order_options
@@ -61,6 +64,7 @@ def eval_command(
     losses: bool,
     sort: str | None,
     uncertainty: bool,
+    clusters: str | None,
     segments: str | None,
     names: tuple[str, ...],
     order: Order,
@@ -81,9 +85,11 @@ def eval_command(
     if uncertainty:
         if per_query or segments or sort or losses or like:
             raise UsageError("--uncertainty takes no -q, --segments, --sort, --losses or --like")
-        deliver(report_of(_with_uncertainty(references, runs, names, measures, order, ties, seed)), form, output)
+        together = read_clusters(clusters)
+        found = _with_uncertainty(references, runs, names, measures, order, ties, clusters=together, seed=seed)
+        deliver(report_of(found), form, output)
         return
-    refuse_unused("seed", why="belongs to --uncertainty")
+    refuse_unused("clusters", "seed", why="belongs to --uncertainty")
     options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
         if per_query or segments or sort or like or len(measures) != 1:
@@ -103,7 +109,7 @@ def _with_uncertainty(
     measures: tuple[str, ...],
     order: Order,
     ties: Ties,
-    seed: int,
+    **options: Any,
 ) -> UncertainScores:
     """Score runs against the true order behind a file of preferences."""
     import warnings
@@ -119,7 +125,7 @@ def _with_uncertainty(
     read = {name: load_run(name, run, order, ties) for name, run in systems.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the report has them as notes
-        return evaluate_with_uncertainty(judged, read, list(measures), seed=seed, disconnected="largest")
+        return evaluate_with_uncertainty(judged, read, list(measures), disconnected="largest", **options)
 
 
 @click.command(

@@ -8,7 +8,7 @@ import click
 
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import refuse_unused
+from rankdev.cli.options import clusters_option, read_clusters, refuse_unused
 from rankdev.cli.outputs import deliver, file_option
 from rankdev.errors import UsageError
 
@@ -30,6 +30,7 @@ FAILED, UNDECIDED = 3, 4  # exit codes
 @click.option("--baseline", help="With --scores: the system that is in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
+@clusters_option
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", show_default=True, help="If it cannot tell."
 )
@@ -42,6 +43,7 @@ def gate_command(
     baseline: str | None,
     candidate: str | None,
     alpha: float,
+    clusters: str | None,
     undecided: str,
     junit: str | None,
     comment: str | None,
@@ -80,6 +82,7 @@ def gate_command(
         required=required,
         unchanged=source["table"] is None and _unchanged(scores, source),
         alpha=alpha,
+        clusters=read_clusters(clusters),
     )
     report = report_of(found)
     for path, content in ((junit, junit_of(found)), (comment, FORMATS["markdown"].encode(report))):

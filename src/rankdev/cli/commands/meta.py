@@ -12,12 +12,14 @@ from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
 from rankdev.cli.options import (
     analyse_segments,
+    clusters_option,
     each_once,
     name_option,
     named_runs,
     names_and_values,
     one_measure_option,
     order_options,
+    read_clusters,
     read_named_table,
     refuse_unused,
     seed_option,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Agreement with users instead: a table with query, a, b, winner and perhaps judge.",
 )
+@clusters_option
 def agreement_command(
     seed: int,
     form: str | None,
@@ -53,6 +56,7 @@ def agreement_command(
     segments: str | None,
     people: str | None,
     resamples: int,
+    clusters: str | None,
     **source: Any,
 ) -> None:
     """Compute Kendall's τ, Pearson's r and τ_ap between measures over the systems' means.
@@ -64,15 +68,16 @@ def agreement_command(
     from rankdev.statistics.side_by_side import agreement_with_people
 
     scores = load_scores(**source)
+    together = read_clusters(clusters)
     if people is None:
-        analyse: Callable[[Scores], Result] = partial(agreement, resamples=resamples, seed=seed)
+        analyse: Callable[[Scores], Result] = partial(agreement, resamples=resamples, clusters=together, seed=seed)
     else:
         refuse_unused("resamples", why="is for agreement between measures, and agreement with --people has its own")
         verdicts = read_named_table(people, "query, a, b, winner")
 
         def analyse(part: Scores) -> Result:
             try:
-                return agreement_with_people(part, verdicts.frame, seed=seed)
+                return agreement_with_people(part, verdicts.frame, clusters=together, seed=seed)
             except DataError as error:
                 verdicts.fail(error)
 
@@ -127,6 +132,7 @@ PAPER_CELLS = [(1, 0.2), (4, 0.2)]
 @one_measure_option("RDQ@5", "The measure whose parameters vary.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter. Default: the paper's 25.")
 @click.option("-n", default=100, show_default=True, help="Number of queries.")
+@clusters_option
 @name_option
 @order_options
 @simulation_options
@@ -143,6 +149,7 @@ def sensitivity_command(
     output: str | None,
     figure: str | None,
     mark: tuple[str, ...],
+    clusters: str | None,
     **options: Any,
 ) -> None:
     """Estimate the median power at n queries for every combination of a measure's parameters."""
@@ -155,6 +162,7 @@ def sensitivity_command(
             references,
             named_runs(references, runs, names),
             grid=each_once(map(grid_values, grid), "--grid") or PAPER_GRID,
+            clusters=read_clusters(clusters),
             progress=progress,
             **options,
         )
@@ -218,6 +226,7 @@ def _value(text: str) -> Any:
 )
 @click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
+@clusters_option
 @name_option
 @order_options
 @seed_option
@@ -236,6 +245,7 @@ def tune_command(
     figure: str | None,
     form: str | None,
     output: str | None,
+    clusters: str | None,
     **options: Any,
 ) -> None:
     """Find the parameters that best predict user preferences or clicks on held-out queries."""
@@ -250,6 +260,7 @@ def tune_command(
     source = read_named_table(people, "query, a, b, winner") if people else None
     source = source or read_named_table(str(clicks), "query, session, system, clicked")
     systems = named_runs(references, runs, names)
+    options["clusters"] = read_clusters(clusters)
     try:
         verdicts: Any = source.frame
         if clicks is not None:

@@ -8,7 +8,15 @@ import click
 
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
-from rankdev.cli.options import analyse_segments, matching_runs, refuse_unused, replicates_option, whole_numbers
+from rankdev.cli.options import (
+    analyse_segments,
+    clusters_option,
+    matching_runs,
+    read_clusters,
+    refuse_unused,
+    replicates_option,
+    whole_numbers,
+)
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
 from rankdev.errors import UsageError
 
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
 @click.option("--resamples", default=0, show_default=True, help="Resamples, for 95% intervals.")
 @click.option("--replacement", is_flag=True, help="Draw queries with replacement, as for new queries.")
+@clusters_option
 @click.option("--resume", metavar="FILE", help="Resume from the .json or .parquet output so far.")
 def power_command(
     sizes: str | None,
@@ -36,6 +45,7 @@ def power_command(
     buckets: str | None,
     resamples: int,
     replacement: bool,
+    clusters: str | None,
     resume: str | None,
     seed: int,
     subsamples: int,
@@ -67,6 +77,7 @@ def power_command(
             "bucket_sizes": None if n is None else [n],
             "replacement": replacement,
             "resamples": resamples,
+            "clusters": read_clusters(clusters),
             "seed": seed,
             "engine": engine,
             "threads": threads,
@@ -78,7 +89,7 @@ def power_command(
     deliver(report, form, output)
     draw(figure, plot_power, found)
     if not found.complete:
-        done = f"finished at {', '.join(map(str, found.sizes))} queries"
+        done = f"finished at {', '.join(map(str, found.sizes))} {found.unit}"
         raise KeyboardInterrupt(f"{done}; to continue: --resume {output}" if output else done)
 
 
@@ -99,6 +110,7 @@ def power_command(
 @click.option("--correlation", type=float, help="Of two systems' scores. Default: estimated, or 0.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
+@clusters_option
 @replicates_option
 def plan_command(
     collections: tuple[str, ...],
@@ -111,6 +123,7 @@ def plan_command(
     correlation: float | None,
     power: float,
     alpha: float,
+    clusters: str | None,
     replicates: tuple[str, ...],
     seed: int,
     form: str | None,
@@ -124,7 +137,7 @@ def plan_command(
     """Plan a comparison of two systems from a pilot, or a new collection.
 
     The pilot of a comparison is two runs, or -a and -b. With --width, --systems, --correlation, --variance or
-    --collection the answer is for a collection on which other systems will be compared.
+    --collection the answer is for a new collection.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.planning import plan
@@ -136,7 +149,7 @@ def plan_command(
     if variance is not None:
         if references is not None or table is not None or collections or segments is not None:
             raise UsageError("give either --variance or scores to estimate it from, not both")
-        unused = ("replicates", "measures", "names", "order", "ties", "empty", "first", "second")
+        unused = ("clusters", "replicates", "measures", "names", "order", "ties", "empty", "first", "second")
         refuse_unused(*unused, why="is for scores, and there are none with --variance")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
@@ -144,7 +157,11 @@ def plan_command(
         raise UsageError("give the scores of a pilot: REFERENCES and RUNs, --scores or --collection; or --variance")
     elif collections or width or systems or correlation is not None:
         refuse_unused(
-            "first", "second", "replicates", why="is for a pair; --width, --systems and --collection have none"
+            "first",
+            "second",
+            "clusters",
+            "replicates",
+            why="is for a pair; --width, --systems and --collection have none",
         )
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
@@ -156,7 +173,7 @@ def plan_command(
         if len(difference) > 1:
             raise UsageError("a comparison of two systems takes one --difference; for several add --systems 2")
         asked |= {"difference": difference[0] if difference else None, "seed": seed}
-        asked["replicates"] = runs
+        asked |= {"clusters": read_clusters(clusters), "replicates": runs}
         found, report = analyse_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))
     deliver(report, form, output)
     draw(figure, found.plot)
@@ -184,10 +201,12 @@ def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
 @click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
 @click.option("--resamples", default=0, show_default=True, help="Resamples of the queries, for intervals of tau.")
+@clusters_option
 def stability_command(
     sizes: str | None,
     subsamples: int,
     resamples: int,
+    clusters: str | None,
     seed: int,
     form: str | None,
     output: str | None,
@@ -204,6 +223,7 @@ def stability_command(
 
     scores = load_scores(**source)
     options: dict[str, Any] = {"subsamples": subsamples, "resamples": resamples, "seed": seed}
+    options["clusters"] = read_clusters(clusters)
     chosen = whole_numbers(sizes, "--sizes") or None
     found, report = analyse_segments(scores, segments, lambda part: stability(part, sizes=chosen, **options))
     deliver(report, form, output)

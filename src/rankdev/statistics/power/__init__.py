@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rankdev._common.checks import check_flag, check_number, check_seed, check_w
 from rankdev._common.work import Progress
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import Panel, as_scores, carried, panels
+from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
 from rankdev.statistics.power.result import Bucket, Power, fingerprint, finished_sizes
 from rankdev.statistics.power.simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.student import at_most, fitting, usual
@@ -36,6 +37,7 @@ def power(
     bucket_sizes: Sequence[int] | None = None,
     replacement: bool = False,
     resamples: int = 0,
+    clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     engine: str = "auto",
     threads: int | None = None,
@@ -74,6 +76,9 @@ def power(
     resamples : int, default 0
         Resamples of the queries, for 95% intervals of every power, percentile and N80, and of the differences between
         measures; 200 is enough, 0 for no intervals.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`. Whole clusters are then drawn and flipped, and
+        sizes are numbers of clusters.
     seed : int, default 0
         Seed of subsamples, flips and resamples.
     engine : {"auto", "numpy", "numba", "torch"}
@@ -104,10 +109,12 @@ def power(
     threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
-    groups = panels(scores)
+    groups = panels(scores, clusters=clusters)
     remarks: list[str] = []
     plan = fitting(sizes, groups, remarks, replaced=replacement)
     edges = _edges(buckets, scores)
+    if edges is not None and clusters is not None:
+        raise UsageError("buckets group single queries, not clusters of them; leave buckets or clusters out")
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
     inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
@@ -125,8 +132,9 @@ def power(
         engine,
         threads,
         progress,
+        pool_of(scores, clusters),
     )
-    data, known = fingerprint(scores), NOTHING
+    data, known = fingerprint(scores, clusters), NOTHING
     if resume is not None:
         settings = {
             "subsamples": subsamples,
@@ -147,7 +155,7 @@ def power(
             break
         values, finished = run.curves(run.chunks(part), inside[label])
         if finished or not run.interrupted:
-            intervals = run.intervals(scores, part, finished, values, resamples)
+            intervals = run.intervals(part, finished, values, resamples)
             found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, intervals))
     if run.interrupted:
         remarks.append("interrupted: sizes and buckets that were not finished are left out")
@@ -165,14 +173,15 @@ def power(
         p_value=p_value,
         seed=seed,
         complete=not run.interrupted,
-        remarks=(*remarks, *carried(scores)),
+        remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
         data=data,
         replacement=replacement,
         resamples=resamples,
-        intervals=run.intervals(scores, groups, done, curves, resamples),
+        intervals=run.intervals(groups, done, curves, resamples),
+        clusters=None if clusters is None else run.pool,
     )
     first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True)) if done else {}
-    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, len(scores.queries))))
+    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, run.pool)))
 
 
 def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:

@@ -79,6 +79,8 @@ class Power(Result):
         Resamples of the queries; 0 without intervals.
     intervals : Intervals, optional
         95% intervals over the choice of queries.
+    clusters : int, optional
+        Clusters of queries that were drawn and flipped whole: n and ``queries`` count clusters then.
 
     See Also
     --------
@@ -106,11 +108,21 @@ class Power(Result):
     replacement: bool = False
     resamples: int = 0
     intervals: Intervals | None = field(default=None, repr=False)
+    clusters: int | None = None
 
     made_with = (
         *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement", "resamples"),
-        *("seed", "complete", "data"),
+        *("clusters", "seed", "complete", "data"),
     )
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
 
     @property
     def error(self) -> Floats:
@@ -391,9 +403,12 @@ SAME = (
 )  # what determines the numbers at each size
 
 
-def fingerprint(scores: Scores) -> str:
+def fingerprint(scores: Scores, clusters: Mapping[str, Any] | None = None) -> str:
     """Return a hash of all names and values, in their order."""
-    names = json.dumps([scores.systems, scores.queries, scores.measures]).encode()
+    known = [scores.systems, scores.queries, scores.measures]
+    if clusters is not None:
+        known.append(tuple(str(clusters.get(query)) for query in scores.queries))
+    names = json.dumps(known).encode()
     return hashlib.sha256(names + np.ascontiguousarray(scores.values).tobytes()).hexdigest()[:32]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.work import Progress
-from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.statistics.flips.exact import stream_keys
 from rankdev.statistics.panels import Family, Panel
@@ -43,6 +42,7 @@ class Simulation:
     engine: str
     threads: int | None
     progress: Progress | None
+    pool: int  # queries, or clusters of them
     something: bool = False  # whether any size is finished
     interrupted: bool = False
     done: float = 0.0
@@ -108,12 +108,12 @@ class Simulation:
         return np.stack([found[n] for n in done], axis=2) if done else none, done
 
     def intervals(
-        self, scores: Scores, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
+        self, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
     ) -> Intervals | None:
         """Return intervals over the choice of queries, where these were requested."""
         if not replicates or not sizes or not groups:
             return None
-        weights = query_weights(len(scores.queries), replicates, self.seed)
+        weights = query_weights(self.pool, replicates, self.seed)
         first, second = np.triu_indices(self.systems, 1)
         effects = [unknown_effects(self.pairs, replicates)] * self.measures
         for panel in groups:

@@ -117,6 +117,7 @@ def fitting(
     Without any, those of the paper, or finer ones below all of a small pool.
     """
     pool = max((len(panel.queries) for panel in groups), default=0)
+    what = counted(pool, groups[0].unit if groups else "query")
     if sizes is None:
         small = pool < 100 and not replaced
         sizes = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
@@ -129,15 +130,15 @@ def fitting(
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError(
-            f"{where} has {counted(pool, 'query')}, fewer than the smallest size {min(sizes, default=0)};"
+            f"{where} has {what}, fewer than the smallest size {min(sizes, default=0)};"
             " give smaller sizes, such as sizes=[5, 10]"
         )
     if len(kept) < len(set(sizes)):
         dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
-        remarks.append(f"{where} has {counted(pool, 'query')}; larger sizes are left out: {dropped}")
+        remarks.append(f"{where} has {what}; larger sizes are left out: {dropped}")
     for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
         remarks.append(
-            f"{where} has exactly {size} queries: every subsample of {size} is all of them,"
+            f"{where} has exactly {counted(size, groups[0].unit)}: every subsample of {size} is all of them,"
             " and only the random flips of a test vary"
         )
     return kept

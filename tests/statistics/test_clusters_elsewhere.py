@@ -1,0 +1,178 @@
+"""Everything that draws or flips queries takes clusters: repeated queries count once, single ones change nothing."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankdev as rd
+from rankdev.errors import DataError, UsageError
+from rankdev.measures.base import MeasureInfo
+
+N = 16
+RNG = np.random.default_rng(3)
+VALUES = np.rint(RNG.normal(0.5, 0.2, (3, N, 2)) * 16) / 16 + np.array([0, 0.125, 0.25])[:, None, None]
+
+
+def scored(values, prefix="q"):
+    queries = tuple(f"{prefix}{i}" for i in range(values.shape[1]))
+    return rd.Scores(("a", "b", "c"), queries, ("P@5", "AP@5"), values)
+
+
+def said(scores, prefix="q"):
+    """Someone's preferences: the same of every copy of a query."""
+    each = len(scores.queries) // N
+    return [
+        {"query": f"{prefix}{i}", "a": "a", "b": "b", "winner": "a" if (i // each) % 3 else "b"}
+        for i in range(len(scores.queries))
+    ]
+
+
+def collections(scores, **given):
+    copy = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values[:, ::-1] + 0.0625)
+    return rd.meta_analysis({"one": scores, "two": copy}, **given)
+
+
+ANALYSES = {
+    "power": lambda scores, **given: rd.power(scores, sizes=[5, 9], subsamples=20, resamples=10, **given),
+    "stability": lambda scores, **given: rd.stability(scores, sizes=[4, 8], subsamples=20, resamples=5, **given),
+    "plan": lambda scores, **given: rd.plan(scores, "a", "c", "P@5", difference=0.1, **given),
+    "agreement": lambda scores, **given: rd.agreement(scores, resamples=40, **given),
+    "people": lambda scores, **given: rd.agreement_with_people(scores, said(scores), **given),
+    "gate": lambda scores, **given: rd.gate(scores, baseline="a", candidate="c", margin=0.1, **given),
+    "table": rd.table,
+    "leaderboard": lambda scores, **given: rd.leaderboard(scores, resamples=50, **given),
+    "equivalence": lambda scores, **given: rd.equivalence(scores, margin=0.1, **given),
+}
+COUNTS = ("wins", "ties", "losses", "verdicts", "queries")  # of queries, whatever they are drawn with
+
+
+def tables(found):
+    frames = [found.to_polars(), found.summary()]
+    frames += [found.between()] if hasattr(found, "between") else []
+    return [frame.drop(COUNTS, strict=False) for frame in frames]
+
+
+@pytest.mark.parametrize("name", [*ANALYSES, "meta"])
+def test_repeated_queries_count_once(name):
+    analyse = ANALYSES.get(name, collections)
+    twice = scored(np.repeat(VALUES, 2, axis=1))
+    clusters = {query: i // 2 for i, query in enumerate(twice.queries)}
+    alone = {query: query for query in scored(VALUES).queries}
+    with pytest.warns(rd.RankdevWarning) if name == "meta" else nullcontext():
+        once, again = analyse(scored(VALUES), clusters=alone), analyse(twice, clusters=clusters)
+    for one, other in zip(tables(once), tables(again), strict=True):
+        assert_frame_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["power", "stability", "plan", "agreement", "table", "meta"])
+def test_clusters_of_one_query_change_nothing(name):
+    analyse = ANALYSES.get(name, collections)
+    scores = scored(VALUES)
+    with pytest.warns(rd.RankdevWarning) if name == "meta" else nullcontext():
+        plain, clustered = (analyse(scores, clusters=given) for given in (None, {q: q for q in scores.queries}))
+    for one, other in zip(tables(plain), tables(clustered), strict=True):
+        assert_frame_equal(one, other)
+
+
+def test_effect_sizes_allow_for_clusters():
+    once, twice = scored(VALUES), scored(np.repeat(VALUES, 2, axis=1))
+    clusters = {query: i // 2 for i, query in enumerate(twice.queries)}
+    plain, clustered = (
+        rd.significance(scores, clusters=given).effect_sizes() for scores, given in ((once, None), (twice, clusters))
+    )
+    assert clustered["effect"].to_numpy() == pytest.approx(plain["effect"].to_numpy(), rel=0.05)
+    for width in (pl.col("high") - pl.col("low"), pl.col("won_high") - pl.col("won_low")):
+        narrow = rd.significance(twice).effect_sizes().select(width).to_numpy()
+        wide, expected = (found.select(width).to_numpy() for found in (clustered, plain))
+        assert wide == pytest.approx(expected, rel=0.12)
+        assert (wide > 1.2 * narrow).all()
+    runs = rd.significance(once, replicates={"x": ["a", "b"]}).effect_sizes()
+    assert runs["low"].is_null().all()
+    assert runs["won_low"].is_null().all()
+
+
+@pytest.mark.parametrize("clusters", [None, {f"q{i}": i // 2 for i in range(N)}])
+def test_lower_is_better_turns_the_fraction_won(clusters):
+    kinds = (MeasureInfo("x", higher_is_better=False), MeasureInfo("y", higher_is_better=True))
+    scores = rd.Scores(("a", "b", "c"), scored(VALUES).queries, ("x", "y"), VALUES[:, :, [0, 0]], kinds=kinds)
+    lower, higher = rd.significance(scores, clusters=clusters).effect_sizes().partition_by("measure")
+    for name, other in (("won", "won"), ("won_low", "won_high"), ("won_high", "won_low")):
+        assert lower[name].to_numpy() == pytest.approx(1 - higher[other].to_numpy())
+    assert (lower["won_low"] < lower["won"]).all()
+
+
+def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
+    values = VALUES.copy()
+    values[0, :4, 1] = np.nan
+    scores = scored(values)
+    clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
+    with pytest.warns(rd.RankdevWarning, match="left out"):
+        both = rd.power(scores, sizes=[5], subsamples=20, resamples=5, clusters=clusters)
+    rest = scores.select(queries=scores.queries[4:], measures=["AP@5"])
+    alone = rd.power(rest, sizes=[5], subsamples=20, clusters=clusters)
+    assert both.queries == (8, 6)
+    assert (both.power[1] == alone.power[0]).all()
+
+
+def test_judgments_are_resampled_by_cluster():
+    judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 8 + [("q3", "k", "l")] * 8
+    runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"], "q3": ["l", "k"]}}
+    together = {"q1": "u", "q2": "u", "q3": "w"}
+    plain, clustered = (
+        rd.evaluate_with_uncertainty(judged, runs, "RDQ@2", clusters=given) for given in (None, together)
+    )
+    assert (plain.judgments == clustered.judgments).all()
+    assert clustered.both.std() > plain.both.std()
+    assert "whole clusters are resampled: 2 of 1 to 2 queries" in clustered.remarks
+
+
+def test_tuning_holds_out_whole_clusters():
+    rng = np.random.default_rng(0)
+    references = {str(q): list("abcdef") for q in range(24)}
+    lists = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
+    wins = [{"query": q, "a": "x", "b": "y", "winner": "x" if int(q) % 3 else "y"} for q in references]
+    clusters = {q: int(q) // 4 for q in references}
+    found = rd.tune("RDQ@3", references, lists, wins, grid={"alpha": [1, 4]}, resamples=20, clusters=clusters)
+    assert found.losses.shape == (6, 2)
+    assert found.weights.tolist() == [4.0] * 6
+    assert "whole clusters are held out and resampled: 6 of 4 queries each" in found.remarks
+    with pytest.raises(DataError, match="cover 2 clusters; 5 folds"):
+        rd.tune("RDQ@3", references, lists, wins, clusters={q: int(q) % 2 for q in references})
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_query_without_a_cluster_is_refused(name):
+    with pytest.raises(DataError, match="15 of 16 queries have no cluster"):
+        ANALYSES[name](scored(VALUES), clusters={"q0": "u"})
+    with pytest.raises(UsageError, match="clusters is"):
+        ANALYSES[name](scored(VALUES), clusters="u")
+
+
+def test_designs_that_cannot_be_combined_are_refused():
+    scores = scored(VALUES)
+    clusters = dict.fromkeys(scores.queries[:8], 0) | dict.fromkeys(scores.queries[8:], 1)
+    with pytest.raises(UsageError, match="clusters is for intervals"):
+        rd.agreement(scores, clusters=clusters)
+    sized = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values, np.arange(16))
+    with pytest.raises(UsageError, match="buckets group single queries"):
+        rd.power(sized, sizes=[2], clusters=clusters, buckets=[4])
+    with pytest.raises(UsageError, match="clusters is for a plan of two systems"):
+        rd.plan(scores, difference=0.1, clusters=clusters)
+    with pytest.raises(UsageError, match="cannot be combined"):
+        rd.plan(scores, "x", "c", "P@5", difference=0.1, clusters=clusters, replicates={"x": ["a", "b"]})
+    with pytest.raises(DataError, match="at least 10 clusters"):
+        rd.plan(scores, "a", "c", "P@5", difference=0.1, clusters=clusters)
+    with pytest.raises(DataError, match="the pool has 2 clusters"):
+        rd.stability(scores, sizes=[4], clusters=clusters)
+
+
+def test_a_result_is_not_resumed_with_other_clusters():
+    scores = scored(VALUES)
+    clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
+    done = rd.power(scores, sizes=[4], subsamples=10, clusters=clusters)
+    assert (rd.power(scores, sizes=[4, 6], subsamples=10, clusters=clusters, resume=done).sizes) == (4, 6)
+    with pytest.raises(DataError, match="other scores"):
+        rd.power(scores, sizes=[4, 6], subsamples=10, resume=done)
