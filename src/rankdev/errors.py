@@ -1,6 +1,6 @@
 """Errors and warnings. Each message states where, what was expected and what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from reprlib import Repr
 from unicodedata import category
@@ -22,6 +22,7 @@ class RankdevError(Exception):
     """
 
     exit_status = 1
+    faults: tuple[str, ...] = ()  # of several inputs, one line each
 
 
 class DataError(RankdevError, ValueError):
@@ -125,6 +126,17 @@ class RankdevWarning(UserWarning):
     >>> print(caught[0].message)
     1 item is returned twice for the same query, such as 'd1' for 'q'; only the first occurrence counts
     """
+
+
+def several(errors: Sequence[RankdevError]) -> RankdevError:
+    """Make one error of what is wrong with several inputs."""
+    if len(errors) == 1:
+        return errors[0]
+    kind = DataError if any(isinstance(error, DataError) for error in errors) else UsageError
+    lines = (f"{len(errors)} inputs are wrong:", *map(str, errors))
+    found: RankdevError = kind("\n".join(map(printable, lines)))
+    found.faults = lines
+    return found
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

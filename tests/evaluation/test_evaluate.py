@@ -217,7 +217,7 @@ def test_an_error_stops_the_reading_of_other_runs(tmp_path):
 
 
 def test_references_that_cannot_be_read_are_told_first(tmp_path):
-    with pytest.raises(rd.UsageError, match="refs: there is no such file"):
+    with pytest.raises(rd.UsageError, match=r"wrong:\n.*refs: there is no such file\n.*a.run: there is no such file"):
         rd.evaluate(tmp_path / "refs", {"a": tmp_path / "a.run"}, "RR")
 
 

@@ -143,8 +143,8 @@ def main() -> None:
         write_line(f"standard output: {error.strerror or error}" if error.filename is None else str(error))
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:
-        status, line = _explained(error)
-        if line:
+        status, *lines = _explained(error)
+        for line in filter(None, lines):
             write_line(line)
         try:
             sys.stdout.flush()
@@ -153,8 +153,8 @@ def main() -> None:
         sys.exit(status)
 
 
-def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one for each kind)
-    """Return the exit status of whatever ended a command, and the line to write about it."""
+def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:  # noqa: PLR0911 (one for each kind)
+    """Return the exit status of whatever ended a command, and the lines to write about it: one for each input."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code, ""
@@ -167,7 +167,8 @@ def _explained(error: BaseException) -> tuple[int, str]:  # noqa: PLR0911 (one f
         case click.ClickException():
             return 2, error.format_message()
         case RankdevError():
-            return error.exit_status, as_options(str(error), _called(sys.argv[1:]))
+            command = _called(sys.argv[1:])
+            return error.exit_status, *(as_options(line, command) for line in error.faults or [str(error)])
         case UnicodeEncodeError():
             return 2, f"{error.object!r} is not UTF-8 text; encode it as UTF-8"
         case MemoryError():

@@ -17,7 +17,7 @@ from rankdev.errors import suggestion
 FULL = "rankdev.full_help"
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
-    "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
+    "runs": ("--order", "--ties", "--duplicates", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
 }

@@ -157,9 +157,8 @@ def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
     """Read scores that were computed elsewhere, all or those of some measures."""
     from rankdev.evaluation.score_files import read_scores
 
-    refuse_unused(
-        "names", "order", "ties", "empty", "like", why="is for runs, and scores from a file are taken as they are"
-    )
+    unused = ("names", "order", "ties", "duplicates", "empty", "like")
+    refuse_unused(*unused, why="is for runs, and scores from a file are taken as they are")
     scores = read_scores(path)
     write_notes(scores.remarks)
     return scores.select(measures=_labels(measures, scores.measures)) if measures else scores

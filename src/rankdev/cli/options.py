@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from rankdev._common.cautions import strict_input
+from rankdev._common.reading import Duplicates, reading_with
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
@@ -25,7 +26,7 @@ Value = TypeVar("Value")
 
 
 def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --order, --ties and --strict."""
+    """Add --order, --ties, --duplicates and --strict."""
     ties = click.option(
         "--ties",
         cls=SharedOption,
@@ -50,7 +51,15 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_be_strict,
         help="Make errors of warnings about the input, and of queries that only one side has.",
     )
-    return order(ties(strict(command)))
+    duplicates = click.option(
+        "--duplicates",
+        cls=SharedOption,
+        type=click.Choice(get_args(Duplicates)),
+        expose_value=False,
+        callback=_read_with,
+        help="Which row of an item counts where a query has several.  [default: refuse]",
+    )
+    return order(ties(duplicates(strict(command))))
 
 
 empty_option = click.option(
@@ -111,6 +120,11 @@ def name_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _be_strict(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.with_resource(strict_input(value))
+
+
+def _read_with(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Read all files of a command with the choice that this option, called as it is there, makes."""
+    ctx.with_resource(reading_with(**{str(param.name): value}))
 
 
 def refuse_unused(*names: str, why: str) -> None:

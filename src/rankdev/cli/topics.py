@@ -11,6 +11,9 @@ runs; each run is called after its file.
   --order score|rank   Order a run by its score (default) or its rank column.
   --ties RULE          How items with equal scores are ordered. Default:
                        trec_eval. See rankdev help ties.
+  --duplicates WHICH   Which row of an item counts where a query has several:
+                       first or last in the file, or best (highest score).
+                       Default: two scores of an item are refused.
   --empty zero|skip    Queries without a relevant item: every system scores 0
                        (default), or they are left out.
   --like PROGRAM       Do as trec_eval-10, trec_eval-9, pytrec_eval,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.lazy import pl
+from rankdev._common.reading import Duplicates
 from rankdev._common.tables import Tabular, as_id, text_series
 from rankdev.errors import DataError, shown
 from rankdev.native.library import PackedNames
@@ -225,6 +226,19 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     return repeated
 
 
+def kept_once(codes: Ints, item: pl.Series, value: Floats, duplicates: Duplicates) -> npt.NDArray[np.bool_]:
+    """Mark the one row of each (query, item) that counts; of equally good ones, the first."""
+    repeated = repeated_rows(codes, item)
+    if duplicates == "first" or not repeated.any():
+        return ~repeated
+    if duplicates == "last":
+        return ~repeated_rows(codes[::-1], item.reverse())[::-1]
+    order = np.argsort(-value, kind="stable")
+    kept = np.empty(len(order), bool)
+    kept[order] = ~repeated_rows(codes[order], item.gather(order))
+    return kept
+
+
 def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Find keys that a query has twice, among others; far faster where queries are adjacent and about as long."""
     sizes = np.bincount(codes)
@@ -273,7 +287,9 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
         )
 
 
-def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> npt.NDArray[np.bool_]:
+def check_unique(
+    groups: Groups, item: pl.Series, value: Floats, name: str, remedy: str = "keep one"
+) -> npt.NDArray[np.bool_]:
     """Mark rows that repeat an earlier one; refuse an item to which two rows give different values."""
     repeated = repeated_rows(groups.codes, item)
     rows = np.flatnonzero(repeated)
@@ -285,7 +301,7 @@ def check_unique(groups: Groups, item: pl.Series, value: Floats, name: str) -> n
             row = int(clash[0])
             raise DataError(
                 f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:.15g} and"
-                f" {value[row]:.15g}; keep one",
+                f" {value[row]:.15g}; {remedy}",
                 row=row,
             )
     return repeated

@@ -9,11 +9,13 @@ import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.cautions import caution
-from rankdev.core.columns import Groups, check_unique, group
+from rankdev._common.reading import reading
+from rankdev.core.columns import Groups, check_unique, group, kept_once
 from rankdev.core.ordering import Ordering
 from rankdev.errors import DataError, counted, shown
 
 FEW = 1000  # rows that usually tell whether scores and ranks agree
+REMEDY = "keep one, or choose with duplicates='first' (or last, best)"
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 
 
@@ -27,6 +29,7 @@ class Columns(NamedTuple):
     repeats: Bools | None
     ordering: Ordering
     depth: int | None
+    left_out: int
 
 
 class Rows(NamedTuple):
@@ -95,12 +98,16 @@ class RunBuilder:
 
     The last query of a batch may continue in the next one, so its rows wait, uncut, until another query comes: a
     contradiction between rows of a query is noticed wherever its rows are adjacent, whatever is cut afterwards.
+    Where only one row of an item counts, all are kept until the last is known.
     """
 
     def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
         self._ordering = ordering
         self._name = name
-        self._depth = depth
+        self._duplicates = reading().duplicates
+        self._wanted = depth
+        self._depth = depth if self._duplicates is None else None
+        self._left_out = 0
         self._batches: list[Rows] = []  # in order, and cut
         self._rows = 0
         self._waiting: list[Rows] = []  # of one query
@@ -115,7 +122,16 @@ class RunBuilder:
         """Add rows; ``value`` is the score, or the rank where the order goes by rank; ``rank`` is only looked at."""
         if not len(query):
             return
-        batch = self._checked(query, item, value)
+        rows = self._counting(query, item, value)
+        if rows is not None:
+            query, item, value = query.gather(rows), item.gather(rows), value[rows]
+            rank = None if rank is None else rank.gather(rows)
+        try:
+            batch = self._checked(query, item, value)
+        except DataError as error:
+            if rows is not None and error.row is not None:
+                raise DataError(str(error), int(rows[error.row])) from None
+            raise
         if rank is not None and self.wants_ranks():
             self._direction.add(batch.groups.codes, value, rank)
         names, codes = batch.groups.names, batch.groups.codes
@@ -134,9 +150,14 @@ class RunBuilder:
         """Return the columns of the whole run."""
         self._release()
         if not self._batches:
-            return Columns(_NO_NAMES, np.zeros(1, np.int64), _NO_NAMES, np.zeros(0), None, self._ordering, self._depth)
+            return Columns(
+                _NO_NAMES, np.zeros(1, np.int64), _NO_NAMES, np.zeros(0), None, self._ordering, self._wanted, 0
+            )
         rows = self._together()
         self._batches.clear()
+        if self._depth != self._wanted:
+            self._depth = self._wanted
+            rows = self._arranged(rows)
         if rows.repeats.any():
             warn_of_repeats(rows.repeats, rows.query, rows.item, self._name)
         if self._direction.is_opposed:
@@ -152,12 +173,22 @@ class RunBuilder:
             rows.repeats if rows.repeats.any() else None,
             self._ordering,
             self._depth,
+            self._left_out,
         )
+
+    def _counting(self, query: pl.Series, item: pl.Series, value: Floats) -> Ints | None:
+        """Find the rows that count where an item may have several; None for all."""
+        if self._duplicates is None:
+            return None
+        better = value if self._ordering.order == "score" else -value
+        rows = np.flatnonzero(kept_once(group(query).codes, item, better, self._duplicates))
+        self._left_out += len(query) - len(rows)
+        return None if len(rows) == len(query) else rows
 
     def _checked(self, query: pl.Series, item: pl.Series, value: Floats) -> Rows:
         """Refuse two values of an item, or two items of a rank; mark items that are returned twice."""
         groups = group(query)
-        repeats = check_unique(groups, item, value, self._ordering.order)
+        repeats = check_unique(groups, item, value, self._ordering.order, REMEDY)
         if self._ordering.order == "rank":
             pairs = pl.DataFrame({"code": groups.codes, "rank": value})
             shared = ~pairs.select(pl.struct("code", "rank").is_first_distinct()).to_series().to_numpy()
@@ -209,8 +240,12 @@ class RunBuilder:
         """Check rows together that were checked in separate batches."""
         columns = ([getattr(rows, name) for rows in parts] for name in ("query", "item"))
         query, item = (pl.concat(pieces, rechunk=True) for pieces in columns)
+        value = np.concatenate([rows.value for rows in parts])
+        counting = self._counting(query, item, value)
+        if counting is not None:
+            query, item, value = query.gather(counting), item.gather(counting), value[counting]
         try:
-            return self._checked(query, item, np.concatenate([rows.value for rows in parts]))
+            return self._checked(query, item, value)
         except DataError as error:
             raise DataError(str(error)) from None  # its row is none of the batch that is added
 

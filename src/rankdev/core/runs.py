@@ -13,6 +13,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.files_in_use import PathLike
+from rankdev._common.reading import Duplicates, reading, reading_with
 from rankdev._common.tables import (
     OfRanx,
     TableLike,
@@ -29,7 +30,7 @@ from rankdev._common.tables import (
     text_column,
     text_series,
 )
-from rankdev.core.columns import ByQuery, check_once, item_names, item_series, repeated_rows
+from rankdev.core.columns import ByQuery, check_once, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
@@ -62,6 +63,8 @@ class Run(ByQuery[list[str]]):
         What the run is ordered by, and how ties are broken.
     depth : int or None
         How many positions were kept where the run was cut.
+    left_out : int
+        Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Run(ByQuery[list[str]]):
     repeats: Bools | None = None
     ordering: Ordering = TREC_EVAL
     depth: int | None = None
+    left_out: int = 0
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
@@ -109,9 +113,14 @@ class Run(ByQuery[list[str]]):
         queries, items = text_series("query", ids), text_series("item", names)
         if len(set(ids)) < len(ids):
             check_once(queries, "query {} appears twice, as a number and as text; keep one")
-        repeats = None
+        repeats, duplicates = None, reading().duplicates
         if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
             codes = np.repeat(np.arange(len(counts)), counts)
+            if duplicates is not None:
+                kept = kept_once(codes, items, -np.arange(len(items), dtype=float), duplicates)
+                offsets = offsets_of(np.bincount(codes[kept], minlength=len(counts)))
+                left_out = len(kept) - int(kept.sum())
+                return cls(queries, offsets, items.filter(pl.Series(kept)), None, left_out=left_out)
             repeats = repeated_rows(codes, items)
             warn_of_repeats(repeats, queries.gather(codes), items)
         return cls(queries, offsets, items, None, repeats)
@@ -150,7 +159,9 @@ class Run(ByQuery[list[str]]):
         return cls.from_table(frame, ties=ties)
 
     @classmethod
-    def from_table(cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval") -> Run:
+    def from_table(
+        cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval", duplicates: Duplicates | None = None
+    ) -> Run:
         """Make a run from a table.
 
         Parameters
@@ -161,6 +172,8 @@ class Run(ByQuery[list[str]]):
             What orders the run. A table without scores is ordered by rank.
         ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
             How ties are broken; see docs/files.md#ties.
+        duplicates : {"first", "last", "best"}, optional
+            Which row of an item counts where a query has several. Default: two scores of an item are refused.
 
         Returns
         -------
@@ -172,6 +185,11 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_table(pl.DataFrame({"query": ["q", "q"], "item": ["d1", "d2"], "rank": [2, 1]}))["q"]
         ['d2', 'd1']
         """
+        with reading_with(duplicates=duplicates):
+            return cls._from_table(table, order, ties)
+
+    @classmethod
+    def _from_table(cls, table: Any, order: Order, ties: Ties) -> Run:
         frame = as_frame(table)
         check_one_system(frame)
         if "grade" in frame.columns and not {"score", "rank"} & {*frame.columns}:
@@ -188,7 +206,14 @@ class Run(ByQuery[list[str]]):
         return cls(*builder.finish())
 
     @classmethod
-    def of(cls, value: RunLike, *, order: Order | None = None, ties: Ties | None = None) -> Run:
+    def of(
+        cls,
+        value: RunLike,
+        *,
+        order: Order | None = None,
+        ties: Ties | None = None,
+        duplicates: Duplicates | None = None,
+    ) -> Run:
         """Make a run from whatever the functions of rankdev accept as a run, but for a path.
 
         Parameters
@@ -199,6 +224,8 @@ class Run(ByQuery[list[str]]):
             What orders the run. Default: a Run keeps its own order, all else is ordered by score.
         ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
             How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as pytrec_eval.
+        duplicates : {"first", "last", "best"}, optional
+            Which row of an item counts where a query has several. Default: two scores of an item are refused.
 
         Returns
         -------
@@ -212,6 +239,11 @@ class Run(ByQuery[list[str]]):
         """
         if isinstance(value, Run):
             return value.reordered(order, ties)
+        with reading_with(duplicates=duplicates):
+            return cls._of(value, order, ties)
+
+    @classmethod
+    def _of(cls, value: Any, order: Order | None, ties: Ties | None) -> Run:
         ordering = Ordering("score" if order is None else order, "trec_eval" if ties is None else ties)
         value = tabled(value)
         if is_table(value):

@@ -39,6 +39,8 @@ class Coverage:
         Queries of the references without a relevant item: all that was judged there is nonrelevant.
     tied_by : dict of str to int
         The same as ``tied`` for each measure alone.
+    left_out : int
+        Rows of the run that do not count because another of the same item does, with ``duplicates``.
 
     See Also
     --------
@@ -53,6 +55,7 @@ class Coverage:
     ties: str = "trec_eval"
     empty: int = 0
     tied_by: Mapping[str, int] = field(default_factory=dict, repr=False, hash=False)
+    left_out: int = 0
 
     @property
     def decided(self) -> int:
@@ -76,12 +79,20 @@ def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
 def check_coverage(coverage: Sequence[Coverage]) -> None:
     """Refuse, in strict calls, runs that lack queries of the references, or have more."""
     if is_strict():
-        for remark in coverage_remarks([replace(entry, tied=0) for entry in coverage]):
+        for remark in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
             raise DataError(remark)
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
     """Yield notes on what the runs lack, what they have too much, and where ties decide; one line for all systems."""
+    repeating = {entry.system: entry.left_out for entry in coverage if entry.left_out}
+    if len(repeating) == 1:
+        system, count = next(iter(repeating.items()))
+        rows = counted(count, "row", "is")
+        yield f"{system}: {rows} left out, because another of the same query and item counts"
+    elif repeating:
+        runs, counts = counted(len(repeating), "run", of=len(coverage)), named_counts(repeating)
+        yield f"{runs} have rows that are left out, because others of the same query and item count: {counts}"
     for kind, verb, one, several, many in (
         ("missing", "is", "not in the run; it scores 0", "not in the run; they score 0", "lack queries, which score 0"),
         (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -15,8 +18,9 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import caution, held_cautions, strict_input
 from rankdev._common.checks import check_choice, check_flag
+from rankdev._common.reading import Duplicates, reading_with
 from rankdev._common.work import Progress, Together, cores, refuse_lost_threads
-from rankdev.core.ordering import Order, Ordering, Ties, leaves_open
+from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import Run, RunLike, RunsLike
 from rankdev.errors import MeasureError, UsageError
@@ -26,7 +30,7 @@ from rankdev.evaluation.coverage import Coverage, check_coverage
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.order import order_notes
 from rankdev.evaluation.scores import Scores, info_of
-from rankdev.io.loading import error_context, load_references, load_run, named_systems, where
+from rankdev.io.loading import Faults, error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
 from rankdev.io.trec import PLAIN
 from rankdev.measures import REGISTRY
@@ -126,6 +130,7 @@ def evaluate(
     ties: Ties | None = None,
     empty: Empty | None = None,
     like: str | None = None,
+    duplicates: Duplicates | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
@@ -154,6 +159,10 @@ def evaluate(
     like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
         Do as another program does: its order of equal scores, its rounding of IPrec, what it reads, and its names of
         measures. An option that contradicts it is refused. See docs/conformance.md.
+    duplicates : {"first", "last", "best"}, optional
+        Which row of an item counts where a run has several for a query: the first or the last, or that with the highest
+        score (the lowest rank). The others are left out, and counted in ``coverage``. A Run keeps what it has. Default:
+        two scores of an item are refused.
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
         ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
@@ -172,7 +181,7 @@ def evaluate(
     [[0.5255, 1.0]]
     """
     wanted, choices = choose(like, measures, order, ties, empty)
-    with strict_input(check_flag("strict", strict)):
+    with strict_input(check_flag("strict", strict)), reading_with(duplicates=duplicates):
         return _evaluate(references, runs, wanted, choices, progress)
 
 
@@ -198,6 +207,8 @@ def _evaluate(
     progress: Progress | None,
 ) -> Scores:
     refuse_lost_threads()
+    if choices.ties is not None:
+        check_choice("ties", choices.ties, tuple(TIE_RULES))
     systems = named_systems(runs, choices.order)
     if leaves_open(choices.ties):
         check_averages(wanted)
@@ -232,16 +243,21 @@ class _Evaluation:
         self._together = None if progress is None else Together(progress, sizes)
         self._cautions: dict[str, list[str]] = {name: [] for name in systems}
         self._stopped = Event()
+        self._faults = Faults()
         self._prepared: Future[_Prepared] = Future()
 
     def scores(self) -> Scores:
         """Do it all."""
         with ThreadPoolExecutor(min(len(self._systems) + 1, THREADS)) as pool:
             try:
-                self._prepared = pool.submit(self._prepare)
-                tasks = [pool.submit(self._score, *part) for part in _parts(list(self._systems.items()))]
-                prepared = _awaited(self._prepared)
+                self._prepared = pool.submit(copy_context().run, self._prepare)
+                parts = _parts(list(self._systems.items()))
+                tasks = [pool.submit(copy_context().run, self._score, *part) for part in parts]
+                with suppress(_StoppedError), self._faults.noted():
+                    _awaited(self._prepared)
                 coverage = tuple(met for task in tasks for met in _awaited(task))
+                self._faults.check()
+                prepared = self._prepared.result()
                 for line in chain(prepared.cautions, *self._cautions.values()):
                     caution(line)
                 check_coverage(coverage)
@@ -265,11 +281,8 @@ class _Evaluation:
         )
 
     def _prepare(self) -> _Prepared:
-        stopped = self._stopped
-
         def watch(done: float, total: float, note: str) -> None:
-            if stopped.is_set():
-                raise _StoppedError
+            self._go_on(self._references)
 
         with held_cautions() as cautions:
             known = load_references(self._references, progress=watch, dialect=self._choices.dialect)
@@ -279,23 +292,37 @@ class _Evaluation:
         return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape), cautions)
 
     def _score(self, first: int, entries: Sequence[tuple[str, RunLike]]) -> list[Coverage]:
-        """Score some systems, of which the first has this place."""
+        """Score some systems, of which the first has this place; none any more once an input is wrong."""
         waiting: list[MatchedRuns] = []
-        coverage = []
+        coverage: list[Coverage] = []
         for end, (system, source) in enumerate(entries, first + 1):
-            with held_cautions() as self._cautions[system]:
-                matched, met = self._match(system, source)
-            waiting.append(matched)
-            coverage.append(replace(met, system=system))
-            if len(waiting) * len(matched.lengths) > QUERIES_TOGETHER or len(coverage) == len(entries):
+            with suppress(_StoppedError), held_cautions() as self._cautions[system], self._faults.noted(end):
+                found = self._match(system, source)
+                if found is not None:
+                    waiting.append(found[0])
+                    coverage.append(replace(found[1], system=system))
+            if self._faults or not waiting:
+                waiting.clear()
+            elif len(waiting) * len(waiting[0].lengths) > QUERIES_TOGETHER or len(coverage) == len(entries):
                 self._prepared.result().values[end - len(waiting) : end] = score_matched(waiting, self._wanted)
                 waiting.clear()
         return coverage
 
-    def _match(self, system: str, source: RunLike) -> tuple[MatchedRuns, Coverage]:
+    def _go_on(self, source: object) -> None:
+        """Stop where something else went wrong: files are still read for what is wrong there, pipes may never end."""
+        hopeless = self._faults or (self._prepared.done() and self._prepared.exception() is not None)
+        if self._stopped.is_set() or (hopeless and not (isinstance(source, str | Path) and os.path.isfile(source))):
+            raise _StoppedError
+
+    def _ready(self) -> _Prepared | None:
+        """Wait for the references; None where they are wrong, and the runs are only read for what is wrong there."""
+        with suppress(_StoppedError), Faults().noted():
+            return self._prepared.result()
+        return None
+
+    def _match(self, system: str, source: RunLike) -> tuple[MatchedRuns, Coverage] | None:
         def watch(done: float, total: float, note: str) -> None:
-            if self._stopped.is_set() or (self._prepared.done() and self._prepared.exception() is not None):
-                raise _StoppedError  # something else went wrong: this run does not matter any more
+            self._go_on(source)
             if self._together is not None:
                 self._together.tell(system, done)
 
@@ -303,12 +330,16 @@ class _Evaluation:
         if isinstance(source, str | Path):
             ordering = Ordering(choices.order or "score", choices.ties or "trec_eval")
             if choices.dialect == PLAIN and joins(ordering):  # which takes the references first
-                matched = self._prepared.result().files.match(source, ordering, depth, self._wanted, watch)
+                ready = self._ready()
+                matched = ready and ready.files.match(source, ordering, depth, self._wanted, watch)
                 if matched is not None:
                     return matched
         run = load_run(system, source, choices.order, choices.ties, depth, watch, choices.dialect)
+        ready = self._ready()
+        if ready is None:
+            return None
         with error_context(where(system, source)):
-            return match_run(self._prepared.result().matcher, run, self._wanted)
+            return match_run(ready.matcher, run, self._wanted)
 
 
 def _parts(entries: list[tuple[str, RunLike]]) -> Iterator[tuple[int, list[tuple[str, RunLike]]]]:

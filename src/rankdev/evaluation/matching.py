@@ -223,6 +223,7 @@ class Matcher:
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=self._unreferenced(run, known),
         )
+        coverage = replace(coverage, left_out=run.left_out)
         return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
 
     def _unreferenced(self, run: Run, known: Ints) -> int:

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.tables import check_mapping, places_in
-from rankdev._common.work import Progress, Together
+from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
@@ -24,8 +24,7 @@ from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.matching import MatchedRuns, Matcher
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_references, load_run, named_systems
-from rankdev.io.streams import size_of
+from rankdev.io.loading import load_references, load_runs, named_systems
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.match import Ideals
@@ -257,7 +256,7 @@ def compare(
             f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
             f" ({MOST_LISTS:,}); take fewer systems, or a sample of the queries"
         )
-    loaded = _loaded(systems, order, ties, progress)  # whole: losses ask for what is below the cutoff
+    loaded = load_runs(systems, order, ties, progress=progress)  # whole: losses ask for what is below the cutoff
     scores = evaluate(known, loaded, wanted, empty=empty)
     if empty == "skip" and known.empty:
         known = known.without_empty()
@@ -279,21 +278,6 @@ def compare(
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
         segments=_segments(scores, _named_queries(segments)),
     )
-
-
-def _loaded(
-    systems: Mapping[str, RunLike], order: Order | None, ties: Ties | None, progress: Progress | None
-) -> dict[str, Run]:
-    together = None if progress is None else Together(progress, {name: size_of(run) for name, run in systems.items()})
-    loaded = {}
-    for name, source in systems.items():
-
-        def watch(done: float, total: float, note: str, name: str = name) -> None:
-            if together is not None:
-                together.tell(name, done)
-
-        loaded[name] = load_run(name, source, order, ties, None, watch)
-    return loaded
 
 
 def _shown(scores: Scores, positions: int, seed: int) -> Ints:

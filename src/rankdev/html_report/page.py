@@ -253,12 +253,12 @@ def _uncertain(
     judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None
 ) -> list[str]:
     """State the scores by the first measure against the true order behind judgments, and which system beats which."""
-    from rankdev.io.loading import load_run
+    from rankdev.io.loading import load_runs
     from rankdev.io.preferences import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
     judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
-    read = {name: load_run(name, run, order, ties) for name, run in runs.items()}
+    read = load_runs(runs, order, ties)
     measure = found.scores.measures[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # they are notes below

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
+from rankdev._common.reading import Duplicates, reading, reading_with
 from rankdev._common.tables import (
     ALIASES,
     SYSTEMS,
@@ -108,6 +109,7 @@ def read_run(
     *,
     order: Order = "score",
     ties: Ties = "trec_eval",
+    duplicates: Duplicates | None = None,
     depth: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -123,6 +125,10 @@ def read_run(
         What orders the run.
     ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
         How ties are broken; see docs/files.md#ties.
+    duplicates : {"first", "last", "best"}, optional
+        Which row of an item counts where a query has several: the first or the last in the file, or that with the
+        highest score (the lowest rank). The others are left out, and counted. Default: two scores of an item are
+        refused.
     depth : int, optional
         How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
         of the file. Default: all.
@@ -145,7 +151,8 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     depth = None if depth is None else check_whole("depth", depth, 1)
-    return run_from_path(path, Ordering(order, ties), depth, progress)
+    with reading_with(duplicates=duplicates):
+        return run_from_path(path, Ordering(order, ties), depth, progress)
 
 
 def run_from_path(
@@ -285,6 +292,8 @@ def _read_json(source: Source, ordering: Ordering, depth: int | None) -> Run:
         if ordering.order == "rank":
             raise FileFormatError(source.name, "a run {query: {item: score}} has no ranks; order it by score")
         return _run_of(source.name, _score_tables(source.name, entries), ordering, depth)
+    if reading().duplicates is not None:  # one of an item's places may be below the cut, and count
+        depth = None
     try:
         run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in entries})
     except FileFormatError:

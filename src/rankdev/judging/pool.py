@@ -14,7 +14,7 @@ from rankdev._common.tables import as_id, as_polars, is_table
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.runs import RunLike
 from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
-from rankdev.io.loading import load_run, named_systems
+from rankdev.io.loading import load_runs, named_systems
 from rankdev.io.streams import Source
 from rankdev.io.tables import read_table, read_texts
 from rankdev.judging.items import OPTIONAL
@@ -58,8 +58,7 @@ def pool(
     """
     depth = check_whole("depth", depth, 1)
     best: dict[tuple[str, str], int] = {}
-    for system, source in named_systems(runs).items():
-        run = load_run(system, source, order, ties, depth)
+    for run in load_runs(named_systems(runs), order, ties, depth).values():
         for query in run:
             for place, item in enumerate(run[query][:depth]):
                 best[query, item] = min(place, best.get((query, item), place))

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.io.loading import load_run, named_systems
+from rankdev.io.loading import load_runs, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
@@ -447,7 +447,7 @@ class SystemScores:
         if not isinstance(runs, Mapping) or len(runs) < 2:
             raise UsageError(NEEDS_RUNS)
         wanted = parse(measure) if isinstance(measure, str) else measure
-        read = [load_run(system, run) for system, run in named_systems(runs).items()]
+        read = [*load_runs(named_systems(runs)).values()]
         for system, run in zip(runs, read, strict=True):
             if not any(query in run for query in items):
                 raise DataError(f"system {shown(system)}: the run has none of the queries to be judged")

@@ -25,7 +25,7 @@ from rankdev._common.tables import check_mapping
 from rankdev.core.runs import Run, RunLike
 from rankdev.errors import RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_run
+from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
@@ -337,7 +337,7 @@ def _against_orders(
     """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
     judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
-    ranked = {name: load_run(name, run) for name, run in runs.items()}
+    ranked = load_runs(runs)
     lists = {name: {query: run[query] for query, _ in items if query in run} for name, run in ranked.items()}
     drawn = []
     for returned in lists.values():

@@ -115,14 +115,14 @@ def _with_uncertainty(
     import warnings
 
     from rankdev.errors import RankdevWarning
-    from rankdev.io.loading import load_run
+    from rankdev.io.loading import load_runs
     from rankdev.io.preferences import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
     check_one_order(ties, "the uncertainty of judgments")
     systems = named_runs(judgments, runs, names)
     judged = read_preferences(judgments)
-    read = {name: load_run(name, run, order, ties) for name, run in systems.items()}
+    read = load_runs(systems, order, ties)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the report has them as notes
         return evaluate_with_uncertainty(judged, read, list(measures), disconnected="largest", **options)
@@ -156,7 +156,7 @@ def explain_command(
     from rankdev.display.scores import explanations_report as side_by_side
     from rankdev.evaluation.explain import explain
     from rankdev.io import read_references
-    from rankdev.io.loading import load_run
+    from rankdev.io.loading import load_runs
 
     check_one_order(ties, "an explanation")
     systems = named_runs(references, runs, names)
@@ -165,10 +165,8 @@ def explain_command(
     known = read_references(references)
     if query not in known:
         raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
-    found = {
-        name: explain(known[query], load_run(name, run, order, ties).get(query, []), measure=measure)
-        for name, run in systems.items()
-    }
+    loaded = load_runs(systems, order, ties)
+    found = {name: explain(known[query], run.get(query, []), measure=measure) for name, run in loaded.items()}
     single = report_of(next(iter(found.values())), query=query)
     deliver(single if len(found) == 1 else side_by_side(found, query), form, output)
 

@@ -1,0 +1,48 @@
+"""How runs are read: choices that belong to the input, and hold for every run of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from rankdev._common.checks import check_choice
+
+Duplicates = Literal["first", "last", "best"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What to do with input that is refused otherwise.
+
+    ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
+    the one with the highest score (the lowest rank).
+    """
+
+    duplicates: Duplicates | None = None
+
+    def __post_init__(self) -> None:
+        if self.duplicates is not None:
+            check_choice("duplicates", self.duplicates, get_args(Duplicates))
+
+
+_STRICTLY = Reading()
+_reading: ContextVar[Reading] = ContextVar("reading", default=_STRICTLY)
+
+
+def reading() -> Reading:
+    """Return how runs are read now."""
+    return _reading.get()
+
+
+@contextmanager
+def reading_with(**choices: Any) -> Iterator[None]:
+    """Read with these choices; what is None is left to those who called."""
+    given = {name: value for name, value in choices.items() if value is not None}
+    token = _reading.set(replace(_reading.get(), **given))
+    try:
+        yield
+    finally:
+        _reading.reset(token)

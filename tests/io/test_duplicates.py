@@ -1,0 +1,134 @@
+"""Items that a run returns twice for a query: refused, or the row that ``duplicates`` asks for."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev._common.reading import reading_with
+from rankdev.core.ordering import Ordering
+from rankdev.core.run_builder import RunBuilder
+from rankdev.core.runs import Run
+from rankdev.io import streams
+from tests.common import draws
+
+RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d1 3 0.4 t\nq1 Q0 d2 4 0.95 t\nq2 Q0 d1 1 1 t\nq2 Q0 d3 2 0 t\n"
+LEFT = {
+    "first": {"q1": ["d1", "d2"], "q2": ["d1", "d3"]},  # 0.9, 0.8
+    "last": {"q1": ["d2", "d1"], "q2": ["d1", "d3"]},  # 0.95, 0.4
+    "best": {"q1": ["d2", "d1"], "q2": ["d1", "d3"]},  # 0.95, 0.9
+}
+
+
+@pytest.mark.parametrize("duplicates", LEFT)
+@pytest.mark.parametrize("depth", [None, 1, 10])
+def test_the_row_that_counts(tmp_path, duplicates, depth):
+    path = tmp_path / "a.run"
+    path.write_text(RUN)
+    run = rd.read_run(path, duplicates=duplicates, depth=depth)
+    assert run.left_out == 2
+    assert {query: items[:depth] for query, items in LEFT[duplicates].items()} == dict(run)
+
+
+def test_it_is_refused_otherwise_and_the_remedy_is_named(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(RUN)
+    with pytest.raises(rd.DataError, match=r"a.run:3: .* two scores, 0.9 and 0.4; keep one, or choose"):
+        rd.read_run(path)
+    with pytest.raises(rd.UsageError, match="unknown duplicates 'worst'"):
+        rd.read_run(path, duplicates="worst")
+
+
+def test_equal_scores_and_lists():
+    twice = [{"query": "q", "item": item, "score": 1.0 / place} for place, item in enumerate("aba", 1)]
+    assert Run.of([*twice, twice[1]], duplicates="best")["q"] == ["a", "b"]
+    assert Run.of({"q": list("abca")}, duplicates="last")["q"] == ["b", "c", "a"]
+    run = Run.of({"q": list("abca"), "r": ["a"]}, duplicates="best")
+    assert (dict(run), run.left_out, run.repeats) == ({"q": ["a", "b", "c"], "r": ["a"]}, 1, None)
+
+
+def test_by_rank(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text("q Q0 a 2 9 t\nq Q0 b 2 8 t\nq Q0 a 1 7 t\nq Q0 c 3 1 t\n")
+    assert rd.read_run(path, order="rank", duplicates="best")["q"] == ["a", "b", "c"]
+    with pytest.raises(rd.DataError, match=r"a.run:2: query 'q': rank 2 appears twice"):  # the line of the file
+        rd.read_run(path, order="rank", duplicates="first")
+
+
+def plain(rows, duplicates):
+    """Choose row by row."""
+    kept = {}
+    for query, item, score in rows:
+        if (query, item) in kept and (duplicates == "first" or (duplicates == "best" and score <= kept[query, item])):
+            continue
+        kept[query, item] = score
+    return kept
+
+
+@draws.quick
+@given(
+    st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"), st.integers(0, 5)), min_size=1, max_size=30),
+    st.sampled_from(["first", "last", "best"]),
+    st.sampled_from([None, 1, 2]),
+    st.integers(1, 8),
+)
+def test_batches_do_not_matter(rows, duplicates, depth, size):
+    with reading_with(duplicates=duplicates):
+        builder = RunBuilder(Ordering(), depth)
+        for begin in range(0, len(rows), size):
+            query, item, score = zip(*rows[begin : begin + size], strict=True)
+            builder.add(pl.Series("query", query), pl.Series("item", item), np.array(score, float))
+        run = Run(*builder.finish())
+    kept = plain(rows, duplicates)
+    assert run.left_out == len(rows) - len(kept)
+    for query in {query for query, _, _ in rows}:
+        best = sorted((-score, item) for (name, item), score in kept.items() if name == query)
+        expected = sorted(best, key=lambda pair: (pair[0], -ord(pair[1])))
+        assert run[query][:depth] == [item for _, item in expected][:depth]
+
+
+def test_evaluate_counts_and_notes(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(RUN)
+    scores = rd.evaluate({"q1": ["d2"], "q2": ["d1"]}, {"a": path}, "RR", duplicates="first")
+    assert scores.means.item() == pytest.approx((1 / 2 + 1) / 2)
+    assert scores.coverage[0].left_out == 2
+    assert "a: 2 rows are left out, because another of the same query and item counts" in scores.remarks
+    both = rd.evaluate({"q1": ["d2"]}, {"a": path, "b": path}, "RR", duplicates="best", strict=False)
+    assert any("2 of 2 runs have rows that are left out" in line for line in both.remarks)
+
+
+def test_all_faults_of_all_files(tmp_path):
+    paths = {name: tmp_path / f"{name}.run" for name in "abcd"}
+    for name, text in {"a": RUN, "b": "q1 Q0 d1 1 high t\n", "c": "q1 Q0 d1 1 1 t\n"}.items():
+        paths[name].write_text(text)
+    references = tmp_path / "refs.jsonl"
+    references.write_text("{}\n")
+    with pytest.raises(rd.DataError) as caught:
+        rd.evaluate(references, paths, "RR")
+    lines = str(caught.value).split("\n")
+    assert lines[0] == "4 inputs are wrong:"
+    for line, word in zip(lines[1:], ("refs.jsonl", "a.run:3: ", "b.run:1: ", "d.run: there is no such"), strict=True):
+        assert word in line
+    with pytest.raises(rd.UsageError, match=r"(?s)^2 inputs are wrong:\n.*d.run: there is.*\n.*e.run: there is"):
+        rd.evaluate({"q1": ["d1"]}, {"d": paths["d"], "e": tmp_path / "e.run"}, "RR")
+    with pytest.raises(rd.DataError, match=r"^3 inputs are wrong"):
+        rd.bounds(references, {"b": paths["b"], "d": paths["d"]}, "AP")
+
+
+def test_many_bad_files_among_good_ones(tmp_path):
+    for place in range(200):
+        (tmp_path / f"{place:03}.run").write_text(RUN if place % 3 == 0 else "q1 Q0 d1 1 1 t\n")
+    with pytest.raises(rd.DataError, match=r"^67 inputs are wrong") as caught:
+        rd.evaluate({"q1": ["d1"]}, {path.stem: path for path in sorted(tmp_path.iterdir())}, "RR")
+    named = [line.rpartition("/")[2].partition(".")[0] for line in str(caught.value).split("\n")[1:]]
+    assert named == [f"{place:03}" for place in range(0, 200, 3)]
+
+
+def test_a_run_of_many_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "BATCH_BYTES", 40)
+    path = tmp_path / "a.run"
+    path.write_text(RUN)
+    assert dict(rd.read_run(path, duplicates="last")) == LEFT["last"]
