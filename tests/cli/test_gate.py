@@ -56,3 +56,16 @@ def test_scores_from_elsewhere(files, rankdev):
     words = ("gate", "--scores", "s.csv", "--candidate", "bad")
     assert rankdev(*words, "--baseline", "good").status == 3
     assert rankdev(*words).err == "rankdev: name the --baseline of --scores\n"
+
+
+def test_segments_guard(files, rankdev):
+    worse = run_of(lambda i: (2, 0, 1) if i < 20 else (0, 1, 2))
+    (files / "half.run").write_text(worse)
+    rows = [f"q{i},{'head' if i < 20 else 'tail'}" for i in range(30)]
+    (files / "segments.csv").write_text("\n".join(["query,segment", *rows]))
+    words = ("gate", "qrels.txt", "good.run", "half.run", "-m", "nDCG@3", "--margin", "0.3")
+    assert rankdev(*words).status == 0
+    done = rankdev(*words[:-1], "0.02", "--segments", "segments.csv")
+    assert done.status == 3
+    assert "nDCG@3 in segment head: worse by more than 0.02" in " ".join(done.out.split())
+    assert rankdev(*words, "--segments", "qrels.txt").status == 1

@@ -96,9 +96,63 @@ def test_few_queries_cannot_tell():
     assert rd.gate(sparse, baseline="old", margin=0.05).verdict == "undecided"  # 59 equal queries would do
 
 
+def in_segments(shifts, n=40, noise=0.05, measures=("AP@5",)):
+    """Return scores with a segment of n queries per shift, and the segments."""
+    parts = [scores(shift, n, noise, seed, measures=measures) for seed, shift in enumerate(shifts)]
+    queries = tuple(f"{part}/{query}" for part, _ in enumerate(shifts) for query in parts[0].queries)
+    values = np.concatenate([part.values for part in parts], axis=1)
+    segments = {
+        f"s{part}": [query for query in queries if query.startswith(f"{part}/")] for part, _ in enumerate(shifts)
+    }
+    return rd.Scores(parts[0].systems, queries, measures, values, kinds=parts[0].kinds), segments
+
+
+def test_a_segment_that_lost_fails_though_the_mean_passes():
+    known, segments = in_segments([0.1, 0.1, -0.1])
+    assert rd.gate(known, baseline="old", margin=0.02).passed
+    found = rd.gate(known, baseline="old", margin=0.02, segments=segments)
+    assert found.verdict == "fail"
+    assert found.to_polars().select("segment", "verdict").rows() == [
+        ("all", "pass"),
+        ("s0", "pass"),
+        ("s1", "pass"),
+        ("s2", "fail"),
+    ]
+    assert len(found.decisive) == 1
+    assert found.decisive[0].startswith("AP@5 in segment s2: worse by more than 0.02, -0.")
+    row = found.to_polars().row(3, named=True)
+    alone = known.select(queries=segments["s2"])
+    assert row["candidate"] == pytest.approx(alone.means[1, 0])
+    assert row["low"] == pytest.approx(rd.gate(alone, baseline="old", margin=0.02).to_polars()["low"][0])
+    assert "AP@5, s2" in junit_of(found).decode()
+    assert rd.gate(known, baseline="old", margin=0.02, segments=segments, unchanged=True).passed
+
+
+def test_a_segment_that_is_too_small_leaves_it_open():
+    known, segments = in_segments([0.1, 0.0])
+    found = rd.gate(known, baseline="old", margin=0.01, segments={**segments, "s1": segments["s1"][:5]})
+    assert found.verdict == "undecided"
+    assert "35 of 80 queries have no segment" in found.remarks[0]
+    one = rd.gate(known, baseline="old", margin=0.01, segments={"one": segments["s1"][:1], "none": ["nowhere"]})
+    assert one.verdict == "undecided"
+    assert "segment 'none' has no query with a value of AP@5, and guards nothing" in one.remarks
+
+
+def test_failures_are_corrected_by_holm():
+    known, segments = in_segments([-0.2, -0.2, 0.0, 0.0], measures=("AP@5", "RR"))
+    rows = rd.gate(known, baseline="old", segments=segments).to_polars()
+    assert rows["verdict"].to_list()[2:6] == ["fail"] * 4  # of 8: the other 4 share half of the level
+    for row in rows.filter(segment="s2").iter_rows(named=True):
+        alone = known.select(queries=segments["s2"], measures=[row["measure"]])
+        assert row["high"] == pytest.approx(rd.gate(alone, baseline="old", alpha=0.05 / 8).to_polars()["high"][0])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"baseline": "old", "segments": ["q1"]}, "expected the queries of each"),
+        ({"baseline": "old", "segments": {"all": ["q1"]}}, "'all' is no name of a segment"),
+        ({"baseline": "old", "segments": {"s": "q1"}}, "'s' has 'q1'; expected a list of queries"),
         ({"baseline": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "candidate": "old"}, "both 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),

@@ -10,7 +10,7 @@ from rankdev.display.cells import Cell
 from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.errors import printable
-from rankdev.statistics.gate import Gate
+from rankdev.statistics.gate import ALL, Gate
 
 WORDS = {"pass": "Pass", "fail": "Fail", "undecided": "Cannot tell"}
 WORST = 5  # queries that are shown
@@ -19,8 +19,10 @@ WORST = 5  # queries that are shown
 @reports(Gate)
 def gate_report(found: Gate) -> Report:
     """State the decision in a sentence, then the measures and the queries that lost most."""
+    segment = ["segment"] if found.to_polars()["segment"].n_unique() > 1 else []
     frame = found.to_polars().select(
         "measure",
+        *segment,
         "baseline",
         "candidate",
         pl.col("difference").alias("change"),
@@ -58,13 +60,12 @@ def sentence(found: Gate) -> str:
 
 
 def junit_of(found: Gate) -> bytes:
-    """Write a test case per measure, as continuous integration reads them."""
+    """Write a test case per measure and segment, as continuous integration reads them."""
     cases = []
     for row in found.to_polars().iter_rows(named=True):
-        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(row['measure'])}")
-        text = escape(
-            printable(" ".join(reason for reason in found.reasons if reason.startswith(f"{row['measure']}: ")))
-        )
+        what = row["measure"] if row["segment"] == ALL else f"{row['measure']}, {row['segment']}"
+        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(what)}")
+        text = escape(printable(row["reason"]))
         inside = {
             "pass": f"<system-out>{text}</system-out>",
             "fail": f"<failure>{text}</failure>",

@@ -1,9 +1,13 @@
-"""A gate for releases: is a candidate no worse than the baseline by more than a margin?"""
+"""A gate for releases: is a candidate no worse than the baseline by more than a margin?
+
+Every comparison (of a measure, on all queries or on a segment) has three outcomes. All must pass, so each may pass at
+level alpha; any may fail, so failures are corrected by Holm's method.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,16 +22,17 @@ from rankdev.statistics.panels import Family, as_scores, carried, families_of, o
 
 Verdict = Literal["pass", "fail", "undecided"]
 ROUNDING = 1e-9  # a smaller loss is none
+ALL = "all"  # the segment of all queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gate(Result):
-    """Whether a candidate passes: by each measure's mean, by single queries, and as a whole.
+    """Whether a candidate passes: by each measure's mean, by segments and single queries, and as a whole.
 
     Attributes
     ----------
     verdict : {"pass", "fail", "undecided"}
-        Fails where any measure or query fails, passes where all pass.
+        Fails where any measure, segment or query fails, passes where all pass.
     reasons : tuple of str
         What was found, a sentence each.
     decisive : tuple of str
@@ -77,13 +82,13 @@ class Gate(Result):
         return self.verdict == "pass"
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per measure.
+        """Return one row per measure, and per segment where there are segments.
 
         Returns
         -------
         polars.DataFrame
-            Columns measure, baseline, candidate (means), difference (candidate − baseline), low, high, wins, ties,
-            losses (queries), lost (by the worst query), ``verdict``.
+            Columns measure, segment ("all": all queries), baseline, candidate (means), difference (candidate −
+            baseline), low, high, wins, ties, losses (queries), lost (by the worst query), ``verdict``, ``reason``.
 
         Examples
         --------
@@ -105,6 +110,7 @@ def gate(
     margin: float = 0.0,
     query_margin: float | None = None,
     required: Collection[str] = (),
+    segments: Mapping[str, Collection[str]] | None = None,
     unchanged: bool = False,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
@@ -112,8 +118,9 @@ def gate(
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
     By the mean of each measure it passes where the interval of the difference is above −margin, fails where the
-    interval is below −margin, and is undecided otherwise. The chance of a wrong pass is at most ``alpha`` however many
-    measures there are, because all must pass; that of a wrong failure too: the level is divided by their number.
+    interval is below −margin, and is undecided otherwise. Segments of the queries are decided in the same way. The
+    chance of a wrong pass is at most ``alpha`` however many measures and segments there are, because all must pass;
+    that of a wrong failure too: failures are corrected by Holm's method, with half of ``alpha`` for the segments.
 
     Parameters
     ----------
@@ -131,6 +138,8 @@ def gate(
         Fail where a single query loses more than this. Default: single queries may lose anything.
     required : list of str
         Queries that must not lose anything.
+    segments : dict of str to list of str, optional
+        Queries of each segment, none of which may be worse by more than the margin. A query may be in several.
     unchanged : bool, default False
         State that both systems return the same lists, as far as the measures look: then the candidate passes.
     alpha : float, default 0.05
@@ -161,19 +170,17 @@ def gate(
     known = as_scores(scores, measures)
     pair = _pair(known, baseline, candidate)
     _check_queries(pair, required)
-    families = families_of(pair.oriented, np.array([1]), np.array([0]), clusters)
+    parts = _check_segments(segments)
+    compared = _comparisons(pair, clusters)
+    within, empty = _within(compared, parts)
+    levels = [
+        *_levels(compared, margin, alpha / 2 if within else alpha),
+        *_levels(within, margin, alpha / 2),
+    ]
+    guards = _Guards(query_margin, frozenset(required))
     decided = [
-        _decide(
-            pair.select(measures=[measure]),
-            family,
-            margin,
-            query_margin,
-            frozenset(required),
-            unchanged,
-            alpha,
-            len(families),
-        )
-        for measure, family in zip(pair.measures, families, strict=True)
+        _decide(one, margin, guards if one.segment == ALL else _Guards(), unchanged, alpha, level)
+        for one, level in zip([*compared, *within], levels, strict=True)
     ]
     found = [reason for one in decided for reason in one.reasons]
     words = {word for word, _ in found}
@@ -183,14 +190,14 @@ def gate(
         reasons=tuple(reason for _, reason in found),
         decisive=tuple(reason for word, reason in found if word == verdict),
         frame=pl.DataFrame([one.row for one in decided]),
-        worst=pl.concat([one.worst for one in decided]),
+        worst=pl.concat([one.worst for one in decided if one.row["segment"] == ALL]),
         baseline=pair.systems[0],
         candidate=pair.systems[1],
         margin=margin,
         query_margin=query_margin,
         unchanged=unchanged,
         alpha=alpha,
-        remarks=(*on_clusters(families), *carried(pair)),
+        remarks=(*on_clusters([one.family for one in compared]), *empty, *_outside(pair, parts), *carried(pair)),
     )
 
 
@@ -214,9 +221,106 @@ def _check_queries(pair: Scores, required: Collection[str]) -> None:
             raise DataError(f"required query {shown(query)} has no score{suggestion(str(query), pair.queries)}")
 
 
+def _check_segments(segments: Any) -> dict[str, frozenset[str]]:
+    if segments is None:
+        return {}
+    if not isinstance(segments, Mapping):
+        raise UsageError(f"segments is {shown(segments)}; expected the queries of each, {{segment: [query, …]}}")
+    for name, queries in segments.items():
+        if not isinstance(name, str) or name == ALL:
+            raise UsageError(f"segments: {shown(name)} is no name of a segment; expected a text other than {ALL!r}")
+        if not is_list(queries) or not all(isinstance(query, str) for query in queries):
+            raise UsageError(f"segments: {shown(name)} has {shown(queries)}; expected a list of queries")
+    return {name: frozenset(queries) for name, queries in segments.items()}
+
+
+def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Note queries without a segment."""
+    outside = len(set(pair.queries).difference(*segments.values())) if segments else 0
+    if not outside:
+        return ()
+    return (f"{counted(outside, 'query', 'has', of=len(pair.queries))} no segment, and no guard by one",)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Both systems under one measure, on all queries or on those of a segment.
+
+    More is better in the family's values, and not in the ``scores``, whose queries it numbers.
+    """
+
+    scores: Scores
+    family: Family
+    segment: str = ALL
+
+    @property
+    def queries(self) -> list[str]:
+        return [self.scores.queries[i] for i in self.family.queries]
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return limits of the difference, each of which is wrong with this probability."""
+        low, high = interval(self.family, 2 * level)
+        return float(low[0]), float(high[0])
+
+    @property
+    def label(self) -> str:
+        return self.scores.measures[0] + (f" in segment {self.segment}" if self.segment != ALL else "")
+
+
+def _comparisons(pair: Scores, clusters: Mapping[str, Any] | None) -> list[_Comparison]:
+    families = families_of(pair.oriented, np.array([1]), np.array([0]), clusters)
+    return [
+        _Comparison(pair.select(measures=[measure]), family)
+        for measure, family in zip(pair.measures, families, strict=True)
+    ]
+
+
+def _within(
+    compared: Sequence[_Comparison], segments: Mapping[str, frozenset[str]]
+) -> tuple[list[_Comparison], list[str]]:
+    """Compare on the queries of each segment; note those that have none."""
+    found, empty = [], []
+    for segment, queries in segments.items():
+        for whole in compared:
+            kept = np.array([query in queries for query in whole.queries])
+            if not kept.any():
+                measure = whole.scores.measures[0]
+                empty.append(f"segment {segment!r} has no query with a value of {measure}, and guards nothing")
+                continue
+            family = whole.family.only(kept)
+            if family.clusters is not None and not family.clusters.any():
+                raise DataError(
+                    f"segments: all queries of {shown(segment)} are in one cluster, which cannot show what others would"
+                )
+            found.append(replace(whole, family=family, segment=segment))
+    return found, empty
+
+
+def _levels(compared: Sequence[_Comparison], margin: float, alpha: float) -> list[float]:
+    """Return the level at which Holm's method decides whether each comparison fails."""
+    levels = [alpha] * len(compared)
+    kept = list(range(len(compared)))
+    while kept:
+        for i in kept:
+            levels[i] = alpha / len(kept)
+        still = [i for i in kept if compared[i].limits(levels[i])[1] >= -margin]
+        if len(still) == len(kept):
+            break
+        kept = still
+    return levels
+
+
+@dataclass(frozen=True)
+class _Guards:
+    """What single queries may lose."""
+
+    margin: float | None = None
+    required: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class _Decided:
-    """What one measure decides: its row, reasons by what they are for, and the queries by what they lost."""
+    """What one comparison decides: its row, reasons by what they are for, and the queries by what they lost."""
 
     row: dict[str, Any]
     reasons: list[tuple[Verdict, str]]
@@ -224,56 +328,51 @@ class _Decided:
 
 
 def _decide(
-    one: Scores,
-    family: Family,
-    margin: float,
-    query_margin: float | None,
-    required: frozenset[str],
-    unchanged: bool,
-    alpha: float,
-    measures: int,
+    one: _Comparison, margin: float, guards: _Guards, unchanged: bool, alpha: float, failing: float
 ) -> _Decided:
-    """Decide by one measure: its scores, and the family of their differences, in which more is better."""
-    measure = one.measures[0]
-    low, high = (float(interval(family, 2 * level)[side][0]) for side, level in ((0, alpha), (1, alpha / measures)))
+    """Decide one comparison: it passes at level ``alpha`` and fails at ``failing``."""
+    scores, family, measure = one.scores, one.family, one.scores.measures[0]
+    low, high = one.limits(alpha)[0], one.limits(failing)[1]
     verdict: Verdict = "pass" if low > -margin or unchanged else "fail" if high < -margin else "undecided"
     gained = family.values[:, 1] - family.values[:, 0]
     known = {name: values[0] for name, values in family.statistics.items()}
-    turned = measure in one.lower_is_better
+    turned = measure in scores.lower_is_better
+    values = scores.values[:, family.queries, 0]
+    means = scores.means[:, 0] if one.segment == ALL else scores.select(queries=family.queries).means[:, 0]
     row = {
         "measure": measure,
-        "baseline": float(one.means[0, 0]),
-        "candidate": float(one.means[1, 0]),
+        "segment": one.segment,
+        "baseline": float(means[0]),
+        "candidate": float(means[1]),
         "difference": float(-known["difference"] if turned else known["difference"]),
         "low": -high if turned else low,
         "high": -low if turned else high,
         **{name: int(known[name]) for name in ("wins", "ties", "losses")},
         "lost": max(0.0, -float(gained.min())),
     }
-    reasons = [(verdict, _reason(row, verdict, margin, unchanged))]
-    queries = [one.queries[i] for i in family.queries]
-    for query, gain in zip(queries, gained, strict=True):
-        allowed = 0.0 if query in required else query_margin
+    reasons = [(verdict, _reason(one.label, row, verdict, margin, unchanged))]
+    for query, gain in zip(one.queries, gained, strict=True):
+        allowed = 0.0 if query in guards.required else guards.margin
         if allowed is not None and -gain > allowed + ROUNDING:
             verdict = "fail"
-            why = "it must not lose anything" if query in required else f"at most {allowed:g} is allowed"
+            why = "it must not lose anything" if query in guards.required else f"at most {allowed:g} is allowed"
             reasons.append(("fail", f"{measure}: query {query} loses {-gain:.4f}; {why}."))
-    values = one.values[:, family.queries, 0]
     worst = pl.DataFrame(
-        {"measure": measure, "query": queries, "baseline": values[0], "candidate": values[1], "lost": -gained}
+        {"measure": measure, "query": one.queries, "baseline": values[0], "candidate": values[1], "lost": -gained}
     )
     lost = worst.filter(pl.col("lost") > ROUNDING).sort("lost", descending=True, maintain_order=True)
-    return _Decided({**row, "verdict": verdict}, reasons, lost)
+    text = " ".join(reason for _, reason in reasons)
+    return _Decided({**row, "verdict": verdict, "reason": text}, reasons, lost)
 
 
-def _reason(row: dict[str, Any], verdict: Verdict, margin: float, unchanged: bool) -> str:
+def _reason(label: str, row: dict[str, Any], verdict: Verdict, margin: float, unchanged: bool) -> str:
     found = f"{row['difference']:+.4f} [{row['low']:.4f}, {row['high']:.4f}]"
     on = f"on {counted(row['wins'] + row['ties'] + row['losses'], 'query')}"
     if unchanged:
-        return f"{row['measure']}: the lists are the same {on}."
+        return f"{label}: the lists are the same {on}."
     by = f" by more than {margin:g}" if margin else ""
     if verdict == "pass":
-        return f"{row['measure']}: {f'not worse{by}' if margin else 'better'}, {found} {on}."
+        return f"{label}: {f'not worse{by}' if margin else 'better'}, {found} {on}."
     if verdict == "fail":
-        return f"{row['measure']}: worse{by}, {found} {on}."
-    return f"{row['measure']}: cannot tell whether it is worse{by}, {found} {on}; more queries are needed."
+        return f"{label}: worse{by}, {found} {on}."
+    return f"{label}: cannot tell whether it is worse{by}, {found} {on}; more queries are needed."

@@ -192,6 +192,11 @@ class Family:
         span = self.span * sizes.max() / sizes.mean()
         return Family(rows, np.arange(len(sizes)), self.first, self.second, span, sizes=sizes)
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> Family:
+        """Keep these queries, and the clusters they are in."""
+        clusters = None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1]
+        return replace(self, values=self.values[kept], queries=self.queries[kept], clusters=clusters)
+
     @property
     def pairs(self) -> int:
         """Count the pairs."""

@@ -8,7 +8,7 @@ import click
 
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import clusters_option, read_clusters, refuse_unused
+from rankdev.cli.options import clusters_option, read_clusters, read_segments, refuse_unused
 from rankdev.cli.outputs import deliver, file_option
 from rankdev.errors import UsageError
 
@@ -24,15 +24,16 @@ FAILED, UNDECIDED = 3, 4  # exit codes
     epilog="Example: rankdev gate places.jsonl popular.run blended.run -m RDQ@5 --margin 0.02",
 )
 @source_options
-@click.option("--margin", default=0.0, show_default=True, help="Loss of the mean that is acceptable.")
+@click.option("--margin", default=0.0, help="Loss of the mean that is acceptable. Default: none.")
 @click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
+@click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
 @click.option("--baseline", help="With --scores: the system that is in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
 @clusters_option
 @click.option(
-    "--undecided", type=click.Choice(["pass", "fail"]), default="pass", show_default=True, help="If it cannot tell."
+    "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If it cannot tell. Default: pass."
 )
 @file_option("--junit", help="Also write a test case per measure (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
@@ -40,6 +41,7 @@ def gate_command(
     margin: float,
     query_margin: float | None,
     required: tuple[str, ...],
+    segments: str | None,
     baseline: str | None,
     candidate: str | None,
     alpha: float,
@@ -80,6 +82,7 @@ def gate_command(
         margin=margin,
         query_margin=query_margin,
         required=required,
+        segments=None if segments is None else read_segments(segments),
         unchanged=source["table"] is None and _unchanged(scores, source),
         alpha=alpha,
         clusters=read_clusters(clusters),

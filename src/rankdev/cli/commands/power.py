@@ -149,7 +149,18 @@ def plan_command(
     if variance is not None:
         if references is not None or table is not None or collections or segments is not None:
             raise UsageError("give either --variance or scores to estimate it from, not both")
-        unused = ("clusters", "replicates", "measures", "names", "order", "ties", "duplicates", "empty", "first", "second")
+        unused = (
+            "clusters",
+            "replicates",
+            "measures",
+            "names",
+            "order",
+            "ties",
+            "duplicates",
+            "empty",
+            "first",
+            "second",
+        )
         refuse_unused(*unused, why="is for scores, and there are none with --variance")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
