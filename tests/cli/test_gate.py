@@ -59,13 +59,14 @@ def test_scores_from_elsewhere(files, rankdev):
 
 
 def test_segments_guard(files, rankdev):
-    worse = run_of(lambda i: (2, 0, 1) if i < 20 else (0, 1, 2))
-    (files / "half.run").write_text(worse)
+    orders = [(2, 1, 0), (1, 2, 0), (2, 0, 1), (0, 2, 1)]
+    (files / "mixed.run").write_text(run_of(lambda i: orders[i % 4] if i < 20 else (0, 1, 2)))
+    (files / "old.run").write_text(run_of(lambda i: (0, 1, 2) if i < 20 else orders[i % 3]))
     rows = [f"q{i},{'head' if i < 20 else 'tail'}" for i in range(30)]
     (files / "segments.csv").write_text("\n".join(["query,segment", *rows]))
-    words = ("gate", "qrels.txt", "good.run", "half.run", "-m", "nDCG@3", "--margin", "0.3")
+    words = ("gate", "qrels.txt", "old.run", "mixed.run", "-m", "nDCG@3", "--margin", "0.01")
     assert rankdev(*words).status == 0
-    done = rankdev(*words[:-1], "0.02", "--segments", "segments.csv")
+    done = rankdev(*words, "--segments", "segments.csv")
     assert done.status == 3
-    assert "nDCG@3 in segment head: worse by more than 0.02" in " ".join(done.out.split())
+    assert "Fail: nDCG@3 in segment head: worse by more than 0.01" in " ".join(done.out.split())
     assert rankdev(*words, "--segments", "qrels.txt").status == 1
