@@ -2,6 +2,8 @@
 
 import pytest
 
+import rankdev as rd
+
 REFERENCES = "".join(f"q{i} 0 d{j} {3 - j}\n" for i in range(30) for j in range(3))
 
 
@@ -70,3 +72,118 @@ def test_segments_guard(files, rankdev):
     assert done.status == 3
     assert "Fail: nDCG@3 in segment head: worse by more than 0.01" in " ".join(done.out.split())
     assert rankdev(*words, "--segments", "qrels.txt").status == 1
+
+
+@pytest.fixture
+def saved(files, rankdev):
+    def save(name="good", path="base.json", **options):
+        words = [word for key, value in options.items() for word in (f"--{key}", value)]
+        done = rankdev("gate", "qrels.txt", f"{name}.run", "-m", "nDCG@3", "-m", "RR", "--save", path, *words)
+        assert (done.status, done.out, done.err) == (0, "", "")
+        return path
+
+    return save
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv.gz", "parquet"])
+def test_a_saved_baseline_decides_as_its_run_does(files, rankdev, saved, ending):
+    path = saved("good", f"base.{ending}")
+    for candidate in ("bad", "odd", "deep", "new/good"):
+        words = ("-m", "nDCG@3", "-m", "RR", "--format", "json")
+        run = rankdev("gate", "qrels.txt", "good.run", f"{candidate}.run", *words, "--name", "good", "--name", "new")
+        again = rankdev("gate", "qrels.txt", f"{candidate}.run", *words, "--name", "new", "--against", path)
+        assert (again.status, again.out, again.err) == (run.status, run.out, run.err)
+
+
+def test_lists_kept_by_their_digest_pass_where_they_are_the_same(files, rankdev, saved):
+    words = ("-m", "nDCG@3", "-m", "RR", "--undecided", "fail", "--against", saved())
+    assert rankdev("gate", "qrels.txt", "new/good.run", *words).out.startswith("Pass: good returns the same lists")
+    assert rankdev("gate", "qrels.txt", "odd.run", *words).status == 4
+
+
+def test_a_candidate_that_fails_is_not_saved(files, rankdev, saved):
+    words = ("-m", "nDCG@3", "--against", saved(), "--save", "next.json")
+    assert rankdev("gate", "qrels.txt", "bad.run", *words).status == 3
+    assert not (files / "next.json").exists()
+    assert rankdev("gate", "qrels.txt", "odd.run", *words).status == 0
+    assert list(rd.read_scores("next.json").systems) == ["odd"]
+    assert list(rd.read_scores("next.json").origin.lists) == ["odd"]
+
+
+CHANGES = {
+    "another query": (lambda text: text + "q99 0 d0 1\n", [], "1 query was added since, such as 'q99'"),
+    "no more query": (
+        lambda text: text.replace("q3 0 d0 3\nq3 0 d1 2\nq3 0 d2 1\n", ""),
+        [],
+        "1 query was removed since, such as 'q3'",
+    ),
+    "another grade": (
+        lambda text: text.replace("q3 0 d0 3", "q3 0 d0 5"),
+        [],
+        "the references of some queries have other items, ranks or grades",
+    ),
+    "another item": (lambda text: text + "q3 0 d9 1\n", [], "1 of 30 queries has another number of reference items"),
+    "ties": (None, ["--ties", "descending"], "ties was 'trec_eval' and is 'descending'"),
+    "order": (None, ["--order", "rank"], "order was 'score' and is 'rank'"),
+    "empty": (None, ["--empty", "skip"], "empty was 'zero' and is 'skip'"),
+    "like": (None, ["--like", "trec_eval-10"], "ties was 'trec_eval' and is 'descending'"),
+    "measure": (None, ["-m", "AP@3"], "it has no scores by AP@3, only by nDCG@3, RR"),
+    "cutoff": (None, ["-m", "nDCG@2"], "it has no scores by nDCG@2, only by nDCG@3, RR"),
+}
+
+
+@pytest.mark.parametrize("option", ["--against", "--release"])
+@pytest.mark.parametrize(("change", "words", "said"), CHANGES.values(), ids=CHANGES)
+def test_a_baseline_made_in_another_way_is_refused(files, rankdev, saved, option, change, words, said):
+    base = saved()
+    if change is not None:
+        (files / "qrels.txt").write_text(change(REFERENCES))
+    runs = ["good.run"] if option == "--against" else ["odd.run", "good.run"]
+    done = rankdev("gate", "qrels.txt", *runs, "-m", "nDCG@3", option, base, *words)
+    assert (done.status, done.out) == (1, "")
+    assert "rankdev: base.json: it " in done.err
+    assert said in done.err
+    assert done.err.endswith("score that run again with rankdev gate REFERENCES RUN --save FILE\n")
+
+
+def test_references_in_another_order_are_the_same(files, rankdev, saved):
+    base = saved()
+    (files / "qrels.txt").write_text("\n".join(reversed(REFERENCES.splitlines())))
+    assert rankdev("gate", "qrels.txt", "odd.run", "-m", "nDCG@3", "--against", base).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("qrels.txt good.run bad.run --against base.json", "give REFERENCES and the RUN of the candidate alone"),
+        ("qrels.txt good.run", "that of the candidate; or --against or --scores"),
+        ("qrels.txt good.run --against plain.csv", "plain.csv: it does not state its references; score that run"),
+        ("qrels.txt good.run --against nowhere.json", "nowhere.json"),
+        ("qrels.txt good.run --against qrels.txt", "expected a table"),
+        ("qrels.txt good.run --against base.json --save base.json", "this file is being read"),
+        ("qrels.txt good.run --save base.txt", "base.txt: scores are saved as .json, .jsonl, .csv, .tsv, .parquet"),
+        ("qrels.txt good.run --save x.json --release base.json", "--release needs a baseline"),
+        ("qrels.txt - --against base.json", "- can be read only once"),
+        ("--scores plain.csv --against base.json", "--against is for runs"),
+        ("qrels.txt good.run bad.run --by-tag", "--by-tag is not for a gate"),
+    ],
+)
+def test_wrong_baselines_are_named(files, rankdev, saved, words, said):
+    saved()
+    rankdev("eval", "qrels.txt", "good.run", "-m", "RR", "-q", "-o", "plain.csv")
+    done = rankdev("gate", *words.split(), "-m", "RR")
+    assert done.status in (1, 2)
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_release_is_compared_with_too(files, rankdev, saved):
+    words = ("-m", "nDCG@3", "--margin", "0.02")
+    alone = ("gate", "qrels.txt", "new/bad.run", *words, "--against", saved("bad"))
+    (files / "new/bad.run").write_text((files / "bad.run").read_text())
+    assert rankdev(*alone).out.startswith("Pass: bad returns the same lists")
+    done = rankdev(*alone, "--release", saved("good", "v1.json"), "--junit", "j.xml")
+    assert done.status == 3
+    assert "Fail: nDCG@3 against release good: worse by more than 0.02" in " ".join(done.out.split())
+    assert 'name="bad against good: nDCG@3"><failure>' in (files / "j.xml").read_text()
+    assert rankdev("gate", "qrels.txt", "good.run", "bad.run", *words, "--release", "v1.json").status == 3

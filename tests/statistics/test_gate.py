@@ -1,6 +1,7 @@
 """The gate: verdicts against intervals by hand, guards of single queries, and what continuous integration reads."""
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -96,6 +97,50 @@ def test_few_queries_cannot_tell():
     assert rd.gate(sparse, baseline="old", margin=0.05).verdict == "undecided"  # 59 equal queries would do
 
 
+def test_a_hundred_small_losses_do_not_pass_one_by_one():
+    rng = np.random.default_rng(0)
+    steps = rng.uniform(0.4, 0.9, 60) + np.cumsum(rng.normal(-0.001, 0.01, (101, 60)), axis=0)
+    each, all_of_them = [], []
+    for old, new in pairwise(steps):
+        known = rd.Scores(
+            ("old", "new", "v1"),
+            tuple(f"q{i}" for i in range(60)),
+            ("AP@5",),
+            np.stack([old, new, steps[0]])[:, :, None],
+        )
+        rows = rd.gate(known, baseline="old", candidate="new", release="v1", margin=0.02).to_polars()
+        assert rows["against"].to_list() == ["old", "v1"]
+        each.append(rows["verdict"][0])
+        all_of_them.append(rows["verdict"][1])
+    assert set(each) == {"pass"}
+    assert all_of_them[:5] == ["pass"] * 5
+    assert set(all_of_them[50:]) == {"fail"}
+
+
+def test_a_baseline_with_scores_of_its_own():
+    known = scores(-0.2)
+    old, new = (known.select(systems=[name]) for name in known.systems)
+    together = rd.gate(known, baseline="old")
+    assert rd.gate(new, baseline=old).to_polars().equals(together.to_polars())
+    assert rd.gate(new, baseline=new).baseline == "baseline"
+    both = rd.gate(new, baseline=new, release=old)
+    assert (both.baseline, both.release) == ("baseline", "old")
+    assert both.decisive[0].startswith("AP@5 against release old: worse")
+    with pytest.raises(rd.DataError, match="baseline: it has 2 systems"):
+        rd.gate(new, baseline=known)
+    with pytest.raises(rd.DataError, match="release: it was made in another way: 1 query was removed since"):
+        rd.gate(new.select(queries=new.queries[1:]), baseline=new.select(queries=new.queries[1:]), release=old)
+
+
+def test_single_queries_are_guarded_against_the_release_too():
+    known = scores(0.0, noise=0.0)
+    values = np.concatenate([known.values, known.values[:1]])
+    values[2, 3] += 0.5
+    three = rd.Scores(("old", "new", "v1"), known.queries, known.measures, values, kinds=known.kinds)
+    found = rd.gate(three, baseline="old", candidate="new", release="v1", margin=0.1, required=["q3"])
+    assert found.decisive == ("AP@5 against release v1: query q3 loses 0.5000; it must not lose anything.",)
+
+
 def in_segments(shifts, n=40, noise=0.05, measures=("AP@5",)):
     """Return scores with a segment of n queries per shift, and the segments."""
     parts = [scores(shift, n, noise, seed, measures=measures) for seed, shift in enumerate(shifts)]
@@ -154,7 +199,7 @@ def test_failures_are_corrected_by_holm():
         ({"baseline": "old", "segments": {"all": ["q1"]}}, "'all' is no name of a segment"),
         ({"baseline": "old", "segments": {"s": "q1"}}, "'s' has 'q1'; expected a list of queries"),
         ({"baseline": "nope"}, "unknown system 'nope'"),
-        ({"baseline": "old", "candidate": "old"}, "both 'old'"),
+        ({"baseline": "old", "candidate": "old"}, "must be different systems; got 'old', 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "margin": -1}, "margin must be a number of at least 0; got -1"),
         ({"baseline": "old", "required": ["q99"]}, "required query 'q99' has no score"),

@@ -431,11 +431,18 @@ class References(ByQuery[Reference]):
         if not isinstance(other, References):
             return NotImplemented
         known = (self.nonrelevant is None) == (other.nonrelevant is None)
-        return known and self._canonical().equals(other._canonical())
+        return known and self.canonical().equals(other.canonical())
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _canonical(self) -> pl.DataFrame:
+    def canonical(self) -> pl.DataFrame:
+        """Return one row per item, nonrelevant ones too, in an order that does not depend on how they were given.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of :meth:`to_polars`.
+        """
         return self.to_polars(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
 
     def __repr__(self) -> str:

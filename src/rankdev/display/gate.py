@@ -19,10 +19,10 @@ WORST = 5  # queries that are shown
 @reports(Gate)
 def gate_report(found: Gate) -> Report:
     """State the decision in a sentence, then the measures and the queries that lost most."""
-    segment = ["segment"] if found.to_polars()["segment"].n_unique() > 1 else []
+    several = [name for name in ("against", "segment") if found.to_polars()[name].n_unique() > 1]
     frame = found.to_polars().select(
         "measure",
-        *segment,
+        *several,
         "baseline",
         "candidate",
         pl.col("difference").alias("change"),
@@ -35,10 +35,10 @@ def gate_report(found: Gate) -> Report:
     title = f"{found.candidate} against {found.baseline}"
     tables = [Table(frame, title, formats=formats, right=("interval", "w/t/l"))]
     if found.worst.height:
-        several = found.worst["measure"].n_unique() > 1
+        alone = found.worst["measure"].n_unique() == 1
         lost = found.worst.group_by("measure", maintain_order=True).head(WORST)
-        tables.append(Table(lost if several else lost.drop("measure"), "Queries that lost most"))
-    unused = () if found.query_margin is not None else ("query_margin",)
+        tables.append(Table(lost.drop("measure") if alone else lost, "Queries that lost most"))
+    unused = [name for name in ("release", "query_margin") if getattr(found, name) is None]
     closing = ("w/t/l: queries that the candidate wins, ties and loses", made_with(found, *unused))
     return result_report(found, "gate", tables, [sentence(found)], closing, more={"queries": found.worst})
 
@@ -47,7 +47,7 @@ def sentence(found: Gate) -> str:
     """State the decision for someone who decides."""
     first = found.to_polars().row(0, named=True)
     queries = first["wins"] + first["ties"] + first["losses"]
-    if found.unchanged:
+    if found.unchanged and found.passed:
         return f"Pass: {found.candidate} returns the same lists as {found.baseline} for all {queries} queries."
     if found.verdict == "pass":
         most = max(found.to_polars()["lost"].to_list())
@@ -64,7 +64,7 @@ def junit_of(found: Gate) -> bytes:
     cases = []
     for row in found.to_polars().iter_rows(named=True):
         what = row["measure"] if row["segment"] == ALL else f"{row['measure']}, {row['segment']}"
-        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(what)}")
+        name = quoteattr(f"{found.candidate} against {row['against']}: {printable(what)}")
         text = escape(printable(row["reason"]))
         inside = {
             "pass": f"<system-out>{text}</system-out>",

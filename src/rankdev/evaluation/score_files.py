@@ -2,7 +2,7 @@
 
 Parquet files hold the provenance in their metadata. Text formats hold it in a column of that name, as JSON in the first
 row, and only where there is something to be known: queries that were missing or empty, ties that decided, a measure of
-one's own. A file without it is read as scores from elsewhere.
+one's own, digests of what a baseline was made from. A file without it is read as scores from elsewhere.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from rankdev import __version__
-from rankdev.core.ordering import TREC_EVAL
 from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.origin import USUAL, Origin
 from rankdev.evaluation.scores import Scores, known_measure
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats import TABLE_FORMATS
@@ -28,7 +28,6 @@ from rankdev.measures.base import MeasureInfo
 
 PROVENANCE = "provenance"
 METADATA = "rankdev"  # key in Parquet files
-USUAL = {"order": (None, TREC_EVAL.order), "ties": (None, TREC_EVAL.ties), "empty": (None, "zero")}
 
 
 def read_scores(path: PathLike) -> Scores:
@@ -87,14 +86,20 @@ def provenance_of(scores: Scores) -> str:
         "coverage": [asdict(entry) for entry in scores.coverage],
         "reference_sizes": None if sizes is None else dict(zip(scores.queries, sizes.tolist(), strict=True)),
         "notes": list(scores.notes),
+        "origin": None if scores.origin is None else _origin(scores.origin, scores.systems),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
+def _origin(origin: Origin, systems: tuple[str, ...]) -> dict[str, Any]:
+    return asdict(replace(origin, lists={name: text for name, text in origin.lists.items() if name in systems}))
+
+
 def is_noteworthy(scores: Scores) -> bool:
     """Tell whether a reader must know how scores were made, and could not from their labels."""
-    unusual = any(getattr(scores, name) not in usual for name, usual in USUAL.items())
-    return unusual or bool(scores.remarks) or not all(map(_is_built_in, scores.kinds))
+    unusual = any(getattr(scores, name) not in (None, usual) for name, usual in USUAL.items())
+    marked = scores.origin is not None or bool(scores.remarks)
+    return unusual or marked or not all(map(_is_built_in, scores.kinds))
 
 
 def _is_built_in(kind: MeasureInfo) -> bool:
@@ -119,6 +124,7 @@ def _with_provenance(scores: Scores, text: str) -> Scores:
             coverage=tuple(Coverage(**entry) for entry in content["coverage"] if entry["system"] in scores.systems),
             notes=tuple(content["notes"]),
             kinds=tuple(kinds.get(kind.label, kind) for kind in scores.kinds),
+            origin=None if content.get("origin") is None else Origin(**content["origin"]),
             **{name: content[name] for name in USUAL},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rankdev._common.files_in_use import PathLike
     from rankdev._common.tables import TableLike
+    from rankdev.evaluation.origin import Origin
 
 
 NAMED = 8  # names that a message lists
@@ -57,6 +58,8 @@ class Scores(Result):
     kinds : tuple of MeasureInfo
         How each measure is summarized over queries, which end is better, and its range. Taken from the measures; kept
         in pickles and score files, so that they are not needed there.
+    origin : Origin, optional
+        Digests of the references and lists they were made from, where they are kept as a baseline.
 
     See Also
     --------
@@ -82,6 +85,7 @@ class Scores(Result):
     empty: str | None = None
     notes: tuple[str, ...] = field(default=(), repr=False)
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
+    origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for what in ("systems", "queries", "measures"):

@@ -16,6 +16,7 @@ import polars as pl
 from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
+from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters
@@ -43,6 +44,8 @@ class Gate(Result):
         Queries that lost most, by measure: measure, query, baseline, candidate, lost.
     baseline, candidate : str
         The systems.
+    release : str, optional
+        The pinned system that the candidate was compared with too.
     margin : float
         Loss of the mean that is acceptable.
     query_margin : float, optional
@@ -68,13 +71,14 @@ class Gate(Result):
     worst: pl.DataFrame = field(repr=False)
     baseline: str
     candidate: str
+    release: str | None
     margin: float
     query_margin: float | None
     unchanged: bool
     alpha: float
     remarks: tuple[str, ...] = ()
 
-    made_with = ("baseline", "candidate", "margin", "query_margin", "alpha")
+    made_with = ("baseline", "candidate", "release", "margin", "query_margin", "alpha")
 
     @property
     def passed(self) -> bool:
@@ -82,13 +86,14 @@ class Gate(Result):
         return self.verdict == "pass"
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per measure, and per segment where there are segments.
+        """Return one row per measure, and also per segment and against the release where there are such.
 
         Returns
         -------
         polars.DataFrame
-            Columns measure, segment ("all": all queries), baseline, candidate (means), difference (candidate −
-            baseline), low, high, wins, ties, losses (queries), lost (by the worst query), ``verdict``, ``reason``.
+            Columns measure, against (a system), segment ("all": all queries), baseline, candidate (means), difference
+            (candidate − baseline), low, high, wins, ties, losses (queries), lost (by the worst query), ``verdict``,
+            ``reason``.
 
         Examples
         --------
@@ -104,8 +109,9 @@ class Gate(Result):
 def gate(
     scores: ScoresLike,
     *,
-    baseline: str,
+    baseline: str | Scores,
     candidate: str | None = None,
+    release: str | Scores | None = None,
     measures: Sequence[str] | None = None,
     margin: float = 0.0,
     query_margin: float | None = None,
@@ -126,10 +132,14 @@ def gate(
     ----------
     scores : Scores or table
         Scores of both systems; a table has the columns system, query, measure, value.
-    baseline : str
-        The system that is in use.
+    baseline : str or Scores
+        The system that is in use: one of the scores, or its own scores, such as :func:`rankdev.read_scores` reads them;
+        refused where they were made with other references or in another way.
     candidate : str, optional
-        The system that may replace it. Default: the other one of two.
+        The system that may replace it. Default: the only other one.
+    release : str or Scores, optional
+        A pinned system that the candidate must not be worse than either, so that small losses do not add up from
+        baseline to baseline.
     measures : sequence of str, optional
         Measures that must pass. Default: all.
     margin : float, default 0
@@ -141,7 +151,8 @@ def gate(
     segments : dict of str to list of str, optional
         Queries of each segment, none of which may be worse by more than the margin. A query may be in several.
     unchanged : bool, default False
-        State that both systems return the same lists, as far as the measures look: then the candidate passes.
+        State that both systems return the same lists, as far as the measures look: then the candidate passes. Not
+        needed where the scores know their lists (``Scores.origin``).
     alpha : float, default 0.05
         Probability of a wrong pass, and of a wrong failure.
     clusters : dict of str to str, optional
@@ -168,19 +179,18 @@ def gate(
         check_number("query_margin", query_margin, 0, ends=True)
     check_flag("unchanged", unchanged)
     known = as_scores(scores, measures)
-    pair = _pair(known, baseline, candidate)
+    known, baseline, release = _joined(known, baseline, release)
+    pair = _pair(known, baseline, candidate, release)
     _check_queries(pair, required)
     parts = _check_segments(segments)
-    compared = _comparisons(pair, clusters)
+    compared = [one for against in pair.systems[1:] for one in _comparisons(pair, against, clusters)]
     within, empty = _within(compared, parts)
-    levels = [
-        *_levels(compared, margin, alpha / 2 if within else alpha),
-        *_levels(within, margin, alpha / 2),
-    ]
+    highest = [*_upper(compared, margin, alpha / 2 if within else alpha), *_upper(within, margin, alpha / 2)]
+    unchanged = unchanged or same_lists(pair, baseline, pair.systems[0])
     guards = _Guards(query_margin, frozenset(required))
     decided = [
-        _decide(one, margin, guards if one.segment == ALL else _Guards(), unchanged, alpha, level)
-        for one, level in zip([*compared, *within], levels, strict=True)
+        _decide(one, margin, guards, unchanged and one.against == baseline, alpha, high)
+        for one, high in zip([*compared, *within], highest, strict=True)
     ]
     found = [reason for one in decided for reason in one.reasons]
     words = {word for word, _ in found}
@@ -190,9 +200,10 @@ def gate(
         reasons=tuple(reason for _, reason in found),
         decisive=tuple(reason for word, reason in found if word == verdict),
         frame=pl.DataFrame([one.row for one in decided]),
-        worst=pl.concat([one.worst for one in decided if one.row["segment"] == ALL]),
-        baseline=pair.systems[0],
-        candidate=pair.systems[1],
+        worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
+        baseline=baseline,
+        candidate=pair.systems[0],
+        release=release,
         margin=margin,
         query_margin=query_margin,
         unchanged=unchanged,
@@ -201,16 +212,31 @@ def gate(
     )
 
 
-def _pair(scores: Scores, baseline: str, candidate: str | None) -> Scores:
-    """Return the scores of both systems, the baseline first."""
-    scores.select(systems=[baseline])  # refuses what is no system
-    others = [name for name in scores.systems if name != baseline]
+def _joined(scores: Scores, baseline: str | Scores, release: str | Scores | None) -> tuple[Scores, str, str | None]:
+    """Add systems that come with scores of their own; return also the names of both."""
+    names: list[Any] = [baseline, release]
+    for place, role in enumerate(("baseline", "release")):
+        if isinstance(names[place], Scores):
+            try:
+                scores, names[place] = with_system(scores, names[place], role)
+            except DataError as error:
+                raise DataError(f"{role}: {error}") from None
+    return scores, names[0], names[1]
+
+
+def _pair(scores: Scores, baseline: str, candidate: str | None, release: str | None) -> Scores:
+    """Return the scores of the candidate, the baseline and, where there is one, the release, in this order."""
+    given = [baseline] if release is None else [baseline, release]
+    scores.select(systems=given)  # refuses what is no system
+    others = [name for name in scores.systems if name not in given]
     if candidate is None and len(others) != 1:
-        raise UsageError(f"the scores have {counted(len(others), 'system')} besides {baseline!r}; name the candidate")
-    pair = scores.select(systems=[baseline, others[0] if candidate is None else candidate])
-    if len(pair.systems) < 2:
-        raise UsageError(f"baseline and candidate are both {baseline!r}; name two systems")
-    return pair
+        besides = " and ".join(map(repr, given))
+        raise UsageError(f"the scores have {counted(len(others), 'system')} besides {besides}; name the candidate")
+    chosen = scores.select(systems=[others[0] if candidate is None else candidate, *given])
+    if len(chosen.systems) <= len(given):
+        names = ", ".join(map(repr, [candidate, *given]))
+        raise UsageError(f"candidate, baseline and release must be different systems; got {names}")
+    return chosen
 
 
 def _check_queries(pair: Scores, required: Collection[str]) -> None:
@@ -244,13 +270,15 @@ def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str,
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Both systems under one measure, on all queries or on those of a segment.
+    """The candidate and another system under one measure, on all queries or on those of a segment.
 
     More is better in the family's values, and not in the ``scores``, whose queries it numbers.
     """
 
     scores: Scores
     family: Family
+    against: str
+    release: bool
     segment: str = ALL
 
     @property
@@ -264,13 +292,16 @@ class _Comparison:
 
     @property
     def label(self) -> str:
-        return self.scores.measures[0] + (f" in segment {self.segment}" if self.segment != ALL else "")
+        where = f" in segment {self.segment}" if self.segment != ALL else ""
+        return f"{self.scores.measures[0]}{where}{f' against release {self.against}' if self.release else ''}"
 
 
-def _comparisons(pair: Scores, clusters: Mapping[str, Any] | None) -> list[_Comparison]:
+def _comparisons(chosen: Scores, against: str, clusters: Mapping[str, Any] | None) -> list[_Comparison]:
+    """Compare the first system with another one, by each measure."""
+    pair = chosen.select(systems=[against, chosen.systems[0]])
     families = families_of(pair.oriented, np.array([1]), np.array([0]), clusters)
     return [
-        _Comparison(pair.select(measures=[measure]), family)
+        _Comparison(pair.select(measures=[measure]), family, against, against != chosen.systems[1])
         for measure, family in zip(pair.measures, families, strict=True)
     ]
 
@@ -296,18 +327,15 @@ def _within(
     return found, empty
 
 
-def _levels(compared: Sequence[_Comparison], margin: float, alpha: float) -> list[float]:
-    """Return the level at which Holm's method decides whether each comparison fails."""
-    levels = [alpha] * len(compared)
-    kept = list(range(len(compared)))
-    while kept:
+def _upper(compared: Sequence[_Comparison], margin: float, alpha: float) -> list[float]:
+    """Return the upper limit of each difference, at the level at which Holm's method decides whether it fails."""
+    limits, kept, before = [0.0] * len(compared), list(range(len(compared))), 0
+    while len(kept) != before:
+        before = len(kept)
         for i in kept:
-            levels[i] = alpha / len(kept)
-        still = [i for i in kept if compared[i].limits(levels[i])[1] >= -margin]
-        if len(still) == len(kept):
-            break
-        kept = still
-    return levels
+            limits[i] = compared[i].limits(alpha / len(kept))[1]
+        kept = [i for i in kept if limits[i] >= -margin]
+    return limits
 
 
 @dataclass(frozen=True)
@@ -327,12 +355,10 @@ class _Decided:
     worst: pl.DataFrame
 
 
-def _decide(
-    one: _Comparison, margin: float, guards: _Guards, unchanged: bool, alpha: float, failing: float
-) -> _Decided:
-    """Decide one comparison: it passes at level ``alpha`` and fails at ``failing``."""
+def _decide(one: _Comparison, margin: float, guards: _Guards, unchanged: bool, alpha: float, high: float) -> _Decided:
+    """Decide one comparison, whose upper limit is known."""
     scores, family, measure = one.scores, one.family, one.scores.measures[0]
-    low, high = one.limits(alpha)[0], one.limits(failing)[1]
+    low = one.limits(alpha)[0]
     verdict: Verdict = "pass" if low > -margin or unchanged else "fail" if high < -margin else "undecided"
     gained = family.values[:, 1] - family.values[:, 0]
     known = {name: values[0] for name, values in family.statistics.items()}
@@ -341,6 +367,7 @@ def _decide(
     means = scores.means[:, 0] if one.segment == ALL else scores.select(queries=family.queries).means[:, 0]
     row = {
         "measure": measure,
+        "against": one.against,
         "segment": one.segment,
         "baseline": float(means[0]),
         "candidate": float(means[1]),
@@ -351,12 +378,12 @@ def _decide(
         "lost": max(0.0, -float(gained.min())),
     }
     reasons = [(verdict, _reason(one.label, row, verdict, margin, unchanged))]
-    for query, gain in zip(one.queries, gained, strict=True):
+    for query, gain in zip(one.queries, gained, strict=True) if one.segment == ALL else ():
         allowed = 0.0 if query in guards.required else guards.margin
         if allowed is not None and -gain > allowed + ROUNDING:
             verdict = "fail"
             why = "it must not lose anything" if query in guards.required else f"at most {allowed:g} is allowed"
-            reasons.append(("fail", f"{measure}: query {query} loses {-gain:.4f}; {why}."))
+            reasons.append(("fail", f"{one.label}: query {query} loses {-gain:.4f}; {why}."))
     worst = pl.DataFrame(
         {"measure": measure, "query": one.queries, "baseline": values[0], "candidate": values[1], "lost": -gained}
     )

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev._common.files_in_use import is_special
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import clusters_option, read_clusters, read_segments, refuse_unused
 from rankdev.cli.outputs import deliver, file_option
-from rankdev.errors import UsageError
+from rankdev.errors import DataError, FileFormatError, UsageError
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 FAILED, UNDECIDED = 3, 4  # exit codes
+REMEDY = "score that run again with rankdev gate REFERENCES RUN --save FILE"
+SAVED = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+
+
+def _check_saved(path: str) -> None:
+    from rankdev.io.streams import plain_suffix
+
+    if plain_suffix(path) not in SAVED:
+        raise UsageError(f"{path}: scores are saved as {', '.join(SAVED)}; end the name in one of them")
 
 
 @click.command(
     "gate",
     cls=Command,
-    epilog="Example: rankdev gate places.jsonl popular.run blended.run -m RDQ@5 --margin 0.02",
+    epilog="Example: rankdev gate places.jsonl popular.run blended.run --margin 0.02",
 )
 @source_options
 @click.option("--margin", default=0.0, help="Loss of the mean that is acceptable. Default: none.")
 @click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
+@click.option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN.")
+@click.option(
+    "--release", metavar="FILE", type=click.Path(), help="Saved scores that it must not be worse than either."
+)
+@file_option("--save", check=_check_saved, help="Unless it fails, save the scores of the candidate.")
 @click.option("--baseline", help="With --scores: the system that is in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
@@ -35,13 +51,16 @@ FAILED, UNDECIDED = 3, 4  # exit codes
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If it cannot tell. Default: pass."
 )
-@file_option("--junit", help="Also write a test case per measure (XML).")
+@file_option("--junit", help="Also write test cases (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
 def gate_command(
     margin: float,
     query_margin: float | None,
     required: tuple[str, ...],
     segments: str | None,
+    against: str | None,
+    release: str | None,
+    save: str | None,
     baseline: str | None,
     candidate: str | None,
     alpha: float,
@@ -55,65 +74,132 @@ def gate_command(
 ) -> None:
     """Decide whether a candidate may replace a baseline: whether it is no worse.
 
-    Give REFERENCES, the RUN of the baseline and that of the candidate. Exit status: 0 it passes, or one cannot tell; 3
-    it fails; 4 one cannot tell, with --undecided fail.
+    Give REFERENCES, the RUN of the baseline (or --against) and that of the candidate. Exits with 3 where it fails,
+    and with 4 where one cannot tell and --undecided is fail.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.encodings import FORMATS
     from rankdev.display.gate import junit_of
-    from rankdev.io.tables import system_name
-    from rankdev.io.writing import writing
     from rankdev.statistics.gate import gate
 
-    if source["table"] is None:
-        refuse_unused("baseline", "candidate", why="is for --scores: the first RUN is the baseline")
-        if len(source["runs"]) != 2:
-            raise UsageError("give REFERENCES, the RUN of the baseline and that of the candidate; or --scores")
-        if not source["names"] and len({system_name(path) for path in source["runs"]}) == 1:
-            source["names"] = ("baseline", "candidate")
-    elif baseline is None:
-        raise UsageError("name the --baseline of --scores")
-    scores = load_scores(**source)
-    names = scores.systems if source["table"] is None else (baseline or "", candidate)
+    compared = _compared(source, against, release, save, baseline, candidate)
+    if compared.baseline is None:
+        _save(compared.scores, save)
+        return
     found = gate(
-        scores,
-        baseline=names[0] or "",
-        candidate=names[1],
+        compared.scores,
+        baseline=compared.baseline,
+        candidate=compared.candidate,
+        release=compared.release,
         margin=margin,
         query_margin=query_margin,
         required=required,
         segments=None if segments is None else read_segments(segments),
-        unchanged=source["table"] is None and _unchanged(scores, source),
         alpha=alpha,
         clusters=read_clusters(clusters),
     )
     report = report_of(found)
-    for path, content in ((junit, junit_of(found)), (comment, FORMATS["markdown"].encode(report))):
-        if path is not None:
-            with writing(path) as stream:
-                stream.write(content)
+    _write(junit, junit_of(found))
+    _write(comment, FORMATS["markdown"].encode(report))
     deliver(report, form, output)
-    if found.verdict != "pass" and (found.verdict == "fail" or undecided == "fail"):
+    if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
+    _save(compared.scores.select(systems=[found.candidate]), save)
 
 
-def _unchanged(scores: Scores, source: dict[str, Any]) -> bool:
-    """Check whether both runs have the same items on every position that a measure looks at."""
-    import numpy as np
-    import polars as pl
+@dataclass(frozen=True)
+class _Compared:
+    """Scores of the systems of a gate, and their names; there is no baseline where the first one is saved."""
 
-    from rankdev.evaluation.evaluate import deepest
-    from rankdev.io.loading import load_run
-    from rankdev.measures.syntax import parse_all
+    scores: Scores
+    baseline: str | None
+    candidate: str | None
+    release: str | None = None
 
-    if not np.array_equal(scores.values[0], scores.values[1], equal_nan=True):
-        return False
-    depth = deepest(parse_all(scores.measures))
-    lists = [
-        load_run(path, path, source["order"], source["ties"], depth).to_polars().select("query", "item", "rank")
-        for path in source["runs"]
-    ]
-    first, second = (
-        (frame if depth is None else frame.filter(pl.col("rank") <= depth)).sort("query", "rank") for frame in lists
-    )
-    return first.equals(second)
+
+def _compared(
+    source: dict[str, Any],
+    against: str | None,
+    release: str | None,
+    save: str | None,
+    baseline: str | None,
+    candidate: str | None,
+) -> _Compared:
+    """Score the runs, or read their scores, and add saved ones."""
+    from rankdev.evaluation.origin import with_system
+    from rankdev.io.tables import system_name
+
+    runs, saved = source["runs"], against is not None
+    if source["table"] is not None:
+        refuse_unused("against", "release", "save", why="is for runs: scores from a file do not state their references")
+        if baseline is None:
+            raise UsageError("name the --baseline of --scores")
+        return _Compared(load_scores(**source), baseline, candidate)
+    refuse_unused("baseline", "candidate", why="is for --scores: the first RUN is the baseline")
+    refuse_unused("by_tag", why="is not for a gate: each RUN is one system")
+    first = save is not None and not saved and len(runs) == 1
+    if len(runs) != (1 if saved or first else 2):
+        wanted = "the RUN of the candidate alone" if saved else "the RUN of the baseline and that of the candidate"
+        raise UsageError(f"give REFERENCES and {wanted}{'' if saved else '; or --against or --scores'}")
+    if first:
+        refuse_unused("release", why="needs a baseline, and --save of one RUN only saves its scores")
+    if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
+        source["names"] = ("baseline", "candidate")
+    kept = {role: path for role, path in (("baseline", against), ("release", release)) if path is not None}
+    passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
+    if passing and (kept or save is not None):
+        raise UsageError(f"{passing[0]} can be read only once, and is read twice for saved scores; give files")
+    others = {role: _read_saved(path) for role, path in kept.items()}
+    scores = load_scores(**source)
+    if kept or save is not None or (_equal(scores) and not passing):
+        scores = _with_origin(scores, source, others.get("baseline"))
+    names = dict(zip(["candidate", "baseline"], reversed(scores.systems), strict=False))
+    for role, other in others.items():
+        try:
+            scores, names[role] = with_system(scores, other, role)
+        except DataError as error:
+            raise FileFormatError(kept[role], f"{error}; {REMEDY}") from None
+    return _Compared(scores, names.get("baseline"), names["candidate"], names.get("release"))
+
+
+def _read_saved(path: str) -> Scores:
+    from rankdev.evaluation.score_files import read_scores
+
+    scores = read_scores(path)
+    if scores.origin is None:
+        raise FileFormatError(path, f"it does not state its references; {REMEDY}")
+    return scores
+
+
+def _equal(scores: Scores) -> bool:
+    """Check whether both systems score the same, so that their lists may be the same."""
+    return len(scores.systems) == 2 and bool((scores.values[0] == scores.values[1]).all())
+
+
+def _with_origin(scores: Scores, source: dict[str, Any], baseline: Scores | None) -> Scores:
+    """Add what the scores were made from, lists as deep as those of a saved baseline."""
+    from rankdev.evaluation.conventions import CONVENTIONS
+    from rankdev.evaluation.origin import with_origin
+    from rankdev.io.trec import PLAIN
+
+    dialect = PLAIN if source["like"] is None else CONVENTIONS[source["like"]].dialect
+    runs = dict(zip(scores.systems, source["runs"], strict=True))
+    how: dict[str, Any] = {"order": scores.order, "ties": scores.ties, "dialect": dialect}
+    return with_origin(scores, source["references"], runs, **how, like=None if baseline is None else baseline.origin)
+
+
+def _write(path: str | None, content: bytes) -> None:
+    from rankdev.io.writing import writing
+
+    if path is not None:
+        with writing(path) as stream:
+            stream.write(content)
+
+
+def _save(scores: Scores, path: str | None) -> None:
+    """Write scores with what they were made from, to be compared with later."""
+    if path is not None:
+        from rankdev.display.dispatch import report_of
+        from rankdev.display.encodings import choose_format
+
+        _write(path, choose_format(None, path).encode(report_of(scores, per_query=True)))
