@@ -15,7 +15,7 @@ import click
 
 from rankdev import __version__
 from rankdev._common.files_in_use import one_command
-from rankdev.cli.help import Group
+from rankdev.cli.help import SETTINGS_FILES, Group
 from rankdev.cli.terminal import as_options, discard_output, forget_written, prepare_streams, write_line, write_once
 from rankdev.errors import RankdevError, RankdevWarning
 
@@ -122,6 +122,10 @@ def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> No
 def cli(ctx: click.Context) -> None:
     """Evaluate ranked results against references that order the relevant items."""
     ctx.with_resource(one_command())
+    if any(map(os.path.exists, SETTINGS_FILES)):
+        from rankdev.cli.settings import read_settings
+
+        ctx.default_map = read_settings(ctx, ctx.invoked_subcommand)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ import click
 from rankdev.errors import suggestion
 
 FULL = "rankdev.full_help"
+SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
     "runs": ("--order", "--ties", "--duplicates", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
@@ -33,6 +34,15 @@ class Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Add --help-all."""
         return [*super().get_params(ctx), _HELP_ALL]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Note which options come from a file of settings."""
+        if ctx.default_map:
+            from rankdev.cli.settings import note_of
+            from rankdev.cli.terminal import write_notes
+
+            write_notes(filter(None, [note_of(ctx)]))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Explain the command's own options, and name the shared ones."""

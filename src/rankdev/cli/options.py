@@ -85,7 +85,8 @@ def with_like(like: str | None, **options: Any) -> dict[str, Any]:
     if like is None:
         return options
     ctx = click.get_current_context()
-    given = {name: ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in options}
+    sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    given = {name: ctx.get_parameter_source(name) in sources for name in options}
     return {"like": like, **{name: value for name, value in options.items() if given[name]}}
 
 

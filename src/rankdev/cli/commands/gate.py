@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
 from rankdev.cli.help import Command
@@ -35,6 +37,7 @@ def _check_saved(path: str) -> None:
     epilog="Example: rankdev gate places.jsonl popular.run blended.run --margin 0.02",
 )
 @source_options
+@click.option("--references", "usual", type=click.Path(), hidden=True)  # for settings
 @click.option("--margin", default=0.0, help="Loss of the mean that is acceptable. Default: none.")
 @click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
@@ -54,6 +57,7 @@ def _check_saved(path: str) -> None:
 @file_option("--junit", help="Also write test cases (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
 def gate_command(
+    usual: str | None,
     margin: float,
     query_margin: float | None,
     required: tuple[str, ...],
@@ -82,6 +86,7 @@ def gate_command(
     from rankdev.display.gate import junit_of
     from rankdev.statistics.gate import gate
 
+    against = _sort_arguments(source, usual, against, save)
     compared = _compared(source, against, release, save, baseline, candidate)
     if compared.baseline is None:
         _save(compared.scores, save)
@@ -115,6 +120,21 @@ class _Compared:
     baseline: str | None
     candidate: str | None
     release: str | None = None
+
+
+def _sort_arguments(source: dict[str, Any], usual: str | None, against: str | None, save: str | None) -> str | None:
+    """Where settings name the references or the baseline, the command line may leave them out; return the baseline."""
+    words = [*filter(None, [source["references"]]), *source["runs"]]
+    settled = click.get_current_context().get_parameter_source("against") is ParameterSource.DEFAULT_MAP
+    if settled and (len(words) > 2 or source["table"] is not None):
+        against = None  # the baseline is on the command line
+    if settled and against is not None and against == save and not os.path.exists(against):
+        against = None  # this is the first one
+    runs = 1 if against is not None or save is not None else 2
+    if usual is not None and source["table"] is None and len(words) <= runs:
+        words.insert(0, usual)
+    source["references"], source["runs"] = (words[0] if words else None), tuple(words[1:])
+    return against
 
 
 def _compared(
@@ -165,6 +185,8 @@ def _compared(
 def _read_saved(path: str) -> Scores:
     from rankdev.evaluation.score_files import read_scores
 
+    if not os.path.exists(path):
+        raise UsageError(f"{path}: there is no such file; save one with rankdev gate REFERENCES RUN --save {path}")
     scores = read_scores(path)
     if scores.origin is None:
         raise FileFormatError(path, f"it does not state its references; {REMEDY}")
