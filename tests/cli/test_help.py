@@ -76,7 +76,7 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
         if part:
             options, topic = re.fullmatch(r"(.+) \(rankdev help (\w+)\)", part).groups()
             named[topic] = options.split()
-    for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option)):
+    for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option) and not param.hidden):
         row = re.compile(rf"^  {re.escape(', '.join(option.opts))}\b", re.MULTILINE)
         assert row.search(full), option.opts
         if isinstance(option, SharedOption):
