@@ -29,8 +29,8 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        ("bad.run good.run", 0, "Pass: good is better on 30 of 30 queries"),
-        ("good.run bad.run", 3, "Fail: nDCG@3: worse"),
+        ("bad.run good.run", 0, "Ship: good is better than bad on 30 of 30 queries"),
+        ("good.run bad.run", 3, "Don't ship: nDCG@3: worse"),
         ("good.run odd.run", 0, "Cannot tell"),
         ("good.run odd.run --undecided fail", 4, "Cannot tell"),
         ("good.run new/good.run --undecided fail", 0, "candidate returns the same lists as baseline"),
@@ -70,7 +70,7 @@ def test_segments_guard(files, rankdev):
     assert rankdev(*words).status == 0
     done = rankdev(*words, "--segments", "segments.csv")
     assert done.status == 3
-    assert "Fail: nDCG@3 in segment head: worse by more than 0.01" in " ".join(done.out.split())
+    assert "Don't ship: nDCG@3 in segment head: worse by more than 0.01" in " ".join(done.out.split())
     assert rankdev(*words, "--segments", "qrels.txt").status == 1
 
 
@@ -97,7 +97,7 @@ def test_a_saved_baseline_decides_as_its_run_does(files, rankdev, saved, ending)
 
 def test_lists_kept_by_their_digest_pass_where_they_are_the_same(files, rankdev, saved):
     words = ("-m", "nDCG@3", "-m", "RR", "--undecided", "fail", "--against", saved())
-    assert rankdev("gate", "qrels.txt", "new/good.run", *words).out.startswith("Pass: good returns the same lists")
+    assert rankdev("gate", "qrels.txt", "new/good.run", *words).out.startswith("Ship: good returns the same lists")
     assert rankdev("gate", "qrels.txt", "odd.run", *words).status == 4
 
 
@@ -181,9 +181,9 @@ def test_a_release_is_compared_with_too(files, rankdev, saved):
     words = ("-m", "nDCG@3", "--margin", "0.02")
     alone = ("gate", "qrels.txt", "new/bad.run", *words, "--against", saved("bad"))
     (files / "new/bad.run").write_text((files / "bad.run").read_text())
-    assert rankdev(*alone).out.startswith("Pass: bad returns the same lists")
+    assert rankdev(*alone).out.startswith("Ship: bad returns the same lists")
     done = rankdev(*alone, "--release", saved("good", "v1.json"), "--junit", "j.xml")
     assert done.status == 3
-    assert "Fail: nDCG@3 against release good: worse by more than 0.02" in " ".join(done.out.split())
+    assert "Don't ship: nDCG@3 against release good: worse by more than 0.02" in " ".join(done.out.split())
     assert 'name="bad against good: nDCG@3"><failure>' in (files / "j.xml").read_text()
     assert rankdev("gate", "qrels.txt", "good.run", "bad.run", *words, "--release", "v1.json").status == 3

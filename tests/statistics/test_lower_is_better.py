@@ -29,7 +29,7 @@ def test_significance(scores):
         str(found).split()
     )
     pair = rd.significance(scores.select(systems=["few", "many"], measures=["misses"]))
-    assert str(pair).startswith("few is better than many in misses by ")
+    assert "few is better than many in misses by " in str(pair)
 
 
 def test_equivalence(scores):

@@ -57,7 +57,7 @@ def test_a_plan_by_known_numbers(pilot):
     assert at["analytic"] == pytest.approx(0.808, abs=0.001)
     assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
     words = str(found)
-    assert "34 queries are needed" in words
+    assert "you need about 34 queries; you have 50, which may be enough" in " ".join(words.split())
     assert "The 50 queries of the pilot" in words
     assert len(found.to_pandas()) == found.to_polars().height
 
@@ -197,7 +197,7 @@ def test_a_pilot_that_hardly_differs_cannot_tell(moved):
     assert queries_for(np.sqrt(often / (1 - often)), 0.8, 0.05) <= found.low < found.high == np.inf
     assert found.summary()["queries"][0] is None
     assert found.to_polars().rows() == [(int(found.low), None, None)]
-    assert f"cannot tell: at least {found.low:g}" in " ".join(str(found).split())
+    assert f"You need at least {found.low:g}" in " ".join(str(found).split())
     found.plot()
 
 

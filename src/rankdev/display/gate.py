@@ -40,23 +40,7 @@ def gate_report(found: Gate) -> Report:
         tables.append(Table(lost.drop("measure") if alone else lost, "Queries that lost most"))
     unused = [name for name in ("release", "query_margin") if getattr(found, name) is None]
     closing = ("w/t/l: queries that the candidate wins, ties and loses", made_with(found, *unused))
-    return result_report(found, "gate", tables, [sentence(found)], closing, more={"queries": found.worst})
-
-
-def sentence(found: Gate) -> str:
-    """State the decision for someone who decides."""
-    first = found.to_polars().row(0, named=True)
-    queries = first["wins"] + first["ties"] + first["losses"]
-    if found.unchanged and found.passed:
-        return f"Pass: {found.candidate} returns the same lists as {found.baseline} for all {queries} queries."
-    if found.verdict == "pass":
-        most = max(found.to_polars()["lost"].to_list())
-        lost = f"no query lost more than {most:.2f}" if most else "no query lost anything"
-        won = f"better on {first['wins']} of {queries} queries, worse on {first['losses']}"
-        return f"Pass: {found.candidate} is {won}; {lost}."
-    decisive = found.decisive
-    more = f" (and {len(decisive) - 3} more)" if len(decisive) > 3 else ""
-    return f"{WORDS[found.verdict]}: {' '.join(decisive[:3])}{more}"
+    return result_report(found, "gate", tables, [found.conclusion], closing, more={"queries": found.worst})
 
 
 def junit_of(found: Gate) -> bytes:

@@ -320,29 +320,40 @@ def stability_report(found: Stability) -> Report:
 
 @reports(Plan)
 def plan_report(found: Plan) -> Report:
-    """State how many queries are needed, with the power at numbers around it."""
+    """State how many queries are needed, with the power at numbers around it, and the details."""
     table = Table(found.to_polars(), f"Power by number of {found.unit}", digits=3)
     tables = [] if math.isnan(found.queries) else [table]
-    return result_report(found, "plan", tables, [plan_in_words(found)])
+    return result_report(found, "plan", tables, [plan_in_short(found)], [plan_in_detail(found)])
 
 
-def plan_in_words(found: Plan) -> str:
-    """State how many queries are needed."""
+def plan_in_short(found: Plan) -> str:
+    """State how many queries are needed, and how rough that estimate is."""
     unit = found.unit
+    what = f"confirm a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
     if math.isnan(found.queries):
         return (
-            f"How many {unit} are needed to detect a difference of {found.difference:.4g} in {found.measure} between"
-            f" {found.a} and {found.b} with {percent(found.power)} power at level {found.alpha:g}, the pilot of"
-            f" {found.pilot} {unit} cannot tell: at least {_queries(found.low)} (95% confidence), with no upper limit."
+            f"Your {found.pilot:,} {unit} cannot tell how many would {what}: the systems differ on too few of"
+            f" them. You need at least {_queries(found.low)}."
         )
+    known = "" if found.queries > found.pilot else "may be" if found.high > found.pilot else "is"
+    enough = f", which {known} enough" if known else ""
+    rough = "The estimate is rough: anywhere" if found.high > 2 * found.low else "The estimate may be off: it can be"
+    return (
+        f"To {what}, you need about {_queries(found.queries)} {unit}; you have {found.pilot:,}{enough}."
+        f" {rough} from {_queries(found.low)} to {_queries(found.high)} (95% interval)."
+    )
+
+
+def plan_in_detail(found: Plan) -> str:
+    """State the level and power of a plan, and what the pilot shows."""
+    level = f"{percent(found.power)} power at level {found.alpha:g}"
+    seen = f"the observed difference {found.a} − {found.b} is {found.observed:.4g}"
+    if math.isnan(found.queries):
+        return f"For {level}; the lower limit has 95% confidence, and there is no upper one; {seen}."
     resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
     return (
-        f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-        f" with {percent(found.power)} power at level {found.alpha:g}, {_queries(found.queries)} {unit} are needed"
-        f" (95% interval, given the uncertainty of the pilot: {_queries(found.low)} to {_queries(found.high)});"
-        f" with {_queries(found.assured)} that power is reached with 90% confidence."
-        f"{resampled} The {found.pilot} {unit} of the pilot detect differences of {found.detectable:.4g} or"
-        f" more; the observed difference {found.a} − {found.b} is {found.observed:.4g}."
+        f"For {level}; {_queries(found.assured)} {found.unit} reach that power with 90% confidence.{resampled}"
+        f" The {found.pilot} {found.unit} of the pilot detect differences of {found.detectable:.4g} or more; {seen}."
     )
 
 

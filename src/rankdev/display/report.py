@@ -102,8 +102,8 @@ class Report:
     """Tables and sentences for readers; ``rows``, one fact each, for programs.
 
     ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a result also has the
-    ``command`` that prints it, its ``parameters``, its ``summary`` and ``more`` tables by name, all of which are in
-    the JSON.
+    ``command`` that prints it, its ``parameters``, ``conclusion`` and ``summary``, and ``more`` tables by name, all of
+    which are in the JSON.
     Rows that are read again have a ``provenance``: in the metadata of Parquet files, and where it is ``noteworthy`` in
     the first row of text formats.
     """
@@ -115,6 +115,7 @@ class Report:
     remarks: Sequence[str] = ()
     command: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    conclusion: str = ""
     summary: pl.DataFrame | None = None
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     provenance: str = ""
@@ -242,7 +243,7 @@ def result_report(
     found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
 ) -> Report:
     """Make the report of a result, with its parameters and everything that was computed."""
-    known = {"summary": found.summary(), **more}
+    known = {"conclusion": getattr(found, "conclusion", ""), "summary": found.summary(), **more}
     return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
 
 

@@ -72,7 +72,8 @@ def significance_report(found: Significance) -> Report:
         made_with(found, *told),
     )
     more = {"effect_sizes": found.effect_sizes()}
-    return result_report(found, "compare", [table], list(_who_is_better(found, rows)), closing, more=more)
+    opening = [*found.conclusion.splitlines(), *_who_is_better(found, rows)]
+    return result_report(found, "compare", [table], opening, closing, more=more)
 
 
 def exact_p_values(enumerated: int, comparisons: int) -> str:

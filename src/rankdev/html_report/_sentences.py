@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rankdev.display.cells import count, number
-from rankdev.display.power import plan_in_words
+from rankdev.display.cells import number
+from rankdev.display.power import plan_in_detail, plan_in_short
 from rankdev.errors import counted
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
@@ -27,25 +27,15 @@ def title(found: Comparison) -> str:
 
 
 def conclusion(found: Comparison) -> str:
-    """State which system is best in the first measure, as far as the differences are significant."""
+    """State whether one of two systems may replace the other, or which of several is best in the first measure."""
     scores, measure, best = found.scores, found.headline, found.best
     if found.significance is None:
         mean = number(float(scores.averages[0, 0]))
         return f"{scores.systems[0]} scores {mean} on {measure}. A comparison needs a second system."
     queries, systems = counted(len(scores.queries), "query"), len(scores.systems)
-    others = found.orders[0][1:]
     p = max(found.p_values_of_best.values())
-    if systems == 2 and found.ties_for_best:
-        return (
-            f"No clear winner. With {queries}, {best} and {others[0]} do not differ significantly on {measure}"
-            f" ({_p('=', p)})."
-        )
     if systems == 2:
-        by = number(abs(float(scores.averages[0, 0] - scores.averages[1, 0])))
-        return (
-            f"{best} wins. It beats {others[0]} on {measure} by {by}, and the difference is statistically significant"
-            f" ({_p('=', p)})."
-        )
+        return found.significance.conclusion
     if len(found.groups[0][0]) == systems:
         return (
             f"No clear winner. With {queries}, no two of the {systems} systems differ significantly on {measure};"
@@ -80,7 +70,7 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
     """Recommend what to do next: sentences, each with its details or an empty text."""
     steps = []
     if isinstance(found.plan, Plan):
-        steps.append((_queries_needed(found.plan), plan_in_words(found.plan)))
+        steps.append((plan_in_short(found.plan), plan_in_detail(found.plan)))
     elif isinstance(found.plan, str):
         steps.append((f"The number of queries needed to separate the best systems is undetermined: {found.plan}.", ""))
     elif found.significance is not None and not found.ties_for_best:
@@ -100,26 +90,6 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
     return steps
 
 
-def _queries_needed(found: Plan) -> str:
-    """State how many queries would make a difference significant, and how rough that estimate is."""
-    if math.isnan(found.queries):
-        return (
-            f"How many queries would confirm a difference as small as that between {found.a} and {found.b} on"
-            f" {found.measure} ({number(abs(found.observed))}), your {found.pilot:,} cannot tell: these systems differ"
-            f" on too few of them. It is at least {_many(found.low)} (95% confidence)."
-        )
-    return (
-        f"To confirm a difference as small as that between {found.a} and {found.b} on {found.measure}"
-        f" ({number(abs(found.observed))}), you would need about {_many(found.queries)} queries;"
-        f" you have {found.pilot:,}."
-        f" The estimate is rough: anywhere from {_many(found.low)} to {_many(found.high)} (95% interval)."
-    )
-
-
-def _many(queries: float) -> str:
-    return "ten million or more" if math.isinf(queries) else count(queries)
-
-
 def facts(found: Comparison) -> list[tuple[str, str]]:
     """State what was compared."""
     references = found.all_references
@@ -133,7 +103,15 @@ def facts(found: Comparison) -> list[tuple[str, str]]:
             "References",
             f"{counted(items, 'relevant item')}{in_tiers} ({items / max(1, len(references)):.1f} per query)",
         ),
+        *([("Difference", _difference(found))] if len(found.scores.systems) == 2 else []),
     ]
+
+
+def _difference(found: Comparison) -> str:
+    """State how far two systems are apart in the first measure."""
+    (other, p), *_ = found.p_values_of_best.items()
+    by = number(abs(float(found.scores.averages[0, 0] - found.scores.averages[1, 0])))
+    return f"{found.best} is ahead of {other} on {found.headline} by {by} ({_p('=', p)})"
 
 
 def notes(found: Comparison) -> Iterator[str]:

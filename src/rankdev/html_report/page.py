@@ -85,7 +85,7 @@ class ReportPage:
     title : str
         What is compared, such as "3 systems on 10 queries".
     verdict : str
-        The conclusion, in a sentence or two, about the first measure.
+        The conclusion in a sentence or two: about the first measure, and for two systems about all of them.
     html : str
         Content of the file.
 

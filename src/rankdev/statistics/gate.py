@@ -18,6 +18,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.conclusion import Changes, of_gate
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters
 
@@ -38,6 +39,8 @@ class Gate(Result):
         What was found, a sentence each.
     decisive : tuple of str
         Those of them that decided.
+    conclusion : str
+        The decision in a sentence.
     frame : polars.DataFrame
         The table of :meth:`to_polars`.
     worst : polars.DataFrame
@@ -67,6 +70,7 @@ class Gate(Result):
     verdict: Verdict
     reasons: tuple[str, ...]
     decisive: tuple[str, ...] = field(repr=False)
+    conclusion: str
     frame: pl.DataFrame = field(repr=False)
     worst: pl.DataFrame = field(repr=False)
     baseline: str
@@ -195,10 +199,13 @@ def gate(
     found = [reason for one in decided for reason in one.reasons]
     words = {word for word, _ in found}
     verdict: Verdict = "fail" if "fail" in words else "undecided" if "undecided" in words else "pass"
+    decisive = tuple(reason for word, reason in found if word == verdict)
+    changes = [Changes.of(one.family) for one in compared if not one.release]
     return Gate(
         verdict=verdict,
         reasons=tuple(reason for _, reason in found),
-        decisive=tuple(reason for word, reason in found if word == verdict),
+        decisive=decisive,
+        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, changes, decisive, unchanged),
         frame=pl.DataFrame([one.row for one in decided]),
         worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
         baseline=baseline,

@@ -17,6 +17,7 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
+from rankdev.statistics.conclusion import conclusion
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.effect_sizes import effect_limits, fraction_won, small_sample
 from rankdev.statistics.paired import TESTS, Drawing, Tested
@@ -78,6 +79,9 @@ class Significance(Result):
         For each row of the table, the difference that would just be significant.
     effect_limits : ndarray, optional
         Limits of each row's effect size and of the fraction of queries that a wins, ``[limit, row]``.
+    conclusion : str
+        For someone who decides: a sentence for each candidate against one baseline, or for one of two systems; empty
+        where more systems are compared.
 
     See Also
     --------
@@ -102,6 +106,7 @@ class Significance(Result):
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     needed: Floats | None = field(default=None, repr=False)
     effect_limits: Floats | None = field(default=None, repr=False)
+    conclusion: str = ""
 
     made_with = (
         *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
@@ -397,6 +402,7 @@ def significance(
         needed=np.concatenate([column["needed"] for column in columns]),
         effect_limits=None if anytime or runs is not None else _effect_limits(scores, families, drawing.alpha),
         lower_is_better=scores.lower_is_better,
+        conclusion=conclusion(scores, families, table, drawing.alpha, baselines is not None),
         test=usual,
         correction=correction,
         family=family,

@@ -26,6 +26,7 @@ def as_json(report: Report) -> bytes:
     if report.command:
         content = {
             **_origin(report),
+            **({"conclusion": report.conclusion} if report.conclusion else {}),
             "summary": records(report.rows if report.summary is None else report.summary),
             "rows": content,
             **{name: records(frame) for name, frame in report.more.items()},
