@@ -47,6 +47,7 @@ SHORT = {
     "many comparisons with people": 5,
     "skew and single queries": 8,
     "posteriors": 100,
+    "means": 100,
     "risk": 100,
 }
 

@@ -1,6 +1,7 @@
 """Intervals of means, and groups without significant differences."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -17,14 +18,48 @@ def scores_of(values):
     )
 
 
-def test_intervals_of_means_are_those_of_scipy():
-    values = np.random.default_rng(0).random((4, 30))
-    values[1, :5] = np.nan
+def test_intervals_of_means_are_those_of_scipy_where_scores_are_symmetric():
+    half = np.random.default_rng(0).uniform(0.1, 0.4, (4, 15))
+    values = np.concatenate([0.5 - half, 0.5 + half], axis=1)
+    values[1, [3, 18]] = np.nan  # a pair of opposite scores
     low, high = mean_intervals(scores_of(values), 0.1)
     for s, row in enumerate(values):
         known = row[np.isfinite(row)]
         expected = stats.t.interval(0.9, len(known) - 1, known.mean(), stats.sem(known))
-        np.testing.assert_allclose([low[s, 0], high[s, 0]], expected, rtol=1e-12)
+        np.testing.assert_allclose([low[s, 0], high[s, 0]], expected, rtol=1e-9)
+
+
+def test_intervals_of_means_of_skewed_scores_reach_further_towards_the_tail():
+    row = np.random.default_rng(1).exponential(0.1, 20)
+    low, high = (float(end[0, 0]) for end in mean_intervals(scores_of(row[None])))
+    t_low, t_high = stats.t.interval(0.95, 19, row.mean(), stats.sem(row))
+    assert low == pytest.approx(t_low)
+    g, t = stats.skew(row), np.sqrt(20) * (row.mean() - high) / row.std(ddof=1)  # the end solves Hall's cubic
+    corrected = t + g * t**2 / (3 * np.sqrt(20)) + g**2 * t**3 / (27 * 20) + g / (6 * np.sqrt(20))
+    assert corrected == pytest.approx(-stats.t.ppf(0.975, 19))
+    assert high > t_high
+
+
+@pytest.mark.parametrize("hits", [0, 1, 2, 38, 40])
+def test_intervals_of_means_of_hits_are_those_of_a_beta_distribution(hits):
+    """40 scores of 0 or 1, most of them the same: one more of weight .6 at either end, and within the range."""
+    row = np.zeros((1, 40))
+    row[0, :hits] = 1
+    low, high = (float(end[0, 0]) for end in mean_intervals(scores_of(row)))
+    t = stats.t.interval(0.95, 39, row.mean(), stats.sem(row[0])) if 0 < hits < 40 else (row.mean(), row.mean())
+    below = stats.beta(hits, 40 - hits + 0.6).ppf(0.025) if hits else 0.0
+    above = stats.beta(hits + 0.6, 40 - hits).ppf(0.975) if hits < 40 else 1.0
+    assert low <= max(0, min(below, t[0])) + 2e-3
+    assert high >= min(1, max(above, t[1])) - 2e-3
+    assert 0 <= low < high <= 1
+    if hits in (0, 40):  # neither Student's nor Hall's says anything
+        np.testing.assert_allclose([low, high], [below, above], atol=2e-3)
+
+
+def test_scores_beyond_the_range_have_no_range():
+    low, high = mean_intervals(scores_of(np.array([[0.5, 2.0, 6.0, 1.5]])))
+    assert low[0, 0] < 0
+    assert high[0, 0] > 6
 
 
 def test_one_query_has_no_interval():

@@ -64,7 +64,7 @@ def test_ranks_and_letters_say_what_the_tests_of_all_pairs_say(scores):
     assert board["best"].sum() == pytest.approx(1)
 
 
-def test_intervals_of_means_are_students(scores):
+def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
     board = rd.leaderboard(scores).to_polars().sort("system")
     low, high = mean_intervals(scores)
     assert board["low"].to_numpy() == pytest.approx(low[:, 0])

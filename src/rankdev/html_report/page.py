@@ -292,7 +292,7 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"Student's t over queries, {percent(1 - found.alpha)}"),
+        ("Intervals of means", f"over queries, allowing for skewness and unseen scores, {percent(1 - found.alpha)}"),
         *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),

@@ -8,13 +8,14 @@ Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.skewed import skewed_interval
 
 SPARSE = (0.4, 0.8)  # fractions of equal values between which the weight rises from 0
 WEIGHT = 0.6  # of the unseen observation in intervals, by simulation
@@ -215,3 +216,25 @@ def widened(family: Family, level: float, low: Floats, high: Floats, most: float
     low[pairs] = np.maximum(np.minimum(low[pairs], below), -largest)
     high[pairs] = np.minimum(np.maximum(high[pairs], above), largest)
     return low, high
+
+
+def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tuple[Floats, Floats]:
+    """Return limits of the means of ``values[row, query]``, each wrong with probability ``level`` ÷ 2, within a range.
+
+    They allow for skewness and, where most values of a row are equal, for unseen ones up to the ends of the range.
+    """
+    rows, queries = values.shape
+    family = Family(
+        np.column_stack([values.T, np.zeros(queries)]), np.arange(queries), np.arange(rows), np.full(rows, rows)
+    )
+    low, high = skewed_interval(family, level, more=0.0)
+    smallest, largest = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if not (within[0] <= smallest and largest <= within[1]):  # not the range of these values
+        within = (-np.inf, np.inf)
+    known = np.where(np.isinf(within), (smallest, largest), within)
+    unseen = Unseen.of(values, *known)
+    unseen = replace(unseen, above=np.minimum(unseen.above, known[1]), below=np.maximum(unseen.below, known[0]))
+    sparse = np.flatnonzero(unseen.weight > 0)
+    below, above = unseen.of_rows(sparse).limits(values[sparse], level)
+    low[sparse], high[sparse] = np.minimum(low[sparse], below), np.maximum(high[sparse], above)
+    return np.maximum(low, within[0]), np.minimum(high, within[1])

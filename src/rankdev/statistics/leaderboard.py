@@ -20,6 +20,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.bounded_mean import mean_limits
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.panels import Family, Indices, alike, as_scores, families_of, is_several, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted
@@ -32,21 +33,23 @@ ROUNDING = 1e-12  # means that differ by less are equal
 
 
 def mean_intervals(scores: Scores, alpha: float = 0.05) -> tuple[Floats, Floats]:
-    """Bound the mean of every system and measure by Student's t, ``[system, measure]``; NaN with fewer than two values.
+    """Bound the mean of every system and measure, ``[system, measure]``; NaN with fewer than two values.
 
-    >>> values = np.array([[[0.2], [0.4], [0.6]]])
-    >>> low, high = mean_intervals(Scores(("s",), ("a", "b", "c"), ("P@5",), values))
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([[-0.0968]], [[0.8968]])
+    >>> values = np.array([[[0.2], [0.4], [0.6]], [[1.0], [1.0], [1.0]]])
+    >>> low, high = mean_intervals(Scores(("s", "t"), ("a", "b", "c"), ("P@5",), values))
+    >>> low.round(4).tolist(), high.round(4).tolist()  # Student's would reach −.0968 and .8968, and [1, 1]
+    ([[0.0], [0.0]], [[0.8968], [1.0]])
     """
-    from scipy import special
-
-    tail = check_number("alpha", alpha, 0, 1) / 2
-    n = np.isfinite(scores.values).sum(axis=1)
-    apart = np.where(np.isfinite(scores.values), scores.values - scores.averages[:, None], 0.0)
-    free = np.where(n > 1, n - 1, np.nan)
-    half = special.stdtrit(free, 1 - tail) * np.sqrt((apart**2).sum(axis=1) / free / n)
-    return scores.averages - half, scores.averages + half
+    check_number("alpha", alpha, 0, 1)
+    limits = np.full((2, len(scores.systems), len(scores.measures)), np.nan)
+    for m, kind in enumerate(scores.kinds):
+        known = np.isfinite(scores.values[:, :, m])
+        for pattern in np.unique(known, axis=0):
+            rows = np.flatnonzero((known == pattern).all(axis=1))
+            if pattern.sum() > 1:
+                own = scores.values[rows][:, pattern, m]
+                limits[:, rows, m] = mean_limits(own, kind.range, alpha)
+    return limits[0], limits[1]
 
 
 def groups(scores: Scores, found: Significance, measure: str) -> list[tuple[str, ...]]:
@@ -425,11 +428,7 @@ def _board(
     means = np.stack([table.mean(axis=0) for table in tables])  # [task, system]
     score = points(means, rule).mean(axis=0)
     order = np.lexsort((-means.mean(axis=0), -score.round(12)))
-    low, high = sample.mean_limits(testing["alpha"])
-    ends = np.sort(sign * np.stack([low, high]), axis=0)
-    lowest, highest = first.kinds[0].range
-    if all(lowest <= np.nanmin(part.values) and np.nanmax(part.values) <= highest for part in parts.values()):
-        ends = np.clip(ends, lowest, highest)
+    ends = sample.mean_limits(sign, first.kinds[0].range, testing["alpha"])
     generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([testing["seed"], 21])))
     drawn = points(sample.resampled(resamples, generator), rule).mean(axis=1)
     columns: dict[str, Any] = {
@@ -634,8 +633,15 @@ class _Sample:
         means, interaction = between_runs(_complete(self.runs.scores), members)
         return max(means - interaction, 0.0) / np.array([len(each) for each in members]), means
 
-    def mean_limits(self, alpha: float) -> tuple[Floats, Floats]:
-        """Bound the mean of each system over tasks by itself."""
+    def mean_limits(self, sign: float, range_: tuple[float, float], alpha: float) -> Floats:
+        """Bound the mean of each system over tasks by itself, within the range; with the sign that scores had."""
+        if len(self.tables) == 1 and self.clusters is None and self.runs is None:
+            return np.stack(mean_limits(sign * self.tables[0].T, range_, alpha))
+        ends: Floats = np.sort(sign * np.stack(self._student_limits(alpha)), axis=0)
+        values = sign * np.concatenate(self.tables)
+        return np.clip(ends, *range_) if range_[0] <= values.min() and values.max() <= range_[1] else ends
+
+    def _student_limits(self, alpha: float) -> tuple[Floats, Floats]:
         if self.clusters is not None:
             table = np.column_stack([self.tables[0], np.zeros(len(self.tables[0]))])
             systems = table.shape[1] - 1

@@ -11,17 +11,18 @@ from rankdev.statistics.panels import Family
 MORE_SKEW = 8.0  # few queries show too little of the skewness; this much ÷ n is added, by simulation
 
 
-def skewed_interval(family: Family, level: float) -> tuple[Floats, Floats]:
+def skewed_interval(family: Family, level: float, more: float = MORE_SKEW) -> tuple[Floats, Floats]:
     """Return intervals each of whose limits is wrong with probability ``level`` ÷ 2, also for skewed differences.
 
-    Each limit is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic. Where all
-    differences are equal, the limits are those of the sign-flip test.
+    Each limit is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic; the
+    skewness seen is taken 1 + ``more`` ÷ n times. Where all differences are equal, the limits are those of the
+    sign-flip test.
     """
     queries = len(family.values)
     if queries < 2:
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
     t = float(special.stdtrit(queries - 1, 1 - level / 2))
-    skew = (1 + MORE_SKEW / queries) * skewness(family)
+    skew = (1 + more / queries) * skewness(family)
     below, above = (np.maximum(t, _skewed(sign * t, skew, queries) * sign) for sign in (1, -1))
     varies = family.statistics["deviation"] > 0
     known = 0.0 if 2.0 ** (1 - queries) <= level else np.inf
