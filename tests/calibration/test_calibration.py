@@ -13,6 +13,8 @@ SHORT = {
     "sparse clusters": 30,
     "repeated runs": 20,
     "plans of runs": 6,
+    "variance of runs": 30,
+    "clusters elsewhere": 8,
     "single tests": 30,
     "families": 20,
     "a noisy system": 40,

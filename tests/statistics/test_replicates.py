@@ -142,3 +142,55 @@ def test_a_plan_counts_queries_for_some_numbers_of_runs():
             rd.plan(scored(values), "a", "b", "P@5", replicates=RUNS, **options)
     with pytest.raises(UsageError, match="name them"):
         rd.plan(scored(values), difference=0.05, replicates=RUNS)
+
+
+def test_variance_is_split_as_an_analysis_of_variance_by_hand_splits_it():
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (3, 2, 7)) + rng.normal(0, 1, (3, 1, 1))  # systems, runs, queries
+    names = [[f"{system}{run}" for run in range(2)] for system in "abc"]
+    scores = rd.Scores(
+        tuple(np.concatenate(names).tolist()), tuple(map(str, range(7))), ("m",), values.reshape(6, 7)[:, :, None]
+    )
+    found = rd.variance(scores, replicates=dict(zip("abc", names, strict=True)))
+    cells, runs = values.mean(axis=1), values.mean(axis=2)
+    systems, queries, mean = cells.mean(axis=1), cells.mean(axis=0), values.mean()
+    of_runs = 7 * ((runs - systems[:, None]) ** 2).sum() / 3
+    single = ((values - cells[:, None] - runs[:, :, None] + systems[:, None, None]) ** 2).sum() / (3 * 6)
+    crossed = 2 * ((cells - systems[:, None] - queries + mean) ** 2).sum() / (2 * 6)
+    of_systems = 14 * ((systems - mean) ** 2).sum() / 2
+    of_queries = 6 * ((queries - mean) ** 2).sum() / 6
+    expected = {
+        "system": (of_systems - crossed - of_runs + single) / 14,
+        "run": (of_runs - single) / 7,
+        "query": (of_queries - crossed) / 6,
+        "system × query": (crossed - single) / 2,
+        "run × query": single,
+    }
+    rows = dict(found.to_polars().select("component", "variance").iter_rows())
+    assert rows == pytest.approx({name: max(value, 0.0) for name, value in expected.items()})
+    negative = [name for name, value in expected.items() if value < 0]
+    assert any(all(name in remark for name in negative) for remark in found.remarks)
+    assert found.parameters["replicates"] == {"a": 2, "b": 2, "c": 2}
+
+
+def test_more_runs_make_means_more_reliable_and_queries_alone_do_not():
+    rng = np.random.default_rng(4)
+    values = rng.normal(0, 1, (6, 1, 1)) + rng.normal(0, 1, (6, 4, 1)) + rng.normal(0, 1, (6, 4, 60))
+    names = [[f"{system}{run}" for run in range(4)] for system in "abcdef"]
+    scores = rd.Scores(
+        tuple(np.concatenate(names).tolist()), tuple(map(str, range(60))), ("m",), values.reshape(24, 60)[:, :, None]
+    )
+    found = rd.variance(scores, reliability=0.99, replicates=dict(zip("abcdef", names, strict=True)))
+    few, now, many = (found.design([60], runs=runs)["e_rho2"][0] for runs in (1, None, 100))
+    assert few < now < many
+    assert now == found.summary()["e_rho2"][0] == found.design([60], runs=4)["e_rho2"][0]
+    assert found.summary()["needed"][0] == np.inf
+    assert found.design([10**9])["e_rho2"][0] < 0.99
+    assert "with as many runs of each system" in str(found)
+    with pytest.raises(UsageError, match="runs is for systems with several runs"):
+        rd.variance(scores).design([60], runs=3)
+    with pytest.raises(UsageError, match="one collection"):
+        rd.variance({"x": scores, "y": scores}, replicates={"a": ["a0", "a1"]})
+    with pytest.raises(UsageError, match="at least two systems"):
+        rd.variance(scores, replicates={"a": list(scores.systems)})
+    found.plot()

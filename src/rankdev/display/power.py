@@ -201,9 +201,10 @@ def variance_report(found: Variance) -> Report:
         columns.append(count_intervals("needed_low", "needed_high").alias("needed, 95%"))
     frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
     per = " in each collection" if len(found.collections) > 1 else ""
+    more = ", with as many runs of each system" if found.replicates else ""
     notes = (
         "Eρ²: reliability of the ranking of systems; Φ: of the scores themselves",
-        f"needed: queries{per} with which Eρ² reaches {found.reliability:g}",
+        f"needed: queries{per} with which Eρ² reaches {found.reliability:g}{more}",
     )
     right = [name for name in frame.columns if "95%" in name]
     coefficients = Table(

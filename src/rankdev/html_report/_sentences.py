@@ -12,6 +12,7 @@ from rankdev.evaluation.placings import ROUNDING
 from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
+from rankdev.statistics.replicates import in_words
 
 REMEDIES = {
     "retrieval": "The retriever has most to gain.",
@@ -28,6 +29,15 @@ def title(found: Comparison) -> str:
 
 def conclusion(found: Comparison) -> str:
     """State whether one of two systems may replace the other, or which of several is best in the first measure."""
+    tested = found.significance
+    if tested is None:
+        return _best(found)
+    clusters = f" The test flips whole clusters of queries: {tested.clusters:,} of them." if tested.clusters else ""
+    runs = f" The test allows for how far runs vary: {in_words(tested.replicates)}." if tested.replicates else ""
+    return f"{_best(found)}{clusters}{runs}"
+
+
+def _best(found: Comparison) -> str:
     scores, measure, best = found.scores, found.headline, found.best
     if found.significance is None:
         mean = number(float(scores.averages[0, 0]))
@@ -95,9 +105,14 @@ def facts(found: Comparison) -> list[tuple[str, str]]:
     references = found.all_references
     items, tiers = len(references.ranks), int(references.tier_counts.sum())
     in_tiers = f" in {counted(tiers, 'tier')}" if tiers < items else ""
+    tested = found.significance
+    clusters = [("Clusters", f"{tested.clusters:,}")] if tested is not None and tested.clusters else []
+    runs = [] if tested is None or not tested.replicates else [("Runs", in_words(tested.replicates))]
     return [
         ("Systems", f"{len(found.scores.systems):,}"),
+        *runs,
         ("Queries", f"{len(found.scores.queries):,}"),
+        *clusters,
         ("Measures", ", ".join(found.scores.measures)),
         (
             "References",
@@ -123,6 +138,8 @@ def notes(found: Comparison) -> Iterator[str]:
         yield from (note for note in found.plan.remarks if note not in carried(pair))
     if found.same_as_best:
         yield f"{found.best} and {listed(found.same_as_best)} have the same {found.headline} on every query."
+    if found.replicates is not None:
+        yield "Scores and losses are means over runs; lists are those of each system's first run."
     queries, shown = len(found.scores.queries), len(found.shown)
     if shown < queries:
         yield (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.leaderboard import groups, mean_intervals
 from rankdev.statistics.planning import Plan, plan
+from rankdev.statistics.replicates import replicated
 from rankdev.statistics.significance import Significance, significance
 
 WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
@@ -159,6 +160,9 @@ class Comparison:
     equivalence: Equivalence | None = None
     agreement: Agreement | None = None
     segments: Mapping[str, Ints] = field(default_factory=dict)
+    clusters: Mapping[str, Any] | None = None
+    single: Scores | None = None  # of the runs, where systems have several
+    replicates: Mapping[str, Sequence[str]] | None = None
 
     @property
     def headline(self) -> str:
@@ -168,7 +172,7 @@ class Comparison:
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
         """Limits of the intervals of the means, ``[system, measure]``."""
-        return mean_intervals(self.scores, self.alpha)
+        return mean_intervals(self.single or self.scores, self.alpha, self.clusters, self.replicates)
 
     @cached_property
     def groups(self) -> list[list[tuple[str, ...]]]:
@@ -212,12 +216,12 @@ class Comparison:
     def plan(self) -> Plan | str | None:
         """Queries needed to separate the best system from the first that ties with it, or why that is undetermined."""
         tied = [name for name in self.ties_for_best if name not in self.same_as_best]
-        if not tied:
+        if not tied or self.replicates is not None:  # runs or queries: that depends on the difference that matters
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RankdevWarning)  # they are notes of the plan
-                return plan(self.scores, self.best, tied[0], self.headline, seed=self.seed)
+                return plan(self.scores, self.best, tied[0], self.headline, clusters=self.clusters, seed=self.seed)
         except RankdevError as error:
             return str(error)
 
@@ -240,6 +244,8 @@ def compare(
     empty: Empty,
     margin: float | None,
     segments: Mapping[str, Iterable[str]] | None,
+    clusters: Mapping[str, Any] | None,
+    replicates: Mapping[str, Sequence[str]] | None,
     seed: int,
     progress: Progress | None,
 ) -> Comparison:
@@ -263,20 +269,28 @@ def compare(
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
+    single, lost = scores, losses(known, loaded, explained, empty=empty)
+    if replicates is not None:
+        runs = replicated(scores, replicates)
+        scores, lost = runs.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
+        loaded = {name: loaded[single.systems[first]] for name, (first, *_) in runs.members.items()}
     several = len(scores.systems) > 1
     return Comparison(
         scores=scores,
         alpha=0.05,
         seed=seed,
-        losses=losses(known, loaded, explained, empty=empty),
+        losses=lost,
         shown=sampled,
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
-        significance=significance(scores, seed=seed) if several else None,
-        equivalence=equivalence(scores, margin=margin) if several and margin is not None else None,
+        significance=significance(single, clusters=clusters, replicates=replicates, seed=seed) if several else None,
+        equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
         segments=_segments(scores, _named_queries(segments)),
+        clusters=clusters,
+        single=None if replicates is None else single,
+        replicates=replicates,
     )
 
 

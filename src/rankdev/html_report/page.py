@@ -8,7 +8,7 @@ import struct
 import warnings
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +35,7 @@ from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.panels import pool_of
 from rankdev.statistics.power import power as simulate_power
 from rankdev.statistics.power.result import Power
 
@@ -133,6 +134,8 @@ def report(
     power_map: PowerMap | None = None,
     judgments: Any = None,
     segments: Mapping[str, Iterable[str]] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
     query_texts: Mapping[str, str] | None = None,
     item_texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
     public: bool = False,
@@ -166,6 +169,11 @@ def report(
         Judgments behind the references: with them, a note has each score against their true order, and its interval.
     segments : dict of str to list of str, optional
         Named sets of queries.
+    clusters : dict of str to str, optional
+        The cluster of each query, as in :func:`significance`: tests and intervals are about whole clusters.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, as in :func:`significance`: the page is about means over runs, and its lists are
+        those of each system's first run. Not with ``margin``, ``power=True`` or ``judgments``.
     query_texts : dict of str to str, optional
         Text of each query.
     item_texts : dict of str to str or callable, optional
@@ -192,6 +200,11 @@ def report(
     """
     seed = check_seed(seed)
     _check(public, command, power, power_map)
+    for name, given in (("margin", margin), ("power", True if power is True else None), ("judgments", judgments)):
+        if replicates is not None and given is not None:
+            raise UsageError(
+                f"{name} is for systems with one run each, and takes no account of replicates; leave it out"
+            )
     of_queries = _texts(query_texts, "query_texts")
     of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
     found = compare(
@@ -203,6 +216,8 @@ def report(
         empty=empty,
         margin=margin,
         segments=segments,
+        clusters=clusters,
+        replicates=replicates,
         seed=seed,
         progress=progress,
     )
@@ -216,7 +231,8 @@ def report(
         "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
-        "power": curves and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha},
+        "power": curves
+        and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha, "unit": curves.unit},
         "map": None if power_map is None else _map_header(power_map),
         "made": _made(found, command),
     }
@@ -262,7 +278,9 @@ def _uncertain(
     measure = found.scores.measures[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # they are notes below
-        result = evaluate_with_uncertainty(judged, read, measure, seed=found.seed, disconnected="largest")
+        result = evaluate_with_uncertainty(
+            judged, read, measure, clusters=found.clusters, seed=found.seed, disconnected="largest"
+        )
     rows = result.to_polars().iter_rows(named=True)
     scores = [f"{row['system']} {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in rows]
     beats = [f"{a} beats {b} in {fraction:.0%} of the draws" for _, a, b, fraction in result.beats().iter_rows()]
@@ -292,22 +310,30 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"over queries, allowing for skewness and unseen scores, {percent(1 - found.alpha)}"),
+        ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
         *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),
     ]
 
 
+def _intervals(found: Comparison) -> str:
+    if found.clusters is not None:
+        return "flips of whole clusters of queries"
+    if found.replicates is not None:
+        return "Student's t over queries and runs"
+    return "over queries, allowing for skewness and unseen scores"
+
+
 def _simulated(found: Comparison) -> Power | None:
     """Simulate power at fractions of the number of queries; it needs two queries and two systems."""
-    count = len(found.scores.queries)
+    count = pool_of(found.scores, found.clusters)
     sizes = sorted({round(count * fraction) for fraction in FRACTIONS} - {0, 1})
     if found.significance is None or not sizes:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the notes of the page hold the warnings
-        return simulate_power(found.scores, sizes=sizes, subsamples=100, seed=found.seed)
+        return simulate_power(found.scores, sizes=sizes, subsamples=100, clusters=found.clusters, seed=found.seed)
 
 
 def _map_header(found: PowerMap) -> dict[str, Any]:

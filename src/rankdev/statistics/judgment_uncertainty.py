@@ -316,8 +316,8 @@ def evaluate_with_uncertainty(
     both, judgments = [], []
     for values in _against_orders(judged.strengths, loaded, measures, resamples, seed, score):
         queries = values.shape[1]
-        drawn = rng.standard_exponential(queries if members is None else members.max() + 1)
-        both.append(_mean(values, drawn if members is None else drawn[members]))
+        each = np.arange(queries) if members is None else members
+        both.append(_mean(values, rng.standard_exponential((each.max() + 1,))[each]))
         judgments.append(_mean(values, np.ones(queries)))
     few = _few(judged.strengths)
     for remark in few:

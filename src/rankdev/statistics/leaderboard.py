@@ -32,8 +32,15 @@ from rankdev.statistics.skewed import skewed_p
 ROUNDING = 1e-12  # means that differ by less are equal
 
 
-def mean_intervals(scores: Scores, alpha: float = 0.05) -> tuple[Floats, Floats]:
+def mean_intervals(
+    scores: Scores,
+    alpha: float = 0.05,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Floats, Floats]:
     """Bound the mean of every system and measure, ``[system, measure]``; NaN with fewer than two values.
+
+    Those of clusters are those of flips of whole clusters; those of several runs allow for how far runs vary.
 
     >>> values = np.array([[[0.2], [0.4], [0.6]], [[1.0], [1.0], [1.0]]])
     >>> low, high = mean_intervals(Scores(("s", "t"), ("a", "b", "c"), ("P@5",), values))
@@ -41,6 +48,10 @@ def mean_intervals(scores: Scores, alpha: float = 0.05) -> tuple[Floats, Floats]
     ([[0.0], [0.0]], [[0.8968], [1.0]])
     """
     check_number("alpha", alpha, 0, 1)
+    if clusters is not None or replicates is not None:
+        each = [_designed(scores.select(measures=[name]), alpha, clusters, replicates) for name in scores.measures]
+        low, high = (np.stack(ends, axis=1) for ends in zip(*each, strict=True))
+        return low, high
     limits = np.full((2, len(scores.systems), len(scores.measures)), np.nan)
     for m, kind in enumerate(scores.kinds):
         known = np.isfinite(scores.values[:, :, m])
@@ -50,6 +61,17 @@ def mean_intervals(scores: Scores, alpha: float = 0.05) -> tuple[Floats, Floats]
                 own = scores.values[rows][:, pattern, m]
                 limits[:, rows, m] = mean_limits(own, kind.range, alpha)
     return limits[0], limits[1]
+
+
+def _designed(
+    one: Scores, alpha: float, clusters: Mapping[str, Any] | None, replicates: Mapping[str, Sequence[str]] | None
+) -> tuple[Floats, Floats]:
+    """Bound the means of one measure, with clusters of queries or several runs of systems."""
+    runs = None if replicates is None else replicated(one, replicates)
+    members = None if clusters is None else _members(one, clusters)
+    sample = _Sample([_complete(one if runs is None else runs.averaged)], members, runs)
+    low, high = sample.mean_limits(1.0, one.kinds[0].range, alpha)
+    return low, high
 
 
 def groups(scores: Scores, found: Significance, measure: str) -> list[tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Variance components of scores, and the reliability that follows for other numbers of queries.
 
-Generalizability theory: systems and queries are samples, crossed; queries belong to collections where there are any.
+Generalizability theory: systems and queries are samples, crossed; queries belong to collections where there are any,
+and runs, such as those of several seeds, to systems.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import polars as pl
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_number
+from rankdev._common.checks import check_number, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.panels import alike, is_several, panels
+from rankdev.statistics.replicates import between_runs, replicated
 
 ONE = ("system", "query", "system × query")
+RUNS = ("system", "run", "query", "system × query", "run × query")
 SEVERAL = ("system", "collection", "query", "system × collection", "system × query")
 
 
@@ -36,17 +39,23 @@ class Components:
     sizes: tuple[int, ...]  # queries of each collection
     limits: tuple[float, float]  # 95% interval of Eρ²
     negative: tuple[str, ...] = ()
+    run: float = 0.0
+    run_query: float = 0.0
+    runs: float = np.inf  # of each system: the harmonic mean; without any, nothing is known about runs
 
-    def relative(self, n: Any = None, collections: int | None = None) -> Any:
+    def relative(self, n: Any = None, collections: int | None = None, runs: float | None = None) -> Any:
         """Return Eρ², of the order of systems, with n queries in each of so many collections (default: as now)."""
-        return _coefficient(self.system, self._noise(n, collections, self.system_collection, self.system_query))
+        return _coefficient(self.system, self._noise(n, collections, *self._of_systems(runs)))
 
-    def absolute(self, n: Any = None, collections: int | None = None) -> Any:
+    def absolute(self, n: Any = None, collections: int | None = None, runs: float | None = None) -> Any:
         """Return Φ, of the scores themselves."""
         difficulty = self._noise(n, collections, self.collection, self.query)
-        return _coefficient(
-            self.system, difficulty + self._noise(n, collections, self.system_collection, self.system_query)
-        )
+        return _coefficient(self.system, difficulty + self._noise(n, collections, *self._of_systems(runs)))
+
+    def _of_systems(self, runs: float | None = None) -> tuple[float, float]:
+        """Return the variance of a system's mean that queries cannot reduce, and what each query adds."""
+        many = runs or self.runs
+        return self.system_collection + self.run / many, self.system_query + self.run_query / many
 
     def _noise(self, n: Any, collections: int | None, by_collection: float, by_query: float) -> Any:
         each = np.mean(1 / np.array(self.sizes)) if n is None else 1 / np.asarray(n, float)
@@ -55,12 +64,13 @@ class Components:
     def needed(self, reliability: float, system: float | None = None) -> float:
         """Return the queries (of each collection) with which Eρ² reaches a value; infinite where it cannot."""
         signal = self.system if system is None else system
-        noise = signal * (1 - reliability) / reliability * len(self.sizes) - self.system_collection
-        return float(np.ceil(round(self.system_query / noise, 6))) if noise > 0 else np.inf
+        fixed, each = self._of_systems()
+        noise = signal * (1 - reliability) / reliability * len(self.sizes) - fixed
+        return float(np.ceil(round(each / noise, 6))) if noise > 0 else np.inf
 
     def needed_limits(self, reliability: float) -> tuple[float, float]:
         """Return the interval of the queries needed that follows from that of Eρ²; for one collection."""
-        noise = self._noise(None, None, self.system_collection, self.system_query)
+        noise = self._noise(None, None, *self._of_systems())
         low, high = (noise * limit / (1 - limit) if limit < 1 else np.inf for limit in self.limits)
         return self.needed(reliability, high), self.needed(reliability, low)
 
@@ -86,6 +96,8 @@ class Variance(Result):
         The Eρ² that ``needed`` queries reach.
     remarks : tuple of str
         Notes on the estimates.
+    replicates : dict of str to int, optional
+        Runs of each system, where some have several.
 
     See Also
     --------
@@ -99,8 +111,13 @@ class Variance(Result):
     components: tuple[Components, ...] = field(repr=False)
     reliability: float
     remarks: tuple[str, ...] = ()
+    replicates: dict[str, int] | None = None
 
-    made_with = ("reliability",)
+    made_with = ("reliability", "replicates")
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("replicates",) if self.replicates is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and component.
@@ -120,7 +137,8 @@ class Variance(Result):
         """
         rows = []
         for measure, parts in zip(self.measures, self.components, strict=True):
-            kept = [(name, self._part(parts, name)) for name in (SEVERAL if len(self.collections) > 1 else ONE)]
+            names = SEVERAL if len(self.collections) > 1 else RUNS if self.replicates else ONE
+            kept = [(name, self._part(parts, name)) for name in names]
             total = sum(value for _, value in kept)
             rows += [(measure, name, value, value / total if total else None) for name, value in kept]
         schema = {"measure": pl.String, "component": pl.String, "variance": pl.Float64, "share": pl.Float64}
@@ -156,13 +174,15 @@ class Variance(Result):
         schema = {"measure": pl.String, "queries": pl.Int64, **dict.fromkeys(names, pl.Float64)}
         return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
 
-    def design(self, sizes: Sequence[int]) -> pl.DataFrame:
+    def design(self, sizes: Sequence[int], runs: int | None = None) -> pl.DataFrame:
         """Return both coefficients for other numbers of queries.
 
         Parameters
         ----------
         sizes : sequence of int
             Numbers of queries, of each collection.
+        runs : int, optional
+            Runs of each system, with ``replicates``. Default: as many as there are.
 
         Returns
         -------
@@ -179,9 +199,20 @@ class Variance(Result):
         """
         if not len(sizes) or min(sizes) < 1:
             raise UsageError("sizes must hold numbers of queries of at least 1")
+        if runs is not None:
+            check_whole("runs", runs, 1)
+            if self.replicates is None:
+                raise UsageError(
+                    "runs is for systems with several runs; give variance their replicates, or leave it out"
+                )
         frames = [
-            pl.DataFrame({"n": list(sizes), "e_rho2": parts.relative(sizes), "phi": parts.absolute(sizes)}).select(
-                pl.lit(measure).alias("measure"), "n", "e_rho2", "phi"
+            pl.DataFrame(
+                {
+                    "measure": [measure] * len(sizes),
+                    "n": list(sizes),
+                    "e_rho2": parts.relative(sizes, runs=runs),
+                    "phi": parts.absolute(sizes, runs=runs),
+                }
             )
             for measure, parts in zip(self.measures, self.components, strict=True)
         ]
@@ -193,8 +224,9 @@ def variance(
     *,
     measures: Sequence[str] | None = None,
     reliability: float = 0.95,
+    replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> Variance:
-    """Split the variance of scores into systems, queries and their interaction.
+    """Split the variance of scores into systems, queries and their interaction; with several runs, into runs too.
 
     Unbiased estimates from mean squares, 0 where they are negative. Eρ² is the fraction of the variance of observed
     system means that is between systems, for comparisons; Φ counts the difficulty of queries as noise too.
@@ -207,6 +239,9 @@ def variance(
         Measures to analyse. Default: all.
     reliability : float, default 0.95
         The Eρ² that the reported number of needed queries reaches.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, as in :func:`significance`, for one collection: how much of the variance is due to
+        the run, and Eρ² of means over runs. Runs of all systems are taken to vary alike.
 
     Returns
     -------
@@ -224,14 +259,27 @@ def variance(
     reliability = check_number("reliability", reliability, 0, 1)
     parts = alike(scores if is_several(scores) else {"all": scores}, measures)
     first = next(iter(parts.values()))
-    tables = [_tables(part) for part in parts.values()]
-    found = tuple(components([table[m] for table in tables]) for m in range(len(first.measures)))
+    runs = None
+    if replicates is not None:
+        if len(parts) > 1:
+            raise UsageError("replicates is for one collection; leave it out, or give the scores of one")
+        runs = replicated(first, replicates)
+        if len(runs.members) < 2:
+            raise UsageError("components of variance need at least two systems; all runs are of one")
+        singles, first = _tables(first), runs.averaged
+        members = list(runs.members.values())
+        found = tuple(components_of_runs(table.T, members) for table in singles)
+    else:
+        tables = [_tables(part) for part in parts.values()]
+        found = tuple(components([table[m] for table in tables]) for m in range(len(first.measures)))
     remarks = tuple(
         f"{measure}: the estimate for {', '.join(part.negative)} is negative and set to 0"
         for measure, part in zip(first.measures, found, strict=True)
         if part.negative
     )
-    return Variance(first.measures, tuple(parts), found, reliability, remarks)
+    if runs is not None:
+        remarks += runs.remarks
+    return Variance(first.measures, tuple(parts), found, reliability, remarks, None if runs is None else runs.counts)
 
 
 def _tables(scores: Scores) -> list[Floats]:
@@ -254,6 +302,47 @@ def components(tables: list[Floats]) -> Components:
     negative = tuple(name for name, value in zip(SEVERAL, found, strict=True) if value < 0)
     system, collection, query, crossed, residual = (max(float(value), 0.0) for value in found)
     return Components(system, collection, query, crossed, residual, sizes, limits, negative)
+
+
+def components_of_runs(values: Floats, members: Sequence[Sequence[int]]) -> Components:
+    """Estimate the components from scores of single runs, ``[query, run]``, and the runs of each system.
+
+    Means over runs vary as systems do, and as runs do divided by their number; both parts are estimated from runs.
+    """
+    queries = len(values)
+    table = np.stack([values[:, runs].mean(axis=1) for runs in members])
+    (system, _, query, _, crossed), between, noise = estimates([table])
+    of_means, interaction = between_runs(values, members)
+    share = float(np.mean([1 / len(runs) for runs in members]))
+    run, single = of_means - interaction, interaction * queries
+    free = sum(len(runs) - 1 for runs in members)
+    apart = len(members) - 1
+    added = max(run, 0.0) * share
+    total = noise + added
+    part = noise**2 / (apart * (queries - 1)) + ((of_means * share) ** 2 / free if added else 0.0)
+    limits = _limits(between, total, apart, total**2 / part if part else np.inf)
+    found = {
+        "system": system - run * share,
+        "query": query,
+        "system × query": crossed - single * share,
+        "run": run,
+        "run × query": single,
+    }
+    negative = tuple(name for name in RUNS if found[name] < 0)
+    kept = {name: max(value, 0.0) for name, value in found.items()}
+    return Components(
+        kept["system"],
+        0.0,
+        kept["query"],
+        0.0,
+        kept["system × query"],
+        (queries,),
+        limits,
+        negative,
+        kept["run"],
+        kept["run × query"],
+        1 / share,
+    )
 
 
 def estimates(tables: list[Floats]) -> tuple[tuple[float, ...], float, float]:
@@ -285,7 +374,7 @@ def _residual(table: Floats) -> float:
     return float((left**2).sum())
 
 
-def _limits(between: float, noise: float, one: int, other: int, alpha: float = 0.05) -> tuple[float, float]:
+def _limits(between: float, noise: float, one: int, other: float, alpha: float = 0.05) -> tuple[float, float]:
     """Bound Eρ² by the F-distribution of the ratio of mean squares (Feldt 1965)."""
     if noise <= 0:
         return (1.0, 1.0) if between > 0 else (np.nan, np.nan)

@@ -14,6 +14,7 @@ from rankdev.cli.options import (
     analyse_segments,
     clusters_option,
     each_once,
+    matching_runs,
     name_option,
     named_runs,
     names_and_values,
@@ -22,6 +23,7 @@ from rankdev.cli.options import (
     read_clusters,
     read_named_table,
     refuse_unused,
+    replicates_option,
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options, working_progress
@@ -95,9 +97,11 @@ def agreement_command(
 @collection_option
 @figure_option
 @click.option("--reliability", default=0.95, show_default=True, help="Target for the ranking of systems (Eρ²).")
+@replicates_option
 def variance_command(
     collections: tuple[str, ...],
     reliability: float,
+    replicates: tuple[str, ...],
     seed: int,
     form: str | None,
     output: str | None,
@@ -105,14 +109,18 @@ def variance_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Split the variance of scores into systems, queries and their interaction; predict the reliability of n queries.
+    """Split the variance of scores into systems, runs, queries and interactions; predict the reliability of n queries.
 
     Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
     from rankdev.statistics.variance import variance
 
+    if collections:
+        refuse_unused("replicates", why="is for one collection")
+
     def analyse(scores: Any) -> Variance:
-        return variance(scores, reliability=reliability)
+        runs = matching_runs(replicates, scores.systems) if replicates else None
+        return variance(scores, reliability=reliability, replicates=runs)
 
     found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)

@@ -13,12 +13,16 @@ from click.core import ParameterSource
 
 from rankdev.cli.help import Command
 from rankdev.cli.options import (
+    clusters_option,
     empty_option,
+    matching_runs,
     measure_option,
     name_option,
     named_runs,
     order_options,
+    read_clusters,
     read_segments,
+    replicates_option,
     seed_option,
     segments_option,
 )
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @segments_option
+@clusters_option
+@replicates_option
 @name_option
 @order_options
 @empty_option
@@ -57,6 +63,8 @@ def report_command(
     item_texts: str | None,
     public: bool,
     segments: str | None,
+    clusters: str | None,
+    replicates: tuple[str, ...],
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -80,6 +88,8 @@ def report_command(
             systems,
             measures,
             segments=None if segments is None else read_segments(segments),
+            clusters=read_clusters(clusters),
+            replicates=matching_runs(replicates, list(systems)),
             query_texts=None if query_texts is None else read_texts(query_texts, "query", set(known)),
             item_texts=items,
             public=public,

@@ -290,7 +290,7 @@ function showPower() {
   const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
   byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
   const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, element("th", { scope: "row", class: "text" }, curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
-  fillTable("power", `Fraction of samples of n queries with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
+  fillTable("power", `Fraction of samples of n ${report.power.unit} with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }
 
 /** The grid of simulated differences: the power of the selected measure in each cell, and of the best measure. */

@@ -1,0 +1,60 @@
+"""A report of systems with several runs, or on clusters of queries: what it states, and the numbers behind it."""
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.errors import UsageError
+from rankdev.html_report.comparison import compare
+
+ITEMS = list("abcdef")
+REFERENCES = {f"q{i}": ITEMS[:3] for i in range(24)}
+RNG = np.random.default_rng(0)
+RUNS = {name: {q: RNG.permutation(ITEMS).tolist() for q in REFERENCES} for name in ("x-1", "x-2", "x-3", "y-1", "y-2")}
+REPLICATES = {"x": ["x-1", "x-2", "x-3"], "y": ["y-1", "y-2"]}
+CLUSTERS = {query: int(query[1:]) // 3 for query in REFERENCES}
+USUAL = dict.fromkeys(("order", "ties", "margin", "segments", "progress", "clusters", "replicates"))
+
+
+def compared(**given):
+    return compare(REFERENCES, RUNS, ["RDQ@3", "P@3"], **{**USUAL, "empty": "zero", "seed": 0, **given})
+
+
+def test_tests_intervals_and_losses_are_those_of_systems():
+    found = compared(replicates=REPLICATES)
+    scores = rd.evaluate(REFERENCES, RUNS, ["RDQ@3", "P@3"])
+    assert found.scores.systems == ("x", "y")
+    assert found.scores.values[0] == pytest.approx(scores.values[:3].mean(axis=0))
+    expected = rd.significance(scores, replicates=REPLICATES)
+    assert found.significance.columns["p"] == pytest.approx(expected.columns["p"])
+    board = (
+        rd.leaderboard(scores, replicates=REPLICATES).to_polars().sort("measure", "system", descending=[True, False])
+    )
+    low, high = found.mean_intervals
+    assert low.T.ravel() == pytest.approx(board["low"].to_numpy())
+    assert high.T.ravel() == pytest.approx(board["high"].to_numpy())
+    lost = rd.losses(REFERENCES, RUNS, "RDQ@3").to_polars()["lost_by_order"].to_numpy()
+    assert found.losses.to_polars()["lost_by_order"].to_numpy() == pytest.approx([lost[:3].mean(), lost[3:].mean()])
+    assert found.lists.names[int(found.lists.items[1, 0, 0])] == RUNS["y-1"]["q0"][0]
+
+
+def test_clusters_are_in_every_number():
+    found = compared(clusters=CLUSTERS, margin=0.1)
+    scores = rd.evaluate(REFERENCES, RUNS, ["RDQ@3", "P@3"])
+    assert found.significance.columns["p"] == pytest.approx(rd.significance(scores, clusters=CLUSTERS).columns["p"])
+    same = rd.equivalence(scores, margin=0.1, clusters=CLUSTERS)
+    assert found.equivalence.columns["low"] == pytest.approx(same.columns["low"])
+    board = rd.leaderboard(scores, clusters=CLUSTERS).to_polars().filter(measure="RDQ@3").sort("system")
+    assert found.mean_intervals[0][:, 0] == pytest.approx(board["low"].to_numpy())
+
+
+def test_the_page_says_how_many_runs_and_clusters():
+    assert "how far runs vary: x 3, y 2." in rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES).verdict
+    assert "whole clusters of queries: 8 of them." in rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS).verdict
+    assert rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS, power=True).html
+
+
+@pytest.mark.parametrize("given", [{"margin": 0.1}, {"power": True}, {"judgments": [("q0", "a", "b")]}])
+def test_what_takes_no_account_of_runs_is_refused(given):
+    with pytest.raises(UsageError, match=f"{next(iter(given))} is for systems with one run each"):
+        rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES, **given)
