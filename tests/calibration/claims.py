@@ -1,6 +1,16 @@
 """All claims by name: what simulates each, and how many trials the long run has."""
 
-from tests.calibration import boards, clustered, collected, designs, estimates, judgments, posteriors, simulations, sparse
+from tests.calibration import (
+    boards,
+    clustered,
+    collected,
+    designs,
+    estimates,
+    judgments,
+    posteriors,
+    simulations,
+    sparse,
+)
 
 PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards)
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

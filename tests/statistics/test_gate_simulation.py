@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+from benchmarks.gate.__main__ import ALPHA, CHANGES, FOUND, decided, drawn, pairs, simulate, table, wrong_passes
 
 import rankdev as rd
-from benchmarks.gate.__main__ import ALPHA, CHANGES, FOUND, decided, drawn, pairs, simulate, table, wrong_passes
 from rankdev.measures.base import MeasureInfo
 
 PAGE = Path(__file__).parents[2] / "docs/gate.md"
