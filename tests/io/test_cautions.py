@@ -12,8 +12,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankdev as rd
+from rankdev.core.columns import FEW, folded
+from tests.common.examples import examples
 from tests.native.compiled import reading
 
 Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
@@ -276,3 +280,10 @@ def test_scores_may_be_given_by_their_file(tmp_path: Path) -> None:
         rd.weights_from_clicks(path)
     with pytest.raises(rd.DataError, match="expected a table; got the path"):
         rd.agreement_with_people(path, str(path))
+
+
+@examples(300)
+@given(st.lists(st.text(st.characters(max_codepoint=0x250, exclude_categories=["Cs"]), max_size=6), min_size=1))
+def test_few_names_are_folded_as_many_are(names):
+    many = folded(pl.Series(names * (FEW + 1)))
+    assert folded(pl.Series(names)).to_list() == many.head(len(names)).to_list()

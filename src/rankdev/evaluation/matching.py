@@ -242,7 +242,7 @@ class Matcher:
             rows = rows[items.gather(rows).str.contains(_UNUSUAL).to_numpy()] if beyond_ascii(items) else rows[:0]
         lost = np.ones(len(self._columns[0]), bool)
         lost[place[(place >= 0) & within]] = False
-        names = folded(items.gather(rows))
+        names = folded(items[rows])
         suspects = _found_in(_hash_keys(query[rows], names), self._folded_keys[lost])
         if not len(suspects):
             return False
