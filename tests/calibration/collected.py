@@ -100,6 +100,49 @@ def stops(trials: int) -> Iterator[Finding]:
             yield Finding("`collect`, probability .9", f"{kind}, error {error}", float(np.mean(held)), len(held), 0.85)
 
 
+def conclusions(trials: int) -> Iterator[Finding]:
+    """What `collect` states about the top (12 items) and about two systems (6 queries of 6 items), against the truth.
+
+    Mean over four queries a trial, whyever it stopped; and over four decisions a trial, each about two systems that may
+    hardly differ.
+    """
+    for kind in ("consistent", "10% random", "Bradley–Terry, sd 3", "sd 1.5, ties"):
+        stated, truly = [], []
+        for seed in range(trials):
+            truth, found = _collected(seed, kind, 4, 12, goal="top", top=4)
+            stated += found.errors.values()
+            truly += _wrong(truth, found, 4)
+        yield _stated("`collect`, fraction of a wrong top", f"{kind}, 4 of 12 items, error 0.1", stated, truly)
+        stated, truly = [], []
+        for seed in range(4 * trials):
+            rng = np.random.default_rng([seed, len(kind), 7])
+            truth = _truth(rng, 6, 6, JUDGES[kind][0])
+            size = JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
+            runs = {
+                name: {
+                    query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
+                    for query, entries in truth.items()
+                }
+                for name, noise in zip("ab", size * rng.choice([0.3, 0.6, 1.0, 2.0], 2), strict=True)
+            }
+            orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
+            one, other = rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
+            if one == other:
+                continue
+            pool = {query: list(entries) for query, entries in truth.items()}
+            found = rd.collect(
+                _judge(rng, truth, kind), pool, goal="decide", runs=runs, measure="RDQ@5", error=0.1, seed=seed
+            )
+            stated.append(1 - found.verdict.probability)
+            truly.append(float(found.verdict.system != ("a" if one > other else "b")))
+        yield _stated("`collect`, a wrong conclusion", f"{kind}, error 0.1", stated, truly)
+
+
+def _stated(claim: str, setting: str, stated: list[float], truly: list[float]) -> Finding:
+    off, said = abs(float(np.mean(stated) - np.mean(truly))), f"stated {np.mean(stated):.3f}, true {np.mean(truly):.3f}"
+    return Finding(f"{claim}: stated less true, absolute", f"{setting}; {said}", off, len(truly), 0.03, at_most=True)
+
+
 def chosen_pairs(trials: int) -> Iterator[Finding]:
     """Scores of two systems, and their difference, against the true order: pairs by `collect`, 12 queries, 15 items."""
     for kind, each in (("consistent", 20), ("Bradley–Terry, sd 1.5", 40)):
@@ -131,4 +174,4 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
             yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
 
 
-CLAIMS = {"stops": (stops, 10), "chosen pairs": (chosen_pairs, 12)}
+CLAIMS = {"stops": (stops, 10), "conclusions": (conclusions, 10), "chosen pairs": (chosen_pairs, 12)}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 import zlib
 from base64 import b64decode
 
@@ -60,6 +61,12 @@ def show(page, tmp_path):
 @pytest.fixture(scope="module")
 def html(inputs):
     return rd.report(*inputs, MEASURES).html
+
+
+def header_of(html):
+    """Names and sentences of a page."""
+    content = zlib.decompress(b64decode(re.search(r'id="data">"([^"]+)"', html)[1]))
+    return json.loads(content[4 : 4 + int.from_bytes(content[:4], "little")])
 
 
 def cells(page, selector):
@@ -433,9 +440,30 @@ def test_a_page_is_small_enough_to_send(systems, queries, measures, most):
         runs[f"system-{s}"] = {f"q{q}": [ids[q][i] for i in row] for q, row in enumerate(order)}
     html = rd.report(rd.References.from_grades(grades), runs, measures).html
     assert len(html.encode()) < most
-    content = zlib.decompress(b64decode(re.search(r'id="data">"([^"]+)"', html)[1]))
-    header = json.loads(content[4 : 4 + int.from_bytes(content[:4], "little")])
+    header = header_of(html)
     assert (len(header["systems"]), len(header["queries"])) == (systems, queries)  # nothing was left out
+
+
+def test_notes_have_the_uncertainty_of_judgments(tmp_path):
+    lists = {"q1": ["x", "y", "z"], "q2": ["u", "v", "w"]}
+    runs = {"good": lists, "bad": {query: items[::-1] for query, items in lists.items()}}
+    judged = [(query, a, b) for query, (x, y, z) in lists.items() for a, b in ((x, y), (y, z), (x, z))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.RankdevWarning)
+        uncertain = rd.evaluate_with_uncertainty(judged, runs, "RDQ@3", disconnected="largest")
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(["query,winner,loser", *map(",".join, judged)]))
+    for given in (judged, str(path), rd.Preferences.from_rows(judged)):
+        notes = header_of(rd.report(lists, runs, ["RDQ@3", "AP@3"], judgments=given).html)["notes"]
+        for row in uncertain.to_polars().iter_rows(named=True):
+            assert f"{row['system']} {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in notes[0]
+        _, better, other, fraction = uncertain.beats().row(0)
+        assert notes[1] == f"{better} beats {other} in {fraction:.0%} of the draws."
+        assert [note for note in uncertain.remarks if note not in notes] == []
+    assert not any("uncertainty" in note for note in header_of(rd.report(lists, runs, "RDQ@3").html)["notes"])
+    for wrong, why in ((5, "expected rows"), ("none.csv", "no such file"), ([("q9", "a", "b")], "shares no query")):
+        with pytest.raises(rd.RankdevError, match=why):
+            rd.report(lists, runs, "RDQ@3", judgments=wrong)
 
 
 def test_what_no_page_can_hold_is_refused():

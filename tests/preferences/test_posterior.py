@@ -7,7 +7,15 @@ import pytest
 from scipy import integrate, stats
 
 from rankdev.preferences import Preferences, tiers_from_preferences
-from rankdev.preferences.expectation_propagation import Answers, Prior, chances, propagate, tilted
+from rankdev.preferences.expectation_propagation import (
+    Answers,
+    Prior,
+    _tilted_in_parts,
+    chances,
+    propagate,
+    tie_divisor,
+    tilted,
+)
 from rankdev.preferences.posterior import Posteriors
 
 
@@ -88,6 +96,43 @@ def test_one_difference_is_integrated_whatever_its_scale():
         log_p += stats.norm.logpdf(x, centre[0, k], np.sqrt(variance[0, k]))
         whole = integrate.trapezoid(np.exp(log_p - log_p.max()), x)
         assert log_mass[0, k] == pytest.approx(np.log(whole) + log_p.max(), abs=0.01)
+
+
+def test_narrow_differences_are_integrated_as_well_with_fewer_nodes():
+    rng = np.random.default_rng(2)
+    centre, variance = rng.normal(0, 2, 500), 10 ** rng.uniform(-2, 2, 500)
+    number = rng.choice([1.0, 2.0, 10.0], 500)
+    won = np.round(number * rng.random(500))
+    columns = centre, won, number - won, 0 * won, rng.choice([0.0, 0.1], 500)
+    few = _tilted_in_parts(variance, number, columns, 0.5)
+    many = tilted(centre, variance, *columns[1:], 0.5, nodes=201)
+    assert few[0] == pytest.approx(many[0], abs=0.01)
+    assert few[1] == pytest.approx(many[1], abs=0.02 * np.sqrt(many[2]).max())
+    assert few[3] == pytest.approx(many[3], abs=0.02)
+
+
+def test_expected_ties_are_those_of_integration():
+    answers = Answers(*np.array([[[0]], [[1]]]), *np.array([[[3.0]], [[1.0]], [[2.0]]]))
+    found = propagate(answers, Prior(np.zeros((1, 2)), np.ones(1), np.zeros(1), 0.7))
+    d = np.linspace(-12, 12, 20_001)
+    mean = found.mean[0, 0] - found.mean[0, 1]
+    spread = np.sqrt(found.covariance[0, 0, 0] + found.covariance[0, 1, 1] - 2 * found.covariance[0, 0, 1])
+    expected = 6 * integrate.trapezoid(stats.norm.pdf(d, mean, spread) / (2 * np.cosh(d / 2) + 0.7), d)
+    assert tie_divisor(answers, found, 0.7)[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_order_of_queries_makes_no_difference():
+    rng = np.random.default_rng(3)
+    answers = [[(*rng.permutation(5)[:2].tolist(), rng.random() < 0.3) for _ in range(8)] for _ in range(6)]
+    found = []
+    for given in (answers, answers[::-1]):
+        posteriors = Posteriors([5] * 6)
+        for query, each in enumerate(given):
+            for i, j, tie in each:
+                posteriors.tell(query, i, j, tie=tie)
+        posteriors.evaluate(range(6))
+        found.append([posteriors.order_evidence(query) for query in range(6)])
+    assert found[0] == pytest.approx(found[1][::-1], abs=1e-9)
 
 
 def consistent(posteriors, query, pairs):

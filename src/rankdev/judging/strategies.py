@@ -172,7 +172,7 @@ class _Query:
             best[np.argsort(-member.mean(axis=0), kind="stable")[: rule.top]] = True
             wrong = 1 - member[:, best].mean(axis=1)
             across = best[self.i] != best[self.j]
-            wrong *= self._ratio(self.i[across], self.j[across], best[self.i[across]])
+            wrong *= mixture.draws_ratio(self.i[across], self.j[across], best[self.i[across]])
             error = float(wrong.mean())
         else:
             stated = strength[self.i] > strength[self.j]
@@ -182,16 +182,10 @@ class _Query:
                 return error, rule.probability is None and error <= rule.error
             drawn = mixture.draw(self._noise(DRAWS))[0]
             wrong = ((drawn[:, self.i] > drawn[:, self.j]) != stated).mean(axis=1)
-            wrong *= self._ratio(self.i, self.j, stated)
+            wrong *= mixture.draws_ratio(self.i, self.j, stated)
         if rule.probability is None:
             return error, error <= rule.error
         return error, float((wrong <= rule.error + 1e-9).mean()) >= rule.probability
-
-    def _ratio(self, i: Ints, j: Ints, stated: Bools) -> float:
-        """Ratio of the error expected of relations to that of normal draws, which overstate it."""
-        found = [way(i, j) for way in (self.mixture.above, self.mixture.normal_above)]
-        exact, normal = (float(np.where(stated, 1 - above, above).sum()) for above in found)
-        return min(1.0, exact / max(normal, 1e-12))
 
     def _noise(self, draws: int) -> Floats:
         half = np.random.default_rng((self.seed, self.number)).standard_normal((draws // 2, self.size))

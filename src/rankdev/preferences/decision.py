@@ -57,9 +57,16 @@ class _Query:
         self.closed = np.zeros(len(self.i), bool)
 
     def learn(self, posterior: Mixture) -> None:
-        """Draw and score orders again."""
+        """Draw and score orders again.
+
+        Draws have too many pairs in the wrong order if the judge is nearly consistent: as many as it takes are replaced
+        by the expected order.
+        """
         drawn, part = posterior.draw(self.noise)
-        scores = np.asarray(self.scorer(self.name, np.argsort(-drawn, axis=1, kind="stable")), np.float64)
+        orders, strength = np.argsort(-drawn, axis=1, kind="stable"), posterior.strength
+        ratio = posterior.draws_ratio(self.i, self.j, strength[self.i] > strength[self.j])
+        orders[np.diff(np.floor((1 - ratio) * np.arange(DRAWS + 1))) > 0] = np.argsort(-strength, kind="stable")
+        scores = np.asarray(self.scorer(self.name, orders), np.float64)
         if scores.ndim != 2 or len(scores) != DRAWS or scores.shape[1] < 2 or not np.isfinite(scores).all():
             raise UsageError(
                 f"scores of query {self.name!r}: expected a finite number for each of {DRAWS} orders and of two or more"

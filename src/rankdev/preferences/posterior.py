@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.preferences.expectation_propagation import (
     Answers,
     Normal,
@@ -79,6 +79,12 @@ class Mixture:
 
         d, variance = self.difference(i, j)
         return np.asarray(self.weight @ ndtr(d / np.sqrt(variance)))
+
+    def draws_ratio(self, i: Ints, j: Ints, stated: Bools) -> float:
+        """Ratio of the expected error of relations, i above j where ``stated``, to that of draws, which overstate it."""
+        found = [way(i, j) for way in (self.above, self.normal_above)]
+        exact, normal = (float(np.where(stated, 1 - above, above).sum()) for above in found)
+        return min(1.0, exact / max(normal, 1e-12))
 
     def draw(self, noise: Floats) -> tuple[Floats, Ints]:
         """Turn standard normal ``noise[draw, item]`` into strengths; and the part of the mixture each is from."""
@@ -205,10 +211,17 @@ class Posteriors:
         return mine.mixture
 
     def evaluate(self, queries: Sequence[int]) -> None:
-        """Compute the evidence of queries, twice: the second time with what was learnt from all."""
-        for query in [*queries, *queries]:
-            self._evaluate(self._queries[query])
-            self._queries[query].mixture = None
+        """Compute the evidence of queries, twice: the second time with what was learnt from all.
+
+        What is learnt is the same for all, so that the order of the queries makes no difference.
+        """
+        chosen = [self._queries[query] for query in queries]
+        for _ in range(2):
+            for mine, weight in [(mine, self._log_weight(mine)) for mine in chosen]:
+                mine.evaluate(weight, self.tie_rate)
+                mine.mixture = None
+            self._total = np.sum([query.evidence for query in self._queries], axis=0)
+            self._estimate_tie_rate()
 
     def update(self, query: int) -> bool:
         """Compute the evidence of a query with all its answers; False where that was done before."""
@@ -220,18 +233,21 @@ class Posteriors:
         return True
 
     def order_evidence(self, query: int) -> float:
-        """Log odds that the items of a query differ at all, even a priori; other queries count for two at most."""
+        """Log odds that the items of a query differ at all, even a priori; other queries count for four at most."""
         mine = self._queries[query]
         weight = self._log_weight(mine)
         others = [other.evidence for other in self._queries if other is not mine and other.evaluated]
         rest = [_against_equal(LOG_PRIOR, evidence) for evidence in others]
-        shift = min(len(rest), 2) * float(np.mean(rest)) if rest else 0.0
+        shift = min(len(rest), OTHERS) * float(np.mean(rest)) if rest else 0.0
         return _against_equal(weight, mine.evidence) + shift
 
     def _evaluate(self, mine: _Query) -> None:
         self._total -= mine.evidence
         mine.evaluate(self._log_weight(mine), self.tie_rate)
         self._total += mine.evidence
+        self._estimate_tie_rate()
+
+    def _estimate_tie_rate(self) -> None:
         ties, divisor = np.sum([query.ties for query in self._queries], axis=0)
         rate = estimated_tie_rate(float(ties), float(divisor))
         if abs(rate - self.tie_rate) > 0.1 * self.tie_rate:
