@@ -74,6 +74,8 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
         ["compare", *RUNS, "--posterior"],
         ["leaderboard", *RUNS, "--baseline", "nearest"],
+        ["eval", *RUNS, "--reference-systems", "scores.csv"],
+        ["eval", *RUNS, "--losses", "--standardize", "normal"],
         ["leaderboard", "--collection", "scores.csv", "--risk", "1"],
         ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
         ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],

@@ -186,7 +186,7 @@ def _check(
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is None:
-        refuse_unused("posterior", why="is for --margin, the difference that does not matter; give both")
+        refuse_unused("posterior", why="is for --margin, and there is none")
     else:
         own = "is for tests, and --margin uses its own interval"
         refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)

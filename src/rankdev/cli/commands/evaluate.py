@@ -47,6 +47,13 @@ if TYPE_CHECKING:
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
 @click.option("--losses", is_flag=True, help="Split what was lost: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
+@click.option(
+    "--standardize",
+    type=click.Choice(["normal", "linear"]),
+    metavar="HOW",
+    help="By query, with the runs' mean and deviation: normal or linear.",
+)
+@click.option("--reference-systems", metavar="FILE", help="Scores of others to standardize with.")
 @click.option("--uncertainty", is_flag=True, help="REFERENCES are judgments: score against their true order.")
 @clusters_option
 @segments_option
@@ -63,6 +70,8 @@ def eval_command(
     per_query: bool,
     losses: bool,
     sort: str | None,
+    standardize: Any,
+    reference_systems: str | None,
     uncertainty: bool,
     clusters: str | None,
     segments: str | None,
@@ -82,6 +91,10 @@ def eval_command(
     """
     from rankdev.display.dispatch import report_of
 
+    if uncertainty or losses:
+        refuse_unused("standardize", why=f"is not for {'--uncertainty' if uncertainty else '--losses'}")
+    if not standardize:
+        refuse_unused("reference_systems", why="is for --standardize, and there is none")
     if uncertainty:
         if per_query or segments or sort or losses or like:
             raise UsageError("--uncertainty takes no -q, --segments, --sort, --losses or --like")
@@ -99,6 +112,8 @@ def eval_command(
     scores = score_runs(references, runs, names, measures, **options)
     if sort is not None:
         scores = scores.sorted_by(sort)
+    if standardize:
+        scores = scores.standardize(reference_systems, method=standardize)
     deliver(analyse_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
 
 

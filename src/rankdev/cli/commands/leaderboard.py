@@ -58,7 +58,7 @@ def leaderboard_command(
     if collections:
         refuse_unused("clusters", "replicates", "risk", "baseline", why="is for one collection")
     if risk is None:
-        refuse_unused("baseline", why="is for --risk, how much more losses count than gains; give both")
+        refuse_unused("baseline", why="is for --risk, and there is none")
     options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
     options |= {"risk": risk, "baseline": baseline}
 
