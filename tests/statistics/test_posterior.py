@@ -124,7 +124,7 @@ def test_without_a_known_range_a_note_says_how_far_the_posterior_looks():
     with pytest.warns(rd.RankdevWarning, match="interval and posterior cannot know"):
         found = rd.equivalence(scores, margin=0.5, posterior=True)
     assert np.isfinite(found.to_polars().select(CHANCES).to_numpy()).all()
-    assert "p better" in str(found)
+    assert "Posterior probability that a is worse by more than 0.5, the same, or better" in str(found)
 
 
 def test_probabilities_are_there_on_demand_only():

@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-POSTERIOR = ("p_worse", "p_same", "p_better")
-POSTERIOR_NOTE = (
-    "p worse, p same, p better: posterior probabilities that a is worse by more than the margin, within it, better by"
-    " more than it; with a flat prior, and of each pair by itself"
-)
-
-
 @reports(Equivalence)
 def equivalence_report(found: Equivalence) -> Report:
     """State for each pair whether it is equivalent, which is better, and which is no worse, for a margin."""
@@ -53,22 +46,24 @@ def equivalence_report(found: Equivalence) -> Report:
         pl.col("verdict").alias("a is"),
         no_worse.alias("no worse"),
     )
-    given = [name for name in POSTERIOR if name in rows.columns]
-    frame = frame.hstack(rows.select(pl.col(name).alias(name.replace("_", " ")) for name in given))
     title = f"Differences a − b, with a margin of {found.margin:g}"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title} in {rows['measure'][0]}"
-    table = Table(frame, title, right=("interval",))
+    tables = [Table(frame, title, right=("interval",))]
+    if "p_same" in rows.columns:
+        chances = rows.select(worse="p_worse", same="p_same", better="p_better")
+        about = f"Posterior probability that a is worse by more than {found.margin:g}, the same, or better"
+        tables.append(Table(frame.select(pl.exclude("a − b", "interval", "a is", "no worse")).hstack(chances), about))
     together = " (for all pairs together)" if found.correction != "none" and found.summary()["pairs"][0] > 1 else ""
     closing = (
         f"same: the {percent(1 - 2 * found.alpha)} interval is inside the margin; better, worse: the"
         f" {percent(1 - found.alpha)} interval excludes 0; no worse: by less than the margin, at level"
         f" {found.alpha:g}{together}",
-        *([POSTERIOR_NOTE] if given else []),
+        *(["posterior: with a flat prior, of each pair by itself"] if len(tables) > 1 else []),
         made_with(found),
     )
     more = {"noninferiority": noninferior}
-    return result_report(found, "compare", [table], list(_counts(found)), closing, more=more)
+    return result_report(found, "compare", tables, list(_counts(found)), closing, more=more)
 
 
 def _counts(found: Equivalence) -> Iterator[str]:
