@@ -41,6 +41,7 @@ SHORT = {
     "power of topic set sizes": 400,
     "holm and max-t": 4,
     "effect sizes": 200,
+    "hidden losses": 100,
     "sparse differences": 100,
     "variants of one system": 15,
     "sparse equivalence": 100,
@@ -63,6 +64,7 @@ FAST = {
     "clusters",
     "variance",
     "effect sizes",
+    "hidden losses",
 }
 
 

@@ -65,12 +65,12 @@ def _capital(apart: Floats, mean: Floats) -> Floats:
     return np.maximum(found, 0.0)  # before the first query
 
 
-def check_ranges(scores: Scores) -> None:
+def check_ranges(scores: Scores, what: str = "anytime") -> None:
     """Refuse measures whose values have no known bounds, and values beyond them."""
     for m, kind in enumerate(scores.kinds):
         low, high = kind.range
         if not np.isfinite(high - low):
-            raise UsageError(f"anytime needs the range of a measure, and {kind.label} has none; leave the measure out")
+            raise UsageError(f"{what} needs the range of a measure, and {kind.label} has none; leave the measure out")
         values = scores.values[:, :, m]
         if (values < low).any() or (values > high).any():
             raise DataError(f"{kind.label} has values beyond its range, {low:g} to {high:g}; they are no such scores")

@@ -3,14 +3,18 @@
 What a sample does not show can still be there: where all differences are 0, Student's interval is [0, 0], although one
 query in ten may lose everything. A measure has a range, so that an unseen value has a largest size: one more
 observation of that size, of weight ``a``, joins the sample, and the limit is a quantile of the sample's mean under
-Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 and the usual interval stays.
+Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 and the usual interval stays; with a = 1
+everywhere the limits need nothing but the range (``test="bounded"``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from rankdev._common.arrays import Floats
@@ -37,29 +41,68 @@ def upper(points: Floats, weights: Floats, level: float) -> Floats:
     ([0.34], 0.34)
     """
     z = special.ndtri(1 - level)
-    counted = weights > 0
-    top = np.max(points, axis=1, where=counted, initial=-np.inf)
-    bottom = np.min(points, axis=1, where=counted, initial=np.inf)
-    span = top - bottom
-    flat = span <= 1e-12 * np.maximum(np.abs(top), np.abs(bottom))
-    scale = np.where(flat, 1.0, span)
-    below = np.where(counted, (top[:, None] - points) / scale[:, None], 0.0)
-    low, high = np.full(len(points), -30.0), np.full(len(points), 16.0)  # log of t − top in spans
+    saddle = _Saddle.of(points, weights)
+    place = saddle.last(lambda position: saddle.at(position)[1] > z)
+    return np.where(saddle.flat, saddle.top, saddle.mean(place))
 
-    def at(position: Floats) -> tuple[Floats, Floats]:
-        gap = np.exp(position)[:, None] + below
-        pull = weights / gap
-        depth = (pull * below).sum(axis=1) / pull.sum(axis=1)  # how far the mean is below the top
+
+def level_of_zero(points: Floats, weights: Floats) -> Floats:
+    """Return the level at which the limit of :func:`upper` is 0, for each row; .5 or so where the mean is above 0.
+
+    >>> ones = np.ones((1, 10))
+    >>> points = np.array([[-0.2] * 8 + [-0.1, 0.5]])
+    >>> level = level_of_zero(points, ones)
+    >>> bool(abs(upper(points, ones, float(level[0]))[0]) < 1e-6)
+    True
+    """
+    saddle = _Saddle.of(points, weights)
+    place = saddle.last(lambda position: saddle.mean(position) > 0)
+    level = special.ndtr(-saddle.at(place)[1])
+    return np.where(saddle.flat, saddle.top >= 0, np.where(saddle.top <= 0, saddle.top == 0, level))
+
+
+@dataclass(frozen=True, eq=False)
+class _Saddle:
+    """The saddlepoint approximation of rows, along the log of t − max x in units of their span."""
+
+    top: Floats
+    scale: Floats
+    flat: npt.NDArray[np.bool_]
+    below: Floats = field(repr=False)
+    weights: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, points: Floats, weights: Floats) -> _Saddle:
+        counted = weights > 0
+        top = np.max(points, axis=1, where=counted, initial=-np.inf)
+        bottom = np.min(points, axis=1, where=counted, initial=np.inf)
+        span = top - bottom
+        flat = span <= 1e-12 * np.maximum(np.abs(top), np.abs(bottom))
+        scale = np.where(flat, 1.0, span)
+        return cls(top, scale, flat, np.where(counted, (top[:, None] - points) / scale[:, None], 0.0), weights)
+
+    def at(self, position: Floats) -> tuple[Floats, Floats]:
+        """Return how far the mean is below the top, in spans, and the normal quantile there."""
+        gap = np.exp(position)[:, None] + self.below
+        pull = self.weights / gap
+        depth = (pull * self.below).sum(axis=1) / pull.sum(axis=1)
         distance = (np.exp(position) + depth)[:, None]
-        root = np.sqrt(np.maximum(2 * (weights * np.log(gap / distance)).sum(axis=1), 1e-300))
-        spread = np.sqrt(np.maximum((weights * ((below - depth[:, None]) / gap) ** 2).sum(axis=1), 1e-300))
+        root = np.sqrt(np.maximum(2 * (self.weights * np.log(gap / distance)).sum(axis=1), 1e-300))
+        spread = np.sqrt(np.maximum((self.weights * ((self.below - depth[:, None]) / gap) ** 2).sum(axis=1), 1e-300))
         return depth, np.where(root > 1e-4, root + np.log(spread / root) / np.maximum(root, 1e-4), root)
 
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        far = at(middle)[1] > z
-        low, high = np.where(far, middle, low), np.where(far, high, middle)
-    return np.where(flat, top, top - at((low + high) / 2)[0] * scale)
+    def mean(self, position: Floats) -> Floats:
+        """Return the mean at a position."""
+        return self.top - self.at(position)[0] * self.scale
+
+    def last(self, holds: Callable[[Floats], Any]) -> Floats:
+        """Return the last position at which something holds; it holds from the first on."""
+        low, high = np.full(len(self.top), -30.0), np.full(len(self.top), 16.0)
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            here = holds(middle)
+            low, high = np.where(here, middle, low), np.where(here, high, middle)
+        return (low + high) / 2
 
 
 def exceeds(points: Floats, weights: Floats, value: float) -> Floats:

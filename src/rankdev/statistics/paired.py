@@ -1,4 +1,4 @@
-"""Registry of paired tests: randomization, t, Wilcoxon, bootstrap."""
+"""Registry of paired tests: randomization, t, Wilcoxon, bootstrap, and one that needs only the measure's range."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, counted
+from rankdev.statistics.bounded_mean import AT_ONCE as POINTS
+from rankdev.statistics.bounded_mean import level_of_zero, upper
 from rankdev.statistics.panels import Family, Indices, symmetric
 from rankdev.statistics.randomization import (
     COMPARED,
@@ -219,6 +221,32 @@ def _weights(queries: int, resamples: int, seed: int) -> Iterator[tuple[slice, F
         picks += np.arange(block)[:, None] * queries
         weights = np.bincount(picks.ravel(), minlength=block * queries).reshape(block, queries)
         yield slice(start, start + block), weights.astype(np.float64)
+
+
+@test("bounded")
+def bounded(family: Family, drawing: Drawing) -> Tested:
+    """Bound the mean by the measure's range alone: a query with the largest possible difference may be unseen."""
+    if not np.isfinite(family.span):
+        raise DataError("test='bounded' needs a measure with a known range; use another test")
+    weights = np.ones((1, len(family.values) + 1))
+
+    def ends(find: Callable[[Floats, Floats], Floats]) -> tuple[Floats, Floats]:
+        """Apply a function to the differences and an unseen one, below and above."""
+        found = np.empty((2, family.pairs))
+        for pairs, apart in family.differences():
+            for rows in np.array_split(np.arange(len(pairs)), 1 + apart.size // POINTS):
+                for side, sign in enumerate((-1.0, 1.0)):
+                    points = np.column_stack([sign * apart[rows] * family.unit, np.full(len(rows), family.span)])
+                    found[side, pairs[rows]] = find(points, weights * np.ones((len(rows), 1)))
+        return found[0], found[1]
+
+    p = np.minimum(1.0, 2 * np.minimum(*ends(level_of_zero)))
+
+    def interval(level: float) -> tuple[Floats, Floats]:
+        low, high = ends(lambda points, weights: upper(points, weights, level / 2))
+        return -low, high
+
+    return Tested(p, interval, single=False)
 
 
 def _on_constant(family: Family) -> tuple[str, ...]:

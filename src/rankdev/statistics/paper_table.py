@@ -137,7 +137,7 @@ def table(
         Measures to show, in this order. Default: all.
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
-    test : {"randomization", "t", "wilcoxon", "bootstrap"}, optional
+    test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
         Paired test. Default: randomization; with ``replicates``: t.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for the pairs of each measure.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 test_option = click.option(
     "--test",
     type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    help="randomization (default), t, wilcoxon or bootstrap.",
+    help="randomization (default), t, wilcoxon, bootstrap, bounded.",
 )
 correction_option = click.option(
     "--correction",
@@ -118,7 +118,7 @@ def compare_command(
     from rankdev.statistics.significance import significance
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
-    if test in ("t", "wilcoxon") and correction != "tukey":
+    if test in ("t", "wilcoxon", "bounded") and correction != "tukey":
         refuse_unused("permutations", why=f"changes nothing with --test {test}, which draws none")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
