@@ -1,6 +1,7 @@
 """Whatever the bytes, the readers succeed or raise one of rankdev's errors, in one line."""
 
 import gzip
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 from rankdev import RankdevError
 from rankdev.io import read_grades, read_lists, read_references, read_run
 from tests.fuzz.files import SLOW
+from tests.io.responses import FILES as RESPONSE_FILES
+from tests.io.responses import QUEPID_JSON, RANK_EVAL_REQUEST
 from tests.io.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
 
+RATING_FILES = {"json": json.dumps(RANK_EVAL_REQUEST).encode(), "jsonl": json.dumps(QUEPID_JSON).encode()}
 READERS = [read_run, read_references, read_grades, read_lists]
 SEEDS = [
     (suffix, content)
-    for files in (RUN_FILES, GRADE_FILES, GRADE_JSON, REFERENCE_FILES)
+    for files in (RUN_FILES, GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RESPONSE_FILES, RATING_FILES)
     for suffix, content in files.items()
 ]
 SEEDS += [(f"{suffix}.gz", gzip.compress(content, mtime=0)) for suffix, content in SEEDS[:3]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from rankdev._common.checks import check_choice
@@ -18,10 +18,11 @@ class Reading:
     """What to do with input that is refused otherwise.
 
     ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
-    the one with the highest score (the lowest rank).
+    the one with the highest score (the lowest rank). ``columns`` are names of the source's columns by ours.
     """
 
     duplicates: Duplicates | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.duplicates is not None:

@@ -36,6 +36,7 @@ from rankdev.core.columns import (
     last_of_each,
     tier_ranks,
 )
+from rankdev.core.responses import grades_of
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 
@@ -251,6 +252,9 @@ class References(ByQuery[Reference]):
         """
         if isinstance(value, References):
             return value
+        rated = grades_of(value)
+        if rated is not None:
+            return cls.from_grades(rated)
         value = tabled(value)
         if is_table(value):
             return cls.from_table(value)

@@ -32,13 +32,15 @@ from rankdev._common.tables import (
 )
 from rankdev.core.columns import ByQuery, check_once, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
+from rankdev.core.responses import is_answer, lists_of
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
 
 RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
 """Runs by the name of their system, or a file or table of several, which a column such as tag or system names."""
 RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
-"""A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}`` or ``{query: {item: score}}``."""
+"""A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}``, ``{query: {item: score}}`` or
+``{query: response}`` of a search engine."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +221,8 @@ class Run(ByQuery[list[str]]):
         Parameters
         ----------
         value : Run, table, list of records, ranx.Run or dict
-            A dict is ``{query: [item, …]}`` or ``{query: {item: score}}``.
+            A dict is ``{query: [item, …]}``, ``{query: {item: score}}`` or ``{query: response}``, with the responses of
+            a search engine (see docs/files.md#search-engines).
         order : {"score", "rank"}, optional
             What orders the run. Default: a Run keeps its own order, all else is ordered by score.
         ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
@@ -245,6 +248,8 @@ class Run(ByQuery[list[str]]):
     @classmethod
     def _of(cls, value: Any, order: Order | None, ties: Ties | None) -> Run:
         ordering = Ordering("score" if order is None else order, "trec_eval" if ties is None else ties)
+        if is_answer(value):
+            return cls.from_lists(lists_of(value))
         value = tabled(value)
         if is_table(value):
             return cls.from_table(value, order=ordering.order, ties=ordering.ties)

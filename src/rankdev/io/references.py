@@ -5,54 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import offsets_of
 from rankdev._common.checks import check_kind
 from rankdev._common.tables import listed, text_column
 from rankdev._common.work import Progress
-from rankdev.core.columns import Items, Nonrelevant, check_once, column_of_lines
+from rankdev.core.columns import check_once
 from rankdev.core.references import References
+from rankdev.core.responses import grades_of
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.json_documents import read_json
-from rankdev.io.native_input import read_whole_queries
+from rankdev.io.native_qrels import read_qrels_natively
+from rankdev.io.responses import ratings_in
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, read_table
 from rankdev.io.trec import PLAIN, QRELS, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
-from rankdev.native.library import PackedNames, UnsupportedInputError, check_gathered, library, read_graded
 
-
-def read_qrels_natively(path: PathLike, progress: Progress | None) -> References | None:
-    """Read references from qrels by compiled code; None where the general reader has to do it."""
-    compiled = library()
-    if compiled is None:
-        return None
-    try:
-        columns = read_whole_queries(compiled, path, partial(read_graded, compiled), progress)
-        check_gathered(columns.take("group_hash"))
-    except UnsupportedInputError:
-        return None
-    return References(
-        column_of_lines("query", columns.take("queries")),
-        offsets_of(columns.take("good_count")),
-        Items(PackedNames(columns.take("good_items"), offsets_of(columns.take("good_bytes")))),
-        columns.take("good_ranks").astype(np.int64),
-        columns.take("good_grades"),
-        Nonrelevant(
-            offsets_of(columns.take("nonrelevant_count")),
-            Items(PackedNames(columns.take("nonrelevant_items"), offsets_of(columns.take("nonrelevant_bytes")))),
-            columns.take("nonrelevant_grades"),
-        ),
-    )
+Made = TypeVar("Made")
 
 
 def read_references(path: PathLike, *, progress: Progress | None = None) -> References:
@@ -98,7 +75,9 @@ def read_grades(path: PathLike) -> References:
     """Read grades as references: TREC qrels, tables with grade, or JSON ``{query: {item: grade}}``."""
     with Source(path) as source:
         if source.kind == "json":
-            return _from_mapping(source, References.from_grades, read_json(source))
+            value = read_json(source)
+            rated = _from_mapping(source, grades_of, value)
+            return _from_mapping(source, References.from_grades, value if rated is None else rated)
         references = _read(source)
     if references.grades is None:
         raise FileFormatError(source.name, "this file has ranks, not grades; it already is a reference")
@@ -169,6 +148,9 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
         return _from_json(source)
     if kind == "trec":
         return _build(joined(source.name, read_trec(source, QRELS, "grade", dialect)))
+    rated = ratings_in(source) if kind == "jsonl" else None
+    if rated is not None:
+        return _from_mapping(source, References.from_grades, rated)
     table = read_table(source, kind)
     if "tiers" not in table.frame.columns:
         return _build(table)
@@ -192,7 +174,7 @@ def _guarded(table: Table, build: Callable[[Any], References]) -> References:
         table.fail(error)
 
 
-def _from_mapping(source: Source, build: Callable[[Any], References], value: Any) -> References:
+def _from_mapping(source: Source, build: Callable[[Any], Made], value: Any) -> Made:
     try:
         return build(value)
     except DataError as error:
@@ -201,6 +183,9 @@ def _from_mapping(source: Source, build: Callable[[Any], References], value: Any
 
 def _from_json(source: Source) -> References:
     value = read_json(source)
+    rated = _from_mapping(source, grades_of, value)
+    if rated is not None:
+        return _from_mapping(source, References.from_grades, rated)
     for query, entry in value.items():
         if not isinstance(entry, list):
             raise FileFormatError(

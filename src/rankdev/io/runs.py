@@ -1,15 +1,14 @@
-"""Run files and folders of Parquet."""
+"""Run files."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,6 @@ import polars as pl
 from rankdev._common.checks import check_kind, check_path, check_whole
 from rankdev._common.reading import Duplicates, reading, reading_with
 from rankdev._common.tables import (
-    ALIASES,
     SYSTEMS,
     as_id,
     by_system,
@@ -32,73 +30,15 @@ from rankdev.core.columns import item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io.folders import folder_batches
 from rankdev.io.json_documents import json_entries
+from rankdev.io.responses import holds_responses, lists_in_array, lists_in_entries, lists_in_lines
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, table_batches
 from rankdev.io.trec import PLAIN, RUN, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
-
-_PARQUET = {".parquet", ".pq"}
-_DATA = {*ENDINGS, ".run", ".trec", ".res"} - _PARQUET
-_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-
-
-def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
-    """Yield the tables of a folder's files, in the order of their names; some may be empty, not all.
-
-    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
-    the names of folders, as in ``query=q1/part-0.parquet``.
-    """
-    empty = True
-    for file in _files(folder):
-        places = _partitions(file.relative_to(folder))
-        with Source(file) as source:
-            for table in table_batches(source, "parquet", columns, may_be_empty=True):
-                wanted = {name: value for name, value in places.items() if name in columns}
-                missing = {name: pl.lit(value) for name, value in wanted.items() if name not in table.frame.columns}
-                yield replace(table, frame=table.frame.with_columns(**missing))
-                empty = False
-    if empty:
-        raise FileFormatError(folder, "the tables have no rows")
-
-
-def _files(folder: Path) -> list[Path]:
-    """Find the files that are one table; refuse what would silently be left out or counted twice."""
-    if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError(f"{folder}: its log lists which files count; read it by its own library, as a frame")
-    entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
-    files = [entry for entry in entries if _is_parquet(entry)]
-    if not files:
-        raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files")
-    for entry in entries:
-        if plain_suffix(entry) in _DATA:
-            raise UsageError(f"{entry}: of a folder only .parquet files are read; move it away, or read it alone")
-    return files
-
-
-def _is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its ending, or by its first bytes: Hive writes files called 000000_0."""
-    if path.suffix:
-        return plain_suffix(path) in _PARQUET
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _partitions(path: Path) -> dict[str, str | None]:
-    """Read the columns that are in the names of folders."""
-    pairs = [part.partition("=") for part in path.parent.parts if "=" in part]
-    return {ALIASES.get(name, name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
-
 
 _COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", *SYSTEMS}
 _ROWS = 200_000  # of a JSON run, made a table at once
@@ -180,6 +120,8 @@ def run_from_source(
         return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, builder)
     if kind == "json":
         return _read_json(source, ordering, depth)
+    if kind == "jsonl" and holds_responses(source):
+        return _listed(source, lists_in_lines(source), depth)
     return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
 
 
@@ -285,17 +227,27 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
 
 
 def _read_json(source: Source, ordering: Ordering, depth: int | None) -> Run:
-    entries = json_entries(source)
+    if source.first_line().lstrip().startswith(b"["):
+        return _listed(source, lists_in_array(source), depth)
+    entries = lists_in_entries(source, json_entries(source))
+    if isinstance(entries, dict):
+        return _listed(source, entries, depth)
     first = next(entries)
     entries = chain([first], entries)
     if isinstance(first[1], dict):
         if ordering.order == "rank":
             raise FileFormatError(source.name, "a run {query: {item: score}} has no ranks; order it by score")
         return _run_of(source.name, _score_tables(source.name, entries), ordering, depth)
+    return _listed(source, entries, depth)
+
+
+def _listed(source: Source, lists: Any, depth: int | None) -> Run:
+    """Make a run of lists, as a mapping or as pairs that are still read."""
     if reading().duplicates is not None:  # one of an item's places may be below the cut, and count
         depth = None
+    pairs = lists.items() if isinstance(lists, dict) else lists
     try:
-        run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in entries})
+        run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in pairs})
     except FileFormatError:
         raise
     except DataError as error:

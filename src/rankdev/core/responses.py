@@ -1,0 +1,326 @@
+"""Answers of search engines as runs, and their lists of ratings as references.
+
+A run has the hits in the order in which the engine returned them: what a user saw, however equal scores were ordered
+and whatever the answer was sorted by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rankdev._common.cautions import caution
+from rankdev._common.reading import reading
+from rankdev._common.tables import KNOWN_NAMES
+from rankdev.errors import DataError, counted, shown
+
+_MULTI = ("responses", "results")
+_HOW = 'write {query: response}, or one record {"query": …, "response": …} for each query'
+
+
+class Answer(NamedTuple):
+    """The hits of one response, and what makes them incomplete, where anything does."""
+
+    items: list[Any]
+    partial: str = ""
+
+
+def plain(value: Any) -> Any:
+    """Return what a client's response object holds (``body``, ``raw_response``, ``json``); all else as it is."""
+    if isinstance(value, Mapping | list | str) or value is None:
+        return value
+    for name in ("body", "raw_response", "json"):
+        held = getattr(value, name, None)
+        if isinstance(held, Mapping | list):
+            return held
+    if type(value).__module__.partition(".")[0] == "algoliasearch" and hasattr(value, "to_dict"):
+        return value.to_dict()
+    return value
+
+
+def is_response(value: Any) -> bool:
+    """Tell whether this is the answer to one query, of any engine, errors included."""
+    value = plain(value)
+    if not isinstance(value, Mapping):
+        return False
+    hits = value.get("hits")
+    return (
+        (isinstance(hits, Mapping) and isinstance(hits.get("hits"), list))
+        or (isinstance(hits, list) and all(isinstance(hit, Mapping) for hit in hits))
+        or (isinstance(value.get("response"), Mapping) and isinstance(value["response"].get("docs"), list))
+        or (isinstance(value.get("root"), Mapping) and "relevance" in value["root"])
+        or _is_error(value)
+    )
+
+
+def _is_error(value: Mapping[Any, Any]) -> bool:
+    error, status = value.get("error"), value.get("status", value.get("code"))
+    return isinstance(error, Mapping) or (isinstance(error, str) and isinstance(status, int))
+
+
+def is_record(value: Any) -> bool:
+    """Tell whether this is a response and perhaps the query that it answers."""
+    value = plain(value)
+    return isinstance(value, Mapping) and (is_response(value) or is_response(value.get("response")))
+
+
+def is_answer(value: Any) -> bool:
+    """Tell whether this comes from a search engine: ``{query: response}``, a list of records, a multi-search answer."""
+    value = plain(value)
+    if isinstance(value, list):
+        return bool(value) and all(map(is_record, value))
+    if not isinstance(value, Mapping) or not value:
+        return False
+    return is_record(value) or _several(value) is not None or any(map(is_response, value.values()))
+
+
+def _several(value: Mapping[Any, Any]) -> Any:
+    """Return the answers to several queries, in a list, or by query as Elasticsearch's _rank_eval has them."""
+    for name in _MULTI:
+        found = value.get(name)
+        if isinstance(found, list) and found and all(map(is_response, found)):
+            return found
+    value = value["rank_eval"] if isinstance(value.get("rank_eval"), Mapping) else value
+    details = value.get("details")
+    return details if isinstance(details, Mapping) and "metric_score" in value else None
+
+
+def lists_of(answer: Any) -> dict[str, list[Any]]:
+    """Return the items of each query, in the order of the hits."""
+    return gathered(named_responses(answer))
+
+
+def gathered(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
+    """Return the items of each query of (query, response); warn of answers that are not complete."""
+    found: dict[Any, list[Any]] = {}
+    partial: dict[Any, str] = {}
+    for query, response in pairs:
+        if query in found:
+            raise DataError(f"query {shown(query)} is answered twice; keep one answer, with all its hits")
+        read = read_response(response, f"query {shown(query)}: ")
+        found[query] = read.items
+        if read.partial:
+            partial[query] = read.partial
+    if partial:
+        query, reason = next(iter(partial.items()))
+        caution(
+            f"{counted(len(partial), 'answer', 'is', of=len(found))} not complete, such as that for query"
+            f" {shown(query)}: {reason}; search again"
+        )
+    return found
+
+
+def named_responses(answer: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (query, response) of whatever :func:`is_answer` accepts; refuse responses whose query is not known."""
+    answer = plain(answer)
+    if isinstance(answer, list):
+        yield from map(named_record, answer)
+        return
+    several = _several(answer)
+    if isinstance(several, Mapping):
+        failed = (answer.get("rank_eval") or answer).get("failures")
+        if isinstance(failed, Mapping) and failed:
+            raise DataError(f"query {shown(next(iter(failed)))} failed in this _rank_eval; mend it, and evaluate again")
+        yield from several.items()
+    elif several is not None:
+        queries = answer.get("queries")
+        if queries is None:
+            yield from map(named_record, several)
+        elif not isinstance(queries, list) or len(queries) != len(several):
+            raise DataError(f'"queries" must list the queries of the {len(several)} responses, in their order')
+        else:
+            yield from zip(queries, several, strict=True)
+    elif is_record(answer):
+        yield named_record(answer)
+    else:
+        for query, response in answer.items():
+            if not is_response(response):
+                raise DataError(f"query {shown(query)}: this is not the response of a search engine, as others are")
+            yield query, response
+
+
+def named_record(record: Any) -> tuple[Any, Any]:
+    """Return the query that a record names, by its own column or as the engine repeats it, and the response."""
+    record = plain(record)
+    if not is_record(record):
+        raise DataError(f"this is not the response of a search engine, as others are; {_HOW}")
+    response = record["response"] if is_response(record.get("response")) else record
+    own = reading().columns.get("query")
+    names = KNOWN_NAMES["query"] if own is None else (own,)
+    query = next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
+    for source, name in (("request_params", "q"), ("responseHeader", "params")):  # Typesense, Solr
+        if query is None and own is None and isinstance(response.get(source), Mapping):
+            query = response[source].get(name)
+            query = query.get("q") if isinstance(query, Mapping) else query
+    if query is None or query == "":
+        raise DataError(
+            f'this response does not name its query; {_HOW}; or, next to "responses" of a multi-search, put the queries'
+            ' in their order: "queries": […]'
+        )
+    return query, response
+
+
+def read_response(response: Any, where: str = "") -> Answer:
+    """Return the hits of one response; refuse an error, a page that is not the first, and groups of hits."""
+    response = plain(response)
+    if _is_error(response):
+        raise DataError(f"{where}the search engine returned an error ({_reason(response['error'])}); search again")
+    if response.get("grouped_hits") or response.get("grouped"):
+        raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
+    hits = response.get("hits")
+    if isinstance(hits, Mapping):
+        return _elastic(response, hits["hits"], where)
+    if isinstance(hits, list):
+        return _hosted(response, hits, where)
+    if isinstance(response.get("response"), Mapping):
+        return _solr(response, response["response"], where)
+    return _vespa(response["root"], where)
+
+
+def _elastic(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer:
+    """Elasticsearch and OpenSearch: ``hits.hits[]._id``."""
+    shards = response.get("_shards")
+    failed = shards.get("failed") if isinstance(shards, Mapping) else 0
+    partial = "it timed out" if response.get("timed_out") else f"{failed} of its shards failed" if failed else ""
+    return Answer(_ids(hits, ("_id",), where), partial)
+
+
+def _hosted(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer:
+    """Algolia (``objectID``), Typesense (``document.id``), Meilisearch (``id``), ``_rank_eval`` (``hit._id``)."""
+    typesense = bool(hits) and all(isinstance(hit.get("document"), Mapping) for hit in hits)
+    algolia = "nbHits" in response or (bool(hits) and all("objectID" in hit for hit in hits))
+    first = 1 if typesense or "request_params" in response or "totalPages" in response else 0
+    page = response.get("page", first)
+    if response.get("offset") or (isinstance(page, int) and page > first):
+        raise DataError(
+            f"{where}these are not the first hits (page {page}, offset {response.get('offset', 0)});"
+            " a run begins with the first"
+        )
+    if hits and all(isinstance(hit.get("hit"), Mapping) for hit in hits):
+        return Answer(_ids([hit["hit"] for hit in hits], ("_id",), where))
+    partial = "the search was cut off" if response.get("search_cutoff") else ""
+    found = [hit["document"] for hit in hits] if typesense else hits
+    return Answer(_ids(found, ("objectID",) if algolia else ("id",), where), partial)
+
+
+def _solr(response: Mapping[str, Any], found: Mapping[str, Any], where: str) -> Answer:
+    """Solr: ``response.docs[].id``."""
+    header = response.get("responseHeader")
+    header = header if isinstance(header, Mapping) else {}
+    if header.get("status"):
+        raise DataError(f"{where}Solr answered with status {shown(header['status'])}; search again")
+    if found.get("start"):
+        raise DataError(f"{where}the hits begin at {shown(found['start'])}; a run begins with the first (start=0)")
+    return Answer(_ids(found["docs"], ("id",), where), "partialResults" if header.get("partialResults") else "")
+
+
+def _vespa(root: Mapping[str, Any], where: str) -> Answer:
+    """Vespa: the document id of ``root.children[]``."""
+    children = root.get("children", [])
+    errors = root.get("errors")
+    if errors and not children:
+        reason = errors[0] if isinstance(errors, list) else errors
+        raise DataError(f"{where}the search engine returned an error ({_reason(reason)}); search again")
+    coverage = root.get("coverage")
+    incomplete = isinstance(coverage, Mapping) and (coverage.get("degraded") or coverage.get("full") is False)
+    hits = [_vespa_hit(hit, where) for hit in children] if isinstance(children, list) else []
+    return Answer(
+        _ids(hits, ("id",), where), _reason(errors[0]) if errors else "degraded coverage" if incomplete else ""
+    )
+
+
+def _vespa_hit(hit: Any, where: str) -> Any:
+    """Return a hit with its document id; an id such as ``index:…`` is internal, and groups are no hits."""
+    fields = hit.get("fields") if isinstance(hit, Mapping) else None
+    fields = fields if isinstance(fields, Mapping) else {}
+    known = str(hit.get("id", "")) if isinstance(hit, Mapping) else ""
+    if known.startswith("group:"):
+        raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
+    if "item" in reading().columns:
+        return fields
+    if isinstance(fields.get("documentid"), str):
+        return {"id": fields["documentid"]}
+    if known.startswith("index:"):
+        if "id" not in fields:
+            raise DataError(f"{where}hit {shown(known)} has an internal id; return documentid, or a field id, too")
+        return fields
+    return hit
+
+
+def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
+    own = reading().columns.get("item")
+    found = []
+    for place, hit in enumerate(hits, 1):
+        value = _at(hit, own) if own else next((hit[key] for key in keys if key in hit), None) if _is_hit(hit) else None
+        if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
+            value = value[0]
+        if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+            raise DataError(
+                f"{where}hit {place} has no {own or keys[0]}; return that field, or name another with columns=item="
+            )
+        found.append(value)
+    return found
+
+
+def _at(hit: Any, path: str) -> Any:
+    """Return the field of a hit, also of its document or source, and of what is nested: ``metadata.sku``."""
+    for inside in ("", "_source", "document", "fields"):
+        value = hit.get(inside) if inside and isinstance(hit, Mapping) else hit
+        for name in [path] if isinstance(value, Mapping) and path in value else path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if value is not None:
+            return value
+    return None
+
+
+def _is_hit(hit: Any) -> bool:
+    return isinstance(hit, Mapping)
+
+
+def _reason(error: Any) -> str:
+    if isinstance(error, Mapping):
+        error = next(
+            (error[name] for name in ("reason", "msg", "message", "summary", "type") if error.get(name)), error
+        )
+    return shown(error)
+
+
+def grades_of(value: Any) -> list[dict[str, Any]] | None:
+    """Return rows of query, item, grade where these are ratings of a search engine's tool; None where they are not.
+
+    That is a request to Elasticsearch's ``_rank_eval``, or what Quepid exports as JSON.
+    """
+    value = plain(value)
+    if not isinstance(value, Mapping):
+        return None
+    requests, queries = value.get("requests"), value.get("queries")
+    if (
+        isinstance(requests, list)
+        and requests
+        and all(isinstance(one, Mapping) and "ratings" in one for one in requests)
+    ):
+        return [row for request in requests for row in _rated_request(request)]
+    if isinstance(queries, list) and queries and all(isinstance(one, Mapping) and "ratings" in one for one in queries):
+        rated = [(one.get("query"), one["ratings"]) for one in queries if one["ratings"]]
+        return [
+            {"query": query, "item": item, "grade": grade}
+            for query, ratings in rated
+            for item, grade in _pairs(ratings, query)
+        ]
+    return None
+
+
+def _pairs(ratings: Any, query: Any) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(ratings, Mapping):
+        raise DataError(f"query {shown(query)}: ratings must be {{item: rating}}; got {shown(ratings)}")
+    return ratings.items()
+
+
+def _rated_request(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    query = request.get("id")
+    if not isinstance(request["ratings"], list):
+        raise DataError(f"request {shown(query)}: ratings must be a list of _id and rating")
+    for rated in request["ratings"]:
+        if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
+            raise DataError(f"request {shown(query)}: expected a rating with _id and rating; got {shown(rated)}")
+        yield {"query": query, "item": rated["_id"], "grade": rated["rating"]}
