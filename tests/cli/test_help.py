@@ -72,9 +72,9 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
     listed, _, also = short.partition("\n  Also: ")
     also = " ".join(also.partition("\n\n")[0].split())
     named = dict.fromkeys(TOPICS, "")
-    for part in also.removesuffix(". See --help-all.").split("; "):
+    for part in also.removesuffix(". See rankdev help TOPIC.").split("; "):
         if part:
-            options, topic = re.fullmatch(r"(.+) \(rankdev help (\w+)\)", part).groups()
+            options, topic = re.fullmatch(r"(.+) \((\w+)\)", part).groups()
             named[topic] = options.split()
     for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option) and not param.hidden):
         row = re.compile(rf"^  {re.escape(', '.join(option.opts))}\b", re.MULTILINE)
@@ -90,7 +90,7 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
 
 
 def test_options_of_the_same_name_are_shared_everywhere():
-    """But where -o is the command's own: it writes references, items or a page."""
+    """But where -o is the command's own, which writes references, items or a page, or --columns: of a log."""
     shared = {name for names in SHARED.values() for name in names}
     own = {
         (name, param.opts[0])
@@ -98,8 +98,10 @@ def test_options_of_the_same_name_are_shared_everywhere():
         for param in command.params
         if param.opts[0] in shared and not isinstance(param, SharedOption)
     }
-    assert {option for _, option in own} == {"-o"}
-    assert {name for name, _ in own} == {
+    assert {option for _, option in own} == {"-o", "--columns"}
+    judgments = {"tune", "weights", "refs preferences", "refs next", "refs agreement"}
+    assert {name for name, option in own if option == "--columns"} == judgments
+    assert {name for name, option in own if option == "-o"} == {
         *("refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground")
     }
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from rankdev._common.checks import check_choice
+from rankdev.errors import UsageError, shown, suggestion
 
 Duplicates = Literal["first", "last", "best"]
+OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
+Ranks = Literal["consecutive", "competition"]
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,29 @@ class Reading:
 
     ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
     the one with the highest score (the lowest rank). ``columns`` are names of the source's columns by ours.
+    ``ranks`` are consecutive, or leave out as many as are tied: 1, 1, 1, 4.
     """
 
     duplicates: Duplicates | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    ranks: Ranks = "consecutive"
 
     def __post_init__(self) -> None:
         if self.duplicates is not None:
             check_choice("duplicates", self.duplicates, get_args(Duplicates))
+        check_choice("ranks", self.ranks, get_args(Ranks))
+        columns = check_named(self.columns)
+        object.__setattr__(self, "columns", columns)
+
+
+def check_named(columns: object) -> dict[str, str]:
+    """Check names of columns, by ours."""
+    if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
+        raise UsageError(f"columns must be {{our name: name in the table}}; got {shown(columns)}")
+    for name in columns:
+        if name not in OURS:
+            raise UsageError(f"columns names {name!r}{suggestion(name, OURS)}; expected one of {', '.join(OURS)}")
+    return dict(columns)
 
 
 _STRICTLY = Reading()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
+from rankdev._common.reading import OURS, reading
 from rankdev._common.work import refuse_lost_threads
 from rankdev.errors import DataError, MissingExtraError, shown
 
@@ -22,16 +23,24 @@ if TYPE_CHECKING:
 
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
-    "query": ("qid", "query", "query_id", "query-id", "q_id"),  # PyTerrier's query is a text, query_id may be internal
-    "item": ("item", "docno", "doc_id", "docid", "corpus-id"),  # PyTerrier's docid is internal
-    "grade": ("grade", "relevance", "label"),
+    # PyTerrier's query is a text, query_id may be internal; users are the queries of recommenders
+    "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "user"),
+    "item": ("item", "docno", "doc_id", "docid", "corpus-id", "item_id"),  # PyTerrier's docid is internal
+    "grade": ("grade", "relevance", "label", "rating"),
     "nonrelevant": ("nonrelevant", "worthless"),  # the name in files of older versions
     "nonrelevant_grades": ("nonrelevant_grades", "worthless_grades"),
 }
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases if alias != name}
 _FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 IDS = ("query", "item", "system", "measure")
-SYSTEMS = ("system", "tag", "run_id", "run", "name")  # columns that name the system of a row; the first that varies
+SYSTEMS = (
+    "system",
+    "tag",
+    "run_id",
+    "run",
+    "name",
+    "snapshot_name",
+)  # columns that name the system of a row; the first that varies
 
 
 def as_id(value: object, where: str = "") -> str:
@@ -104,11 +113,54 @@ def from_ranx(value: Any, name: str) -> Any:
     return value.to_dict() if hasattr(value, name) and hasattr(value, "to_dict") else value
 
 
+_NAMES = {*ALIASES, *KNOWN_NAMES, *SYSTEMS, *OURS, "grades", "doc_position", "position"}
+POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
+
+
+def folded_name(name: str) -> str:
+    """Return the name of a column without capitals and blanks, and without RecBole's type, where it is then known.
+
+    >>> folded_name("Doc ID"), folded_name("item_id:token"), folded_name("Colour")
+    ('doc_id', 'item_id', 'Colour')
+    """
+    plain = name.strip().lower().replace(" ", "_")
+    plain = plain.partition(":")[0] if plain.endswith((":token", ":float")) else plain
+    return plain if plain in _NAMES else name
+
+
+def our_name(column: str) -> str:
+    """Return what rankdev calls a column."""
+    chosen = {theirs: ours for ours, theirs in reading().columns.items()}
+    known = folded_name(column)
+    return chosen.get(column, ALIASES.get(known, known))
+
+
+def ranked_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take positions for ranks where there is nothing else that orders a run."""
+    if {"rank", "score"} & {*frame.columns}:
+        return frame
+    found = next((name for name in POSITIONS if name in frame.columns), None)
+    return frame if found is None else frame.rename({found: "rank"})
+
+
 def known_names(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rename columns to rankdev's names where ir_measures, PyTerrier or BEIR use others."""
+    """Rename columns to rankdev's names: those that were chosen, and those of ir_measures, PyTerrier or BEIR."""
+    chosen = {theirs: ours for ours, theirs in reading().columns.items() if theirs in frame.columns}
+    if chosen:
+        frame = frame.drop([ours for ours in chosen.values() if ours not in chosen], strict=False).rename(chosen)
+    plain: dict[str, str] = {}
+    for name in frame.columns:
+        known = folded_name(name)
+        if known != name and known not in frame.columns:
+            if known in plain.values():
+                raise DataError(f"two columns are called {known!r} but for capitals and blanks; rename one")
+            plain[name] = known
+    frame = frame.rename(plain)
     if is_beir(frame.columns):
         frame = frame.rename({"score": "grade"})
     for name, aliases in KNOWN_NAMES.items():
+        if name in chosen.values():
+            continue
         found = next((alias for alias in aliases if alias in frame.columns), name)
         if found != name:
             frame = frame.drop(name, strict=False).rename({found: name})

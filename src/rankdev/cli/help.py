@@ -18,7 +18,8 @@ FULL = "rankdev.full_help"
 SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
-    "runs": ("--order", "--ties", "--duplicates", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
+    "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
+    "tables": ("--columns", "--duplicates", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
 }
@@ -67,8 +68,8 @@ def also_line(command: click.Command) -> str:
     """Name the options of a command that topics explain."""
     shared = {param.opts[0] for param in command.params if isinstance(param, SharedOption)}
     by_topic = {topic: [name for name in names if name in shared] for topic, names in SHARED.items()}
-    parts = [f"{' '.join(names)} (rankdev help {topic})" for topic, names in by_topic.items() if names]
-    return f"Also: {'; '.join(parts)}. See --help-all." if parts else ""
+    parts = [f"{' '.join(names)} ({topic})" for topic, names in by_topic.items() if names]
+    return f"Also: {'; '.join(parts)}. See rankdev help TOPIC." if parts else ""
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, asked: bool) -> None:

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from rankdev._common.cautions import strict_input
-from rankdev._common.reading import Duplicates, reading_with
+from rankdev._common.reading import Duplicates, Ranks, reading_with
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --order, --ties, --duplicates and --strict."""
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --order, --ties, --duplicates, --ranks and --strict."""
     ties = click.option(
         "--ties",
         cls=SharedOption,
@@ -59,7 +59,38 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_read_with,
         help="Which row of an item counts where a query has several.  [default: refuse]",
     )
-    return order(ties(duplicates(strict(command))))
+    return order(ties(duplicates(ranks_option(strict(command)))))
+
+
+def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what run_options does, and --columns, which holds for every table that a command reads."""
+    return table_options(run_options(command))
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --columns."""
+    return click.option(
+        "--columns",
+        cls=SharedOption,
+        metavar="NAME=COLUMN,...",
+        expose_value=False,
+        callback=lambda ctx, param, text: _read_with(ctx, param, names_and_values(text, "--columns") or None),
+        help="Columns of tables, such as item=sku,score=points.",
+    )(command)
+
+
+def ranks_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --ranks."""
+    return click.option(
+        "--ranks",
+        cls=SharedOption,
+        type=click.Choice(get_args(Ranks)),
+        default="consecutive",
+        show_default=True,
+        expose_value=False,
+        callback=_read_with,
+        help="Ranks are consecutive, or leave out as many as are tied: 1, 1, 1, 4.",
+    )(command)
 
 
 empty_option = click.option(

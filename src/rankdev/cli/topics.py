@@ -11,9 +11,6 @@ runs; each run is called after its file.
   --order score|rank   Order a run by its score (default) or its rank column.
   --ties RULE          How items with equal scores are ordered. Default:
                        trec_eval. See rankdev help ties.
-  --duplicates WHICH   Which row of an item counts where a query has several:
-                       first or last in the file, or best (highest score).
-                       Default: two scores of an item are refused.
   --empty zero|skip    Queries without a relevant item: every system scores 0
                        (default), or they are left out.
   --like PROGRAM       Do as trec_eval-10, trec_eval-9, pytrec_eval,
@@ -35,6 +32,27 @@ that is missing from the references is ignored. Notes report both. For the
 formats of runs see rankdev help files.
 
 Example: rankdev eval places.jsonl nearest.run blended.run --ties descending"""
+
+TABLES = """\
+Tables of runs, references and scores: CSV (also with semicolons and decimal
+commas), TSV, JSONL, Parquet or .xlsx (pip install 'rankdev[excel]'). Capitals
+and blanks in the names of columns do not matter.
+
+  query   also qid, query_id, query_text, user_id or user
+  item    also docno, doc_id, docid or item_id
+  grade   also relevance, label or rating
+  score or rank; the rank of a run may be called position
+
+  --columns NAME=COLUMN,...
+                       Columns that have other names: item=sku,score=points.
+                       Also the fields of a search engine's responses.
+  --duplicates WHICH   Which row of an item counts where a query has several:
+                       first or last in the file, or best (highest score).
+                       Default: two scores of an item are refused.
+  --ranks WHICH        Ranks are consecutive (default) or, with competition,
+                       leave out as many as are tied: 1, 1, 1, 4.
+
+Example: rankdev eval places.jsonl blended.run --duplicates best"""
 
 REFERENCES = """\
 References state, for each query, the ideal order of its items: as a list, as
@@ -180,6 +198,7 @@ def _ties() -> str:
 
 TOPICS = {
     "runs": ("Systems' rankings: --order --ties --empty --name --by-tag --strict --import.", RUNS),
+    "tables": ("Columns of tables, duplicates and tied ranks: --columns --duplicates --ranks.", TABLES),
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
     "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),

@@ -285,11 +285,33 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
     if len(gaps):
         row = int(rows[gaps[0]])
         before = ordered[gaps[0] - 1]
+        hint = "; those of 1, 1, 1, 4 are with ranks='competition'" if (np.diff(ordered) == 0).any() else ""
         raise DataError(
             f"query {shown(groups.names[int(groups.codes[row])])}: rank {before:g} is followed by {rank[row]:g};"
-            f" ranks must be consecutive",
+            f" ranks must be consecutive{hint}",
             row=row,
         )
+
+
+def dense_ranks(groups: Groups, rank: Floats, rows: Ints) -> Floats:
+    """Make 1, 2, 2, 3 of 1, 2, 2, 4; ``rows`` sorts them by query and rank. Refuse ranks that count otherwise."""
+    codes, ordered = groups.codes[rows], rank[rows]
+    first = np.diff(codes, prepend=-1) != 0
+    new = first | (np.diff(ordered, prepend=0) != 0)
+    place = np.arange(len(rows)) - np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0)) + 1
+    wrong = np.flatnonzero(new & (ordered != place))
+    if len(wrong):
+        row, expected = int(rows[wrong[0]]), int(place[wrong[0]])
+        raise DataError(
+            f"query {shown(groups.names[int(groups.codes[row])])}: rank {rank[row]:g} follows {expected - 1} items;"
+            f" with ranks='competition' it must be {expected}",
+            row=row,
+        )
+    tier = np.cumsum(new)
+    dense = np.empty(len(rank))
+    dense[:] = rank
+    dense[rows] = tier - np.maximum.accumulate(np.where(first, tier, 0)) + 1
+    return dense
 
 
 def check_unique(

@@ -12,6 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
+from rankdev._common.reading import reading
 from rankdev._common.tables import (
     OfRanx,
     TableLike,
@@ -32,6 +33,7 @@ from rankdev.core.columns import (
     Nonrelevant,
     check_ranks,
     check_unique,
+    dense_ranks,
     group,
     last_of_each,
     tier_ranks,
@@ -282,6 +284,8 @@ class References(ByQuery[Reference]):
         rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()
         groups, rows = _grouped(query, item, rank, "rank")
         rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
+        if reading().ranks == "competition":
+            rank = dense_ranks(groups, rank, rows if marked is None else rows[~marked.to_numpy()[rows]])
         if marked is None:
             check_ranks(groups, item, rank, rows)
             return cls._of_rows(groups, item, rows, rank[rows], None)

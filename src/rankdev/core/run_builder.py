@@ -196,7 +196,9 @@ class RunBuilder:
                 row = int(np.argmax(shared))
                 name = shown(groups.names[int(groups.codes[row])])
                 raise DataError(
-                    f"query {name}: rank {value[row]:g} appears twice; each item needs a rank of its own", row
+                    f"query {name}: rank {value[row]:g} appears twice; each item needs a rank of its own, unless"
+                    " ranks='competition'",
+                    row,
                 )
         return Rows(groups, item, value, repeats)
 

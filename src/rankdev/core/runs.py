@@ -13,7 +13,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.reading import Duplicates, reading, reading_with
+from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
     OfRanx,
     TableLike,
@@ -26,6 +26,7 @@ from rankdev._common.tables import (
     is_table,
     number_column,
     number_series,
+    ranked_names,
     tabled,
     text_column,
     text_series,
@@ -192,19 +193,18 @@ class Run(ByQuery[list[str]]):
 
     @classmethod
     def _from_table(cls, table: Any, order: Order, ties: Ties) -> Run:
-        frame = as_frame(table)
+        frame = ranked_names(as_frame(table))
         check_one_system(frame)
         if "grade" in frame.columns and not {"score", "rank"} & {*frame.columns}:
             raise DataError("this looks like references: it has grades and no scores; give it as the references")
         if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
             order = "rank"
+        value = number_column(frame, order, "a run").to_numpy()
+        rank = frame["rank"] if "rank" in frame.columns else None
+        if order == "rank" and reading().ranks == "competition":
+            order, value, rank = "score", -value, None
         builder = RunBuilder(Ordering(order, ties))
-        builder.add(
-            text_column(frame, "query", "a run"),
-            text_column(frame, "item", "a run"),
-            number_column(frame, order, "a run").to_numpy(),
-            frame["rank"] if "rank" in frame.columns else None,
-        )
+        builder.add(text_column(frame, "query", "a run"), text_column(frame, "item", "a run"), value, rank)
         return cls(*builder.finish())
 
     @classmethod
@@ -215,6 +215,8 @@ class Run(ByQuery[list[str]]):
         order: Order | None = None,
         ties: Ties | None = None,
         duplicates: Duplicates | None = None,
+        columns: Mapping[str, str] | None = None,
+        ranks: Ranks | None = None,
     ) -> Run:
         """Make a run from whatever the functions of rankdev accept as a run, but for a path.
 
@@ -229,6 +231,10 @@ class Run(ByQuery[list[str]]):
             How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as pytrec_eval.
         duplicates : {"first", "last", "best"}, optional
             Which row of an item counts where a query has several. Default: two scores of an item are refused.
+        columns : dict of str to str, optional
+            Names of the columns of a table, or of the fields of a response, by ours: ``{"item": "sku"}``.
+        ranks : {"consecutive", "competition"}, optional
+            Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
 
         Returns
         -------
@@ -242,7 +248,7 @@ class Run(ByQuery[list[str]]):
         """
         if isinstance(value, Run):
             return value.reordered(order, ties)
-        with reading_with(duplicates=duplicates):
+        with reading_with(duplicates=duplicates, columns=columns, ranks=ranks):
             return cls._of(value, order, ties)
 
     @classmethod

@@ -16,7 +16,7 @@ from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import ENDINGS, table_batches
 
 _PARQUET = {".parquet", ".pq"}
-_DATA = {*ENDINGS, ".run", ".trec", ".res"} - _PARQUET
+_DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
 _VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 

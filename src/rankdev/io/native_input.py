@@ -13,6 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from rankdev._common.checks import check_path
+from rankdev._common.reading import reading
 from rankdev._common.tables import ALIASES, is_beir
 from rankdev._common.work import Progress, cores
 from rankdev.errors import RankdevError
@@ -36,6 +37,8 @@ def line_format(source: Source) -> Table | None:
     """Infer from the first line how all lines are written, and skip a header; None where they are TREC's."""
     if source.kind == "trec":
         return None
+    if reading().columns:
+        raise UnsupportedInputError("columns that have other names")
     line = source.first_line()
     if source.kind == "jsonl":
         return _records(line)

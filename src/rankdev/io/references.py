@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_kind
-from rankdev._common.tables import listed, text_column
+from rankdev._common.reading import Ranks, reading, reading_with
+from rankdev._common.tables import listed, ranked_names, text_column
 from rankdev._common.work import Progress
 from rankdev.core.columns import check_once
 from rankdev.core.references import References
@@ -32,7 +33,13 @@ from rankdev.io.writing import writing
 Made = TypeVar("Made")
 
 
-def read_references(path: PathLike, *, progress: Progress | None = None) -> References:
+def read_references(
+    path: PathLike,
+    *,
+    columns: Mapping[str, str] | None = None,
+    ranks: Ranks | None = None,
+    progress: Progress | None = None,
+) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, or TREC qrels.
 
     Files may be compressed with gzip or zstd. In a table, ``rank`` falls with relevance and ``grade`` grows with it.
@@ -41,6 +48,10 @@ def read_references(path: PathLike, *, progress: Progress | None = None) -> Refe
     ----------
     path : str or path
         Name of the file; ``-`` is standard input.
+    columns : dict of str to str, optional
+        Names of the file's columns, by ours: ``{"item": "sku", "grade": "stars"}``.
+    ranks : {"consecutive", "competition"}, optional
+        Whether ranks are consecutive, or leave out as many as are tied: 1, 1, 1, 4. Default: consecutive.
     progress : callable, optional
         ``progress(done, total, name)``, called as the file is read, in bytes.
 
@@ -59,7 +70,8 @@ def read_references(path: PathLike, *, progress: Progress | None = None) -> Refe
     ...     read_references(path)
     References(1 query, 2 items, graded)
     """
-    return references_from_path(path, progress)
+    with reading_with(columns=columns, ranks=ranks):
+        return references_from_path(path, progress)
 
 
 def references_from_path(path: PathLike, progress: Progress | None = None, dialect: Dialect = PLAIN) -> References:
@@ -92,10 +104,13 @@ def read_lists(path: PathLike) -> References:
         if source.kind == "trec":
             return _from_run(source.name, run_from_source(source))
         table = read_table(source, source.kind)
+    table = replace(table, frame=ranked_names(table.frame))
     names = set(table.frame.columns)
     if {"tiers", "items"} & names:
         references = _build(_tier_rows(table))
         return references if "nonrelevant" in names else replace(references, nonrelevant=None)
+    if "rank" in names and reading().ranks == "competition":
+        return _guarded(table, References.from_ranks)
     if {"score", "rank"} & names:
         return _from_run(table.name, run_from_table(table))
     return _guarded(table, References.from_lists)

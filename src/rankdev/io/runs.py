@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,14 +14,16 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
-from rankdev._common.reading import Duplicates, reading, reading_with
+from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
+    POSITIONS,
     SYSTEMS,
     as_id,
     by_system,
     check_one_system,
     number_column,
     number_series,
+    ranked_names,
     text_column,
     text_series,
 )
@@ -40,7 +42,7 @@ from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, table_batc
 from rankdev.io.trec import PLAIN, RUN, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
 
-_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", *SYSTEMS}
+_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", *SYSTEMS, *POSITIONS}
 _ROWS = 200_000  # of a JSON run, made a table at once
 
 
@@ -50,6 +52,8 @@ def read_run(
     order: Order = "score",
     ties: Ties = "trec_eval",
     duplicates: Duplicates | None = None,
+    columns: Mapping[str, str] | None = None,
+    ranks: Ranks | None = None,
     depth: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -69,6 +73,10 @@ def read_run(
         Which row of an item counts where a query has several: the first or the last in the file, or that with the
         highest score (the lowest rank). The others are left out, and counted. Default: two scores of an item are
         refused.
+    columns : dict of str to str, optional
+        Names of the file's columns, by ours: ``{"item": "sku", "score": "points"}``.
+    ranks : {"consecutive", "competition"}, optional
+        Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
     depth : int, optional
         How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
         of the file. Default: all.
@@ -91,7 +99,7 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     depth = None if depth is None else check_whole("depth", depth, 1)
-    with reading_with(duplicates=duplicates):
+    with reading_with(duplicates=duplicates, columns=columns, ranks=ranks):
         return run_from_path(path, Ordering(order, ties), depth, progress)
 
 
@@ -159,21 +167,25 @@ def _run_of(
     builder: RunBuilder | None = None,
 ) -> Run:
     """Make a run of its batches; where there is a ``builder``, columns are known to hold ids and finite numbers."""
-    checked = builder is not None
+    checked, tied = builder is not None, False
     systems: dict[str, str] = {}
     for table in tables:
+        if not checked:
+            table = replace(table, frame=ranked_names(table.frame))  # noqa: PLW2901 (the same, by our names)
         names = set(table.frame.columns)
         if builder is None:
             if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
                 raise FileFormatError(name, "this looks like references; give them before the runs")
             if "score" not in names and "rank" in names:
                 ordering = Ordering("rank", ordering.ties)
-            builder = RunBuilder(ordering, depth, name)
+            tied = ordering.order == "rank" and reading().ranks == "competition"
+            builder = RunBuilder(Ordering("score", ordering.ties) if tied else ordering, depth, name)
         try:
             check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
             rank = table.frame["rank"] if "rank" in names else None
-            builder.add(frame["query"], frame["item"], frame[ordering.order].to_numpy(), rank)
+            value = frame[ordering.order].to_numpy()
+            builder.add(frame["query"], frame["item"], -value if tied else value, None if tied else rank)
         except DataError as error:
             table.fail(error)
     try:

@@ -17,7 +17,7 @@ from rankdev.io.table_formats import TABLE_FORMATS
 from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.writing import is_stream
 
-ENDINGS = (*(known.ending for known in TABLE_FORMATS.values()), ".json")
+ENDINGS = (*(known.ending for known in TABLE_FORMATS.values() if known.written), ".json")
 
 
 def read_table(source: Source, kind: str) -> Table:
@@ -123,7 +123,7 @@ def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
                 raise FileFormatError(source.name, "expected an id, a tab and a text", line)
 
 
-_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", *ENDINGS}
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}
 
 
 def system_name(path: str) -> str:

@@ -24,6 +24,7 @@ from rankdev.cli.options import (
     read_named_table,
     refuse_unused,
     replicates_option,
+    run_options,
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options, working_progress
@@ -236,7 +237,7 @@ def _value(text: str) -> Any:
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @clusters_option
 @name_option
-@order_options
+@run_options
 @seed_option
 @figure_option
 @output_options

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.help import Group, RegisteredChoice
-from rankdev.cli.options import names_and_values, seed_option
+from rankdev.cli.options import names_and_values, ranks_option, seed_option, table_options
 from rankdev.cli.outputs import deliver, encoded_table, file_option, output_options, safe_csv_option, table_option
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import UsageError, counted
@@ -65,6 +65,8 @@ def write_files(references: References, output: str, tables: Mapping[str, Any] =
 @refs_command.command("grades", epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl")
 @click.argument("source", metavar="INPUT", type=click.Path())
 @output_option
+@table_options
+@ranks_option
 def grades_command(source: str, output: str) -> None:
     """Make one tier per distinct positive grade.
 
@@ -78,6 +80,8 @@ def grades_command(source: str, output: str) -> None:
 @refs_command.command("lists", epilog="Example: rankdev refs lists blended.run -o refs.jsonl")
 @click.argument("source", metavar="INPUT", type=click.Path())
 @output_option
+@table_options
+@ranks_option
 def lists_command(source: str, output: str) -> None:
     """Take strict orders, best item first.
 
@@ -105,6 +109,8 @@ def lists_command(source: str, output: str) -> None:
     show_default=True,
     help="Items missing from a ranking: unknown or last.",
 )
+@table_options
+@ranks_option
 def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: str) -> None:
     """Merge several rankings of the same items into one order.
 

@@ -64,7 +64,7 @@ def all_formats() -> dict[str, Format]:
     """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
     from rankdev.io.table_formats import TABLE_FORMATS
 
-    for known in TABLE_FORMATS.values():
+    for known in filter(lambda known: known.written, TABLE_FORMATS.values()):
         if known.name not in FORMATS:
             report_format(known.name, known.ending, binary=known.binary)(_rows_as(known))
     return FORMATS

@@ -52,12 +52,13 @@ class TableFormat(ABC):
     """A file format for tables; a subclass is registered under its ``name``, which is its ending.
 
     What is ``binary`` comes in pieces that end anywhere, anything else in batches of whole lines. Where the
-    ``ending_decides``, a file so called is of this kind whatever it holds.
+    ``ending_decides``, a file so called is of this kind whatever it holds. What is not ``written`` is only read.
     """
 
     name: ClassVar[str]
     binary: ClassVar[bool] = False
     ending_decides: ClassVar[bool] = False
+    written: ClassVar[bool] = True
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

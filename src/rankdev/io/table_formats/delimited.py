@@ -12,12 +12,15 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankdev._common.tables import ALIASES, text_series
+from rankdev._common.cautions import caution
+from rankdev._common.tables import our_name, text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.io.table_formats.base import Part, TableFormat, begins_json
 
 _SPACE = " \t"
+_NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
+_QUEPID = ["query", "docid", "rating"]  # its export has lines without a rating, or of a query alone
 _ROWS = 200_000  # read with care at once
 _OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 
@@ -33,13 +36,18 @@ class Delimited(TableFormat, abstract=True):
         if ending in (".csv", ".tsv"):
             return ending == self.ending
         line = head.lstrip().partition(b"\n")[0]
-        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(self.separator.encode())}
-        known = {ALIASES.get(name, name) for name in names}
+        mark = separator_of(line, self.separator).encode()
+        names = {name.strip(b' "\r').decode(errors="replace").lower() for name in line.split(mark)}
+        known = {our_name(name) for name in names}
         return "query" in known and bool(known & _OTHER_COLUMNS) and not begins_json(head, ending)
 
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
         """Yield the rows of each batch; identifiers stay as they are written."""
-        return csv_parts(name, pieces, self.separator)
+        pieces = iter(pieces)
+        first = next(pieces, b"")
+        separator = separator_of(first.lstrip().partition(b"\n")[0], self.separator)
+        parts = csv_parts(name, chain([first], pieces), separator)
+        return parts if separator == self.separator else map(_with_points, parts)
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Return the lines; refuse texts that would be read back without their white space."""
@@ -52,8 +60,24 @@ class Delimited(TableFormat, abstract=True):
         return frame.write_csv(separator=self.separator).encode()
 
 
+def separator_of(header: bytes, usual: str) -> str:
+    """Return what separates columns: the semicolons of a spreadsheet whose decimals have commas, or as usual."""
+    return ";" if usual == "," and b";" in header and b"," not in header else usual
+
+
+def _with_points(part: Part) -> Part:
+    """Write decimal commas as points; a column that has both, 1.234,5 or 1.5 and 1,5, stays as it is and is refused."""
+    frame, line_of = part
+    for column in frame:
+        if our_name(column.name) in _NUMBERS and column.str.contains(",", literal=True).any():
+            decimals = column.str.contains(r"^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$|^[^.,]*$")
+            if decimals.all():
+                frame = frame.with_columns(column.str.replace(",", ".", literal=True))
+    return frame, line_of
+
+
 class Csv(Delimited):
-    """Commas."""
+    """Commas; semicolons where the header has them."""
 
     name = "csv"
     separator = ","
@@ -127,6 +151,7 @@ def _careful(
     reader = csv.reader(texts, delimiter=separator, strict=True, skipinitialspace=True)
     rows: list[list[str]] = []
     lines: list[int] = []
+    unrated = 0
     try:
         for row in reader:
             fields = [field.strip(_SPACE) for field in row]
@@ -136,6 +161,9 @@ def _careful(
             if header is None:
                 header = fields
                 _check_header(name, header, at)
+                continue
+            if header == _QUEPID and (fields in (fields[:1], [*fields[:2], ""])):
+                unrated += 1
                 continue
             if len(row) != len(header):
                 raise FileFormatError(name, f"{counted(len(row), 'column')}; the header has {len(header)}", at)
@@ -148,6 +176,8 @@ def _careful(
         raise FileFormatError(name, f"this is not a table ({error})", line - 1 + reader.line_num) from None
     if header is None:
         raise FileFormatError(name, "the table is empty")
+    if unrated:
+        caution(f"{name}: {counted(unrated, 'row', 'has')} no rating; they are left out")
     yield _frame(header, rows), lines.__getitem__
 
 

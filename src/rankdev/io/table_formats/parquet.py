@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from rankdev._common.tables import ALIASES, first_line
+from rankdev._common.tables import first_line, our_name
 from rankdev.errors import FileFormatError
 from rankdev.io.table_formats.base import Part, TableFormat
 
@@ -28,9 +28,7 @@ class Parquet(TableFormat):
         """Yield the rows in slices: a small file may decompress to much."""
         try:
             scan = pl.scan_parquet(io.BytesIO(b"".join(pieces)))
-            names = [
-                column for column in scan.collect_schema() if columns is None or ALIASES.get(column, column) in columns
-            ]
+            names = [column for column in scan.collect_schema() if columns is None or our_name(column) in columns]
             scan = scan.select(names or pl.all())
             rows = scan.select(pl.len()).collect().item()
             for begin in range(0, max(rows, 1), _SLICE_ROWS):

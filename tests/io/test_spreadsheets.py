@@ -1,0 +1,160 @@
+"""Tables as spreadsheets write them: semicolons, decimal commas, capitals, other names, tied ranks, workbooks."""
+
+import io
+import zipfile
+
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev.io import read_lists
+
+LISTS = {"q1": ["d2", "d1"], "q2": ["d3"]}
+
+
+def written(tmp_path, text, name="a.csv"):
+    path = tmp_path / name
+    path.write_text(text) if isinstance(text, str) else path.write_bytes(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query;item;score\nq1;d1;0,5\nq1;d2;1,5\nq2;d3;-2\n",
+        "Query;Item;Score\r\nq1;d1;0.5\r\nq1;d2;1.5\r\nq2;d3;2\r\n",
+        '"Query ID";"Doc ID";"SCORE"\n"q1";"d1";"0,5"\n"q1";"d2";"1,5e2"\n"q2";"d3";",25"\n',
+        "QUERY,ITEM,SCORE\nq1,d1,0.5\nq1,d2,1.5\nq2,d3,2\n",
+        "User_ID\tItem_ID\tScore\nq1\td1\t0.5\nq1\td2\t1.5\nq2\td3\t2\n",
+        "user_id:token,item_id:token,score:float\nq1,d1,0.5\nq1,d2,1.5\nq2,d3,2\n",
+        "query,item,Position\nq1,d1,2\nq1,d2,1\nq2,d3,1\n",
+        "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position,title\n"  # Quepid: snapshot_csv_export
+        "base,2026-03-05T12:00:00Z,8,q1,d1,2,x\nbase,2026-03-05T12:00:00Z,8,q1,d2,1,y\nbase,t,8,q2,d3,1,z\n",
+    ],
+)
+def test_headers(tmp_path, text):
+    for name in ("a.csv", "a.txt") if "\t" not in text else ("a.tsv", "a.txt"):
+        assert dict(rd.read_run(written(tmp_path, text, name))) == LISTS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query;item;score\nq1;d1;1.234,5\n", "a.csv:2: .*the score is '1.234,5'"),
+        ("query;item;score\nq1;d1;1,5\nq1;d2;1.234\n", "a.csv:2: .*the score is '1,5'"),
+        ('query,item,score\nq1,d1,"1,5"\n', "the score is '1,5'"),
+        ("Score,SCORE,query,item\n1,2,q,d\n", "two columns are called 'score'"),
+    ],
+)
+def test_what_is_ambiguous_is_refused(tmp_path, text, message):
+    with pytest.raises(rd.DataError, match=message):
+        rd.read_run(written(tmp_path, text))
+
+
+def test_names_of_columns(tmp_path):
+    path = written(tmp_path, "term;sku;points;score\nq1;d1;0,5;9\nq1;d2;1,5;8\nq2;d3;2;7\n")
+    assert dict(rd.read_run(path, columns={"query": "term", "item": "sku", "score": "points"})) == LISTS
+    frame = pl.read_csv(path, separator=";", decimal_comma=True)
+    assert dict(rd.Run.of(frame, columns={"query": "term", "item": "sku", "score": "points"})) == LISTS
+    rated = written(tmp_path, "term,sku,stars\nq1,d1,3\n", "b.csv")
+    assert rd.read_references(rated, columns={"query": "term", "item": "sku", "grade": "stars"})["q1"].grades == {
+        "d1": 3
+    }
+    with pytest.raises(rd.UsageError, match="columns names 'itm'; did you mean item"):
+        rd.read_run(path, columns={"itm": "sku"})
+    with pytest.raises(rd.DataError, match="column 'item' is missing"):
+        rd.read_run(written(tmp_path, "query,sku,score\nq,d,1\n"), columns={"item": "sk"})
+
+
+def test_names_of_fields_of_responses():
+    hits = {"hits": {"hits": [{"_id": "1", "_source": {"sku": "d1", "meta": {"ean": 7}}}]}}
+    assert dict(rd.Run.of({"q": hits}, columns={"item": "sku"})) == {"q": ["d1"]}
+    assert dict(rd.Run.of({"q": hits}, columns={"item": "meta.ean"})) == {"q": ["7"]}
+    assert dict(rd.Run.of([{"term": "q", **hits}], columns={"query": "term"})) == {"q": ["1"]}
+
+
+def test_ratings_of_quepid(tmp_path):
+    """An export has queries without ratings, alone on their line, and documents without one."""
+    rated = "query,docid,rating\nred shoes,s1,3\nred shoes,s2,1\nno,s3,\nnothing rated\nred shoes,s9,0\n"
+    with pytest.warns(rd.RankdevWarning, match=r"a.csv: 2 rows have no rating; they are left out"):
+        references = rd.read_references(written(tmp_path, rated))
+    assert references == rd.References.from_grades({"red shoes": {"s1": 3, "s2": 1, "s9": 0}})
+    with pytest.raises(rd.DataError, match="1 column; the header has 3"):
+        rd.read_references(written(tmp_path, "query,docid,grade\nred shoes,s1,3\nnothing\n"))
+
+
+RANKED = "query,item,rank\nq,a,1\nq,b,1\nq,c,1\nq,d,4\n"
+
+
+def test_tied_ranks(tmp_path):
+    path = written(tmp_path, RANKED)
+    with pytest.raises(rd.DataError, match=r"rank 1 is followed by 4; .*1, 1, 1, 4 are with ranks='competition'"):
+        rd.read_references(path)
+    expected = rd.References.from_tiers({"q": [["a", "b", "c"], ["d"]]})
+    assert rd.read_references(path, ranks="competition") == expected
+    wrong = written(tmp_path, "query,item,rank\nq,a,1\nq,b,1\nq,c,2\n", "b.csv")
+    with pytest.raises(rd.DataError, match=r"b.csv:4: query 'q': rank 2 follows 2 items; with .* it must be 3"):
+        rd.read_references(wrong, ranks="competition")
+    with pytest.raises(rd.DataError, match=r"rank 1 appears twice; .* unless ranks='competition'"):
+        rd.read_run(path)
+    run = rd.read_run(path, ranks="competition")
+    assert run["q"] == ["c", "b", "a", "d"]  # ties are those of scores
+    assert rd.evaluate({"q": ["a"]}, {"x": run}, "RR").coverage[0].tied == 1
+    assert rd.Run.of(pl.read_csv(path), ranks="competition") == run
+
+
+def test_positions_of_lists(tmp_path):
+    path = written(tmp_path, "query,item,position\nq,b,2\nq,a,1\n")
+    assert read_lists(path) == rd.References.from_lists({"q": ["a", "b"]})
+
+
+def workbook(rows):
+    """Write the least that is a workbook: texts and numbers, on one sheet."""
+
+    def cell(value):
+        text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        return text if isinstance(value, str) else f"<c><v>{value}</v></c>" if value is not None else "<c/>"
+
+    lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    main, office = (
+        "http://schemas.openxmlformats.org/" + end for end in ("spreadsheetml/2006/main", "officeDocument/2006")
+    )
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels"'
+        ' ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml"'
+        f' ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml"'
+        f' ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
+        f' Type="{office}/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}/relationships"><sheets>'
+        '<sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
+        f' Type="{office}/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, '<?xml version="1.0" encoding="UTF-8"?>' + text)
+    return content.getvalue()
+
+
+def test_a_workbook(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [["Query", "Item", "Score"], ["q1", 101, 0.5], ["q1", 102, 1.5], ["q2", 7, 1]]
+    path = written(tmp_path, workbook(rows), "a.xlsx")
+    assert dict(rd.read_run(path)) == {"q1": ["102", "101"], "q2": ["7"]}
+    rows[2] = ["q1", 102, "high"]
+    with pytest.raises(rd.DataError, match=r"a.xlsx:3: query 'q1', item 102: the score is 'high'"):
+        rd.read_run(written(tmp_path, workbook(rows), "a.xlsx"))
+    with pytest.raises(rd.DataError, match="this workbook cannot be read"):
+        rd.read_run(written(tmp_path, workbook(rows)[:300], "a.xlsx"))
+
+
+def test_a_workbook_without_its_library(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
+    path = written(tmp_path, workbook([["query", "item", "score"], ["q", "d", 1]]), "a.xlsx")
+    with pytest.raises(rd.RankdevError, match=r"a.xlsx: reading .xlsx needs fastexcel; install .*rankdev\[excel\]"):
+        rd.read_run(path)
