@@ -8,7 +8,7 @@ from decimal import Decimal
 from numbers import Integral
 from os import PathLike
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rankdev._common.arrays import Ints
 
+Value = TypeVar("Value")
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
     # PyTerrier's query is a text, query_id may be internal; users are the queries of recommenders
@@ -52,6 +53,11 @@ def as_id(value: object, where: str = "") -> str:
     if hasattr(value, "as_py"):  # of an Arrow array
         return as_id(value.as_py(), where)
     raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
+
+
+def by_id(values: Mapping[Any, Value]) -> dict[str, Value]:
+    """Return what is known by ids, whole numbers among them, by their text."""
+    return {str(key) if isinstance(key, Integral) and not isinstance(key, bool) else key: values[key] for key in values}
 
 
 def is_table(value: object) -> bool:
@@ -133,6 +139,13 @@ def our_name(column: str) -> str:
     chosen = {theirs: ours for ours, theirs in reading().columns.items()}
     known = folded_name(column)
     return chosen.get(column, ALIASES.get(known, known))
+
+
+def is_interactions(columns: Collection[str]) -> bool:
+    """Recognise users and items that they chose, without a rank, a grade or a score; other pairs could be in order."""
+    names = {our_name(name) for name in columns}
+    users = {folded_name(name) for name in columns} & {"user", "user_id"}
+    return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
 
 def ranked_names(frame: pl.DataFrame) -> pl.DataFrame:

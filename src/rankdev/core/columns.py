@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,6 +63,15 @@ def column_of_lines(name: str, lines: npt.NDArray[np.uint8]) -> pl.Series:
 Value = TypeVar("Value")
 
 
+class _Places(dict[str, int]):
+    """Places of names; a whole number is found as it is written."""
+
+    def __missing__(self, name: object) -> int:
+        if isinstance(name, Integral) and not isinstance(name, bool):
+            return self[str(int(name))]
+        raise KeyError(name)
+
+
 class ByQuery(Tabular, Mapping[str, Value]):
     """Items of many queries kept as columns: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``."""
 
@@ -81,7 +91,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
     @cached_property
     def places(self) -> dict[str, int]:
         """Index of each query."""
-        return {name: place for place, name in enumerate(self.queries)}
+        return _Places((name, place) for place, name in enumerate(self.queries))
 
     def rows(self, query: str) -> slice:
         """Return the rows of one query.

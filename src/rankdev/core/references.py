@@ -17,9 +17,11 @@ from rankdev._common.tables import (
     OfRanx,
     TableLike,
     as_frame,
+    as_polars,
     check_mapping,
     check_no_records,
     from_ranx,
+    is_interactions,
     is_table,
     number_column,
     tabled,
@@ -184,7 +186,8 @@ class References(ByQuery[Reference]):
         ----------
         table : table
             Columns query, item and rank or grade; where it has both, they must agree. In a table of ranks, a column
-            ``nonrelevant`` may mark items without a rank that were judged nonrelevant.
+            ``nonrelevant`` may mark items without a rank that were judged nonrelevant. A table of users (``user_id``)
+            and items without either is one tier for each user.
 
         Returns
         -------
@@ -197,7 +200,10 @@ class References(ByQuery[Reference]):
         >>> References.from_table(rows)["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
+        table = as_polars(tabled(table))
         frame = as_frame(table)
+        if is_interactions(table.columns):
+            return cls._from_ranked(frame.with_columns(rank=pl.lit(1)))
         if "grade" not in frame.columns:
             return cls._from_ranked(frame)
         references = cls._from_graded(frame)

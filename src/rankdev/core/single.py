@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -177,8 +177,9 @@ class Reference(Mapping[str, int]):
 
         Parameters
         ----------
-        value : Reference, list of str or list of lists of str
-            A reference, or items or tiers, best first. A dict is refused: it could mean grades or ranks.
+        value : Reference, list of str, list of lists of str or set of str
+            A reference, or items or tiers, best first; a set is one tier. A dict is refused: it could mean grades or
+            ranks.
         query : str, optional
             Name of the query, for messages.
 
@@ -199,7 +200,9 @@ class Reference(Mapping[str, int]):
             raise DataError(
                 f"{where}{{item: number}} could mean grades or ranks; use {family}.from_grades or {family}.from_ranks"
             )
-        if isinstance(value, Set) or not is_list(value):
+        if isinstance(value, Set):
+            return cls.from_tiers([sorted(value, key=str)], query=query)
+        if not is_list(value):
             raise DataError(f"{where}a reference is a list of items or tiers, best first; got {shown(value)}")
         tiers = [tier if isinstance(tier, list | tuple | Set) else [tier] for tier in value]
         for rank, tier in enumerate(tiers, start=1):
@@ -243,7 +246,8 @@ class Reference(Mapping[str, int]):
         return reference
 
     def __getitem__(self, item: str) -> int:
-        return self._ranks[item]
+        whole = isinstance(item, Integral) and not isinstance(item, bool)
+        return self._ranks[str(int(item)) if whole else item]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ranks)

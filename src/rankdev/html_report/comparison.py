@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.tables import check_mapping, places_in
+from rankdev._common.tables import by_id, check_mapping, places_in
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
@@ -308,9 +308,9 @@ def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
     known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
     for name, queries in known.items():
         listed = isinstance(queries, Collection) and not isinstance(queries, str)
-        if not isinstance(name, str) or not listed or not all(isinstance(query, str) for query in queries):
+        if not isinstance(name, str) or not listed or not all(isinstance(query, str | int) for query in queries):
             raise UsageError(f"segment {shown(name)} must be a list of queries; got {shown(queries)}")
-    return known
+    return {name: [*by_id(dict.fromkeys(queries))] for name, queries in known.items()}
 
 
 def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:

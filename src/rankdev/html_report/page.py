@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from rankdev import __version__
 from rankdev._common.checks import check_flag, check_kind, check_seed
-from rankdev._common.tables import check_mapping
+from rankdev._common.tables import by_id, check_mapping
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike
@@ -341,7 +341,7 @@ def _map_header(found: PowerMap) -> dict[str, Any]:
 
 
 def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:
-    return {} if texts is None else check_mapping(texts, what, "{id: text}")
+    return {} if texts is None else by_id(check_mapping(texts, what, "{id: text}"))
 
 
 def _cut(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:

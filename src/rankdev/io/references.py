@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev._common.checks import check_kind
 from rankdev._common.reading import Ranks, reading, reading_with
-from rankdev._common.tables import listed, ranked_names, text_column
+from rankdev._common.tables import is_interactions, known_names, listed, ranked_names, text_column
 from rankdev._common.work import Progress
 from rankdev.core.columns import check_once
 from rankdev.core.references import References
@@ -26,7 +26,7 @@ from rankdev.io.responses import ratings_in
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table, joined
-from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, read_table
+from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, parse_table, read_table
 from rankdev.io.trec import PLAIN, QRELS, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
 
@@ -166,7 +166,11 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
     rated = ratings_in(source) if kind == "jsonl" else None
     if rated is not None:
         return _from_mapping(source, References.from_grades, rated)
-    table = read_table(source, kind)
+    table = parse_table(source.name, source.read(), kind)
+    chosen = is_interactions(table.frame.columns)
+    table = replace(table, frame=known_names(table.frame))
+    if chosen:
+        table = replace(table, frame=table.frame.with_columns(rank=pl.lit(1)))
     if "tiers" not in table.frame.columns:
         return _build(table)
     references = _build(_tier_rows(table))

@@ -38,6 +38,15 @@ ALIASES = {
     "gm_map": "GMAP",
     "11pt_avg": "IPrec11",
     "rbp": "RBP(p=0.9,gains=relative)",
+    # ranx, LensKit, RecBole, MTEB, sentence-transformers
+    **dict.fromkeys(("HR", "hr", "Hit", "hit", "HitRate", "hit_rate", "HitRatio", "hit_ratio"), "Success"),
+    **dict.fromkeys(("success", "accuracy"), "Success"),
+    "mrr": "RR",
+    "RecipRank": "RR",
+    "recall": "R",
+    "precision": "P",
+    "r_precision": "Rprec",
+    "ndcg_burges": "nDCG(dcg=exp-log2)",
 }
 CUT = {
     "ndcg_cut": "nDCG",
@@ -48,6 +57,7 @@ CUT = {
     "iprec_at_recall": "IPrec",
     "unj": "Unjudged",
 }
+SHORT = 3
 _COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 SETS = {  # of measures, under trec_eval's names
@@ -80,17 +90,31 @@ ABSENT = {  # measures of trec_eval 10, and sets with such measures, that are no
     "relstring": "see rankdev explain",
     "runid": "runs are named by their files",
 }
+REFUSED = {  # what other programs have under this name, and what to write instead
+    **dict.fromkeys(("hits", "Hits"), "ranx counts hits; write Success@k for whether there is one, or P@k"),
+    **dict.fromkeys(("f1", "F1"), "F1 of the whole list is SetF; at a cutoff, write P@k and R@k"),
+    **dict.fromkeys(("auc", "AUC", "gauc", "GAUC"), "areas under curves are not computed; write AP or nDCG@k"),
+    **dict.fromkeys(("coverage", "ItemCoverage", "diversity", "novelty", "ILD"), "it needs no references"),
+    **dict.fromkeys(("cg", "CG", "dcg_burges"), "write nDCG@k"),
+}
+_AT = re.compile(r"\s*(ndcg|map|mrr|recall|precision|hit_rate|accuracy)_at_([0-9]+)\s*")  # MTEB
+_OF_RANX = re.compile(r"\s*rbp\.([0-9]{1,2})(@[0-9]+)?\s*")
 _TREC_EVAL = re.compile(rf"\s*({'|'.join(CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
 
 
 def translated(text: str) -> str:
-    """Write a trec_eval name with its cutoff, such as ``ndcg_cut_10`` or ``P.5``, as measure text; others stay.
+    """Write a name of trec_eval or MTEB with its cutoff, such as ``ndcg_cut_10``, as measure text; others stay.
 
-    >>> translated("ndcg_cut_10"), translated("iprec_at_recall_0.10"), translated("RDQ@5")
-    ('nDCG@10', 'IPrec@0.10', 'RDQ@5')
+    >>> translated("ndcg_cut_10"), translated("iprec_at_recall_0.10"), translated("ndcg_at_10"), translated("RDQ@5")
+    ('nDCG@10', 'IPrec@0.10', 'ndcg@10', 'RDQ@5')
     """
-    found = _TREC_EVAL.fullmatch(text)
-    return f"{CUT[found[1]]}@{found[2]}" if found else text
+    if found := _TREC_EVAL.fullmatch(text):
+        return f"{CUT[found[1]]}@{found[2]}"
+    if found := _AT.fullmatch(text):
+        return f"{found[1]}@{found[2]}"
+    if found := _OF_RANX.fullmatch(text):
+        raise MeasureError(f"{text.strip()} is ranx's; write RBP(p=0.{found[1]}){found[2] or ''}")
+    return re.sub(r"^\s*r-precision\b", "Rprec", text)
 
 
 _MEASURE = re.compile(r"\s*(?P<name>\w+)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>[^@\s]+))?\s*", re.DOTALL)
@@ -222,10 +246,21 @@ def _kind(name: str) -> type[Measure]:
         raise MeasureError(f"{name} denotes {len(SETS[name])} measures; give it where a list can be given: to evaluate")
     if name in ABSENT and name not in REGISTRY:
         raise MeasureError(f"trec_eval's {name} is not computed here; {ABSENT[name]}")
+    if name in REFUSED and name not in REGISTRY:
+        raise MeasureError(f"{name} is not computed here: {REFUSED[name]}")
     if name not in REGISTRY:
+        near = suggestion(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
         known = f"; known are {', '.join(REGISTRY)}"
-        raise MeasureError(f"unknown measure {name!r}{suggestion(name, [*REGISTRY, *ALIASES]) or known}")
+        raise MeasureError(f"unknown measure {name!r}{near or known}")
     return REGISTRY[name]
+
+
+def _may_be(name: str, known: str) -> bool:
+    """Tell whether a name can be a slip for another: short ones are different measures if a letter differs."""
+    one, other = name.lower(), known.lower()
+    if min(len(one), len(other)) <= SHORT:
+        return sorted(one) == sorted(other) or one.startswith(other + "_") or (len(one) > 2 and other.startswith(one))
+    return one[0] == other[0]
 
 
 def _read_parameters(kind: type[Measure], text: str) -> dict[str, Any]:

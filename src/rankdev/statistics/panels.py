@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
+from rankdev._common.tables import by_id
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.flips.exact import largest_of, scale_for
@@ -75,6 +76,7 @@ def panels(scores: Scores, at_least: int = 2, clusters: Mapping[str, Any] | None
     found = [_panel(scores, places, np.flatnonzero(known[:, places[0]])) for places in groups.values()]
     if clusters is None:
         return found
+    clusters = _by_query(clusters)
     number = _numbers(scores, clusters)
     return [_of_clusters(scores, panel, clusters, number) for panel in found]
 
@@ -90,7 +92,7 @@ def _panel(scores: Scores, places: list[int], queries: npt.NDArray[np.int64]) ->
 
 def _numbers(scores: Scores, clusters: Mapping[str, Any]) -> dict[Any, int]:
     """Number the clusters of all queries that have one, in order."""
-    check_clusters(clusters)
+    clusters = _by_query(clusters)
     seen = dict.fromkeys(clusters[query] for query in scores.queries if query in clusters)
     return {name: i for i, name in enumerate(seen)}
 
@@ -104,6 +106,7 @@ def about_clusters(scores: Scores, clusters: Mapping[str, Any] | None, are: str 
     """Note how many clusters the queries have, and that whole ones are drawn."""
     if clusters is None:
         return ()
+    clusters = _by_query(clusters)
     known = np.array([i for i, query in enumerate(scores.queries) if query in clusters])
     return described([numbered(scores, known, clusters)], are)
 
@@ -313,7 +316,7 @@ def families_of(
 
 def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> Indices:
     """Number the cluster of each query."""
-    check_clusters(clusters)
+    clusters = _by_query(clusters)
     without = [scores.queries[i] for i in queries if scores.queries[i] not in clusters]
     if without:
         some = counted(len(without), "query", "has", of=len(queries))
@@ -325,10 +328,11 @@ def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> I
     return found
 
 
-def check_clusters(clusters: Any) -> None:
-    """Refuse what does not name the cluster of each query."""
+def _by_query(clusters: Any) -> dict[str, Any]:
+    """Return the cluster of each query by its id."""
     if not isinstance(clusters, Mapping):
         raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
+    return by_id(clusters)
 
 
 def on_clusters(families: Sequence[Family], are: str = "flipped") -> tuple[str, ...]:

@@ -1,0 +1,112 @@
+"""Users and items, with ratings, or with nothing but what was chosen; whole numbers as ids; names of measures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankdev as rd
+
+
+def test_ratings_and_interactions(tmp_path):
+    path = tmp_path / "truth.csv"
+    path.write_text("user_id,item_id,rating,timestamp\n1,10,5,99\n1,11,3,98\n2,12,4,97\n")
+    assert rd.read_references(path) == rd.References.from_grades({1: {10: 5, 11: 3}, 2: {12: 4}})
+    path = tmp_path / "truth.inter"
+    path.write_text("user_id:token\titem_id:token\ttimestamp:float\n1\t10\t99\n1\t11\t98\n2\t12\t97\n")
+    chosen = rd.References.from_tiers({1: [[10, 11]], 2: [[12]]})
+    assert rd.read_references(path) == chosen
+    assert rd.References.of({1: {10, 11}, 2: frozenset([12])}) == chosen
+    assert rd.References.of(pd.DataFrame({"user": [1, 1, 2], "item": [10, 11, 12]})) == chosen
+    scores = rd.evaluate(
+        {1: {10, 11}}, {"a": pd.DataFrame({"user_id": [1, 1], "item_id": [11, 10], "score": [2, 1]})}, "RDQ@2"
+    )
+    assert scores.means.item() == 1  # within a tier no order is better
+
+
+def test_pairs_without_a_user_could_be_in_order(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("query,item\nq,a\nq,b\n")
+    with pytest.raises(rd.DataError, match="expected the columns query, item and rank"):
+        rd.read_references(path)
+    with pytest.raises(rd.DataError, match="column 'rank' is missing"):
+        rd.References.of(pd.DataFrame({"query": ["q"], "item": ["a"]}))
+
+
+def test_whole_numbers_are_found():
+    references = rd.References.from_lists({1: [10, 11]})
+    assert references[1] == references["1"] == references[np.int64(1)]
+    assert 1 in references
+    assert 2 not in references
+    assert True not in references
+    assert references[1][10] == 1
+    assert rd.Run.from_lists({1: [11]})[1] == ["11"]
+    with pytest.raises(KeyError):
+        references[2]
+
+
+def test_whole_numbers_name_queries_and_items_elsewhere():
+    truth, lists = {1: [10, 11], 2: [10], 3: [12]}, {1: [11, 10], 2: [10], 3: [9]}
+    runs = {"a": lists, "b": {1: [10], 2: [9], 3: [12]}}
+    scores = rd.evaluate(truth, runs, "RDQ@2")
+    numbers, names = {1: "x", 2: "x", 3: "y"}, {"1": "x", "2": "x", "3": "y"}
+    tested = [rd.significance(scores, clusters=clusters, permutations=50).to_polars() for clusters in (numbers, names)]
+    assert tested[0].equals(tested[1])
+    texts = {"query_texts": {1: "the first user"}, "item_texts": {10: "the tenth item"}}
+    page = str(rd.report(truth, runs, "RDQ@2", segments={"odd": [1, 3]}, **texts))
+    assert "the first user" in page
+    assert "the tenth item" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [
+        ("HR@10", "Success@10"),
+        ("Hit@10", "Success@10"),  # RecBole, LensKit
+        ("hit_rate@10", "Success@10"),  # ranx
+        ("accuracy@1", "Success@1"),  # sentence-transformers
+        ("mrr@10", "RR@10"),
+        ("MRR@10", "RR@10"),
+        ("RecipRank", "RR"),
+        ("recall@10", "R@10"),
+        ("precision@10", "P@10"),
+        ("map@10", "AP@10"),
+        ("ndcg@10", "nDCG@10"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_burges@10", "nDCG(dcg=exp-log2)@10"),
+        ("r-precision", "Rprec"),
+        *((f"{name}_at_10", f"{ours}@10") for name, ours in {"ndcg": "nDCG", "map": "AP", "mrr": "RR"}.items()),
+        *((f"{name}_at_5", f"{ours}@5") for name, ours in {"recall": "R", "precision": "P"}.items()),
+        ("hit_rate_at_3", "Success@3"),
+    ],
+)
+def test_names_of_other_programs(text, measure):
+    assert str(rd.parse(text)) == measure
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hits@10", "ranx counts hits; write Success@k"),
+        ("F1@10", "F1 of the whole list is SetF"),
+        ("AUC", "not computed here"),
+        ("rbp.95@10", r"write RBP\(p=0.95\)@10"),
+        ("ILD@10", "it needs no references"),
+    ],
+)
+def test_what_means_another_number_is_refused(text, message):
+    with pytest.raises(rd.UsageError, match=message):
+        rd.parse(text)
+
+
+@pytest.mark.parametrize("text", ["HX@10", "GAUX", "xprecision@5", "Q@5", "RX", "nauc_ndcg_at_10_max"])
+def test_a_suggestion_is_not_another_measure(text):
+    with pytest.raises(rd.UsageError, match=r"unknown measure '[^']*'; known are"):
+        rd.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("RPB@5", "RBP"), ("ndgc@5", "nDCG"), ("Sucess@5", "Success"), ("rdq", "RDQ")]
+)
+def test_a_slip_is_named(text, near):
+    with pytest.raises(rd.UsageError, match=f"did you mean {near}"):
+        rd.parse(text)
