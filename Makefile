@@ -107,6 +107,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 
 # what the examples of README.md and docs print, written into the pages
 examples: setup

@@ -1,0 +1,83 @@
+"""A gate as a test of pytest: the fixture ``rankdev_gate`` fails a test whose candidate is worse.
+
+pytest loads this module in every project that has rankdev installed, so it imports nothing that computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rankdev.core.references import ReferencesLike
+    from rankdev.core.runs import RunLike
+    from rankdev.evaluation.scores import Scores
+    from rankdev.results import Gate
+
+
+@pytest.fixture
+def rankdev_gate() -> Callable[..., Gate]:
+    """Return a function that fails the test where a candidate is worse than the system in use.
+
+    Returns
+    -------
+    callable
+        ``rankdev_gate(references, candidate, measures, baseline=run)`` or ``…, against="baseline.json")``, a file that
+        ``rankdev gate REFERENCES RUN --save baseline.json`` wrote. It takes ``release``, another such file, and what
+        :func:`rankdev.gate` takes: ``margin``, ``query_margin``, ``required``, ``segments``, ``alpha``. Where it cannot
+        tell, it warns, or fails with ``undecided="fail"``. It returns the :class:`rankdev.results.Gate`.
+    """
+    return check_gate
+
+
+def check_gate(
+    references: ReferencesLike,
+    candidate: RunLike,
+    measures: Any,
+    *,
+    baseline: RunLike | None = None,
+    against: Any = None,
+    release: Any = None,
+    undecided: str = "pass",
+    **options: Any,
+) -> Gate:
+    """Do what the fixture is for."""
+    import warnings
+
+    from rankdev._common.checks import check_choice
+    from rankdev.errors import RankdevWarning, UsageError
+    from rankdev.evaluation.evaluate import evaluate
+    from rankdev.evaluation.origin import with_origin
+    from rankdev.statistics.gate import gate
+
+    __tracebackhide__ = True
+    check_choice("undecided", undecided, ("pass", "fail"))
+    if (baseline is None) == (against is None):
+        raise UsageError("give the run of the baseline (baseline=), or a file of its scores (against=)")
+    runs = {"candidate": candidate, **({} if baseline is None else {"baseline": baseline})}
+    saved = {
+        name: _saved(name, file) for name, file in (("against", against), ("release", release)) if file is not None
+    }
+    scores = evaluate(references, runs, measures)
+    scores = with_origin(scores, references, runs, like=saved["against"].origin if "against" in saved else None)
+    known: Any = saved.get("against", "baseline")
+    found = gate(scores, baseline=known, candidate="candidate", release=saved.get("release"), **options)
+    if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
+        pytest.fail(str(found), pytrace=False)
+    if found.verdict == "undecided":
+        warnings.warn(" ".join(found.decisive), RankdevWarning, stacklevel=2)
+    return found
+
+
+def _saved(name: str, file: Any) -> Scores:
+    from rankdev.errors import DataError
+    from rankdev.statistics.panels import as_scores
+
+    scores = as_scores(file)
+    if scores.origin is None:
+        raise DataError(
+            f"{name}: it does not state its references; write it with rankdev gate REFERENCES RUN --save FILE"
+        )
+    return scores
