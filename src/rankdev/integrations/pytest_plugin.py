@@ -28,11 +28,16 @@ def rankdev_gate() -> Callable[..., Gate]:
         ``rankdev gate REFERENCES RUN --save baseline.json`` wrote. It takes ``release``, another such file, and what
         :func:`rankdev.gate` takes: ``margin``, ``query_margin``, ``required``, ``segments``, ``alpha``. Where it cannot
         tell, it warns, or fails with ``undecided="fail"``. It returns the :class:`rankdev.results.Gate`.
+
+    Examples
+    --------
+    >>> def test_search_is_no_worse(rankdev_gate):
+    ...     rankdev_gate("qrels.txt", "candidate.run", "nDCG@10", against="baseline.json", margin=0.01)
     """
-    return check_gate
+    return _check_gate
 
 
-def check_gate(
+def _check_gate(
     references: ReferencesLike,
     candidate: RunLike,
     measures: Any,
