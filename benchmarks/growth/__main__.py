@@ -83,6 +83,7 @@ GROWTHS = (
     Growth("leaderboard", "pairs of systems", (5, 15, 46), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("table", "pairs of systems", (3, 8, 26), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("gate", "queries", (1_000, 10_000, 100_000), lambda d, n: [*data.scores(d, 2, n, 1), *GATE]),
+    Growth("history", "entries", (1_000, 10_000, 100_000), lambda d, n: [data.history(d, n), "--format", "csv"]),
     Growth("explain", "items of a list", (30, 300, 3_000), lambda d, n: [*data.collection(d, 1, 20, n), *EXPLAINED]),
     Growth("report", "queries", (20, 200, 2_000), lambda d, n: [*data.collection(d, 3, n, 20), "-o", f"{d}/r.html"]),
     Growth(

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "judge",
     "ppi",
     "bounds",
+    "history",
 }  # minutes, the network, other files or a server
 
 

@@ -20,7 +20,7 @@ SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
 SHARED = {
     "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "tables": ("--columns", "--duplicates", "--ranks"),
-    "output": ("--format", "-o", "--figure", "--safe-csv"),
+    "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
 }
 

@@ -134,6 +134,9 @@ def _check_figure(path: str) -> None:
 figure_option = file_option("--figure", cls=SharedOption, check=_check_figure, help="Also draw it: PNG, SVG or PDF.")
 
 
+history_option = file_option("--history", cls=SharedOption, help="Also append the means to it, for rankdev history.")
+
+
 def figures_option(what: str) -> Callable[..., Any]:
     """Add --figures, a folder of figures."""
     return click.option("--figures", metavar="DIR", callback=check_figures, help=f"Write {what} there.")

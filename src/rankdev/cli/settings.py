@@ -34,8 +34,8 @@ def read_settings(ctx: click.Context, command: str | None) -> dict[str, Any] | N
                 f"{name}: {shown(key)} is no command of rankdev{known or '; settings are [COMMAND] sections'}"
             )
     ctx.meta[FOUND] = name
-    chosen = ctx.command.get_command(ctx, command or "")
-    if command not in sections or chosen is None:
+    chosen = None if command not in sections or command is None else ctx.command.get_command(ctx, command)
+    if chosen is None or command is None:
         return None
     return {command: _checked(name, command, sections[command], chosen, ctx)}
 

@@ -11,9 +11,9 @@ from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import load_scores, source_options
+from rankdev.cli.inputs import digest_of, load_scores, source_options
 from rankdev.cli.options import clusters_option, read_clusters, read_segments, refuse_unused
-from rankdev.cli.outputs import deliver, file_option
+from rankdev.cli.outputs import deliver, file_option, history_option
 from rankdev.errors import DataError, FileFormatError, UsageError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _check_saved(path: str) -> None:
 )
 @file_option("--junit", help="Also write test cases (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
+@history_option
 def gate_command(
     usual: str | None,
     margin: float,
@@ -72,6 +73,7 @@ def gate_command(
     undecided: str,
     junit: str | None,
     comment: str | None,
+    history: str | None,
     form: str | None,
     output: str | None,
     **source: Any,
@@ -85,11 +87,17 @@ def gate_command(
     from rankdev.display.encodings import FORMATS
     from rankdev.display.gate import junit_of
     from rankdev.statistics.gate import gate
+    from rankdev.statistics.history import append_history
 
     against = _sort_arguments(source, usual, against, save)
     compared = _compared(source, against, release, save, baseline, candidate)
+    if history is not None:
+        refuse_unused("table", why="has no references, which --history keeps")
+    digest = None if history is None else digest_of(source["references"], source["like"])
     if compared.baseline is None:
         _save(compared.scores, save)
+        if history is not None and digest is not None:
+            append_history(history, compared.scores, digest)
         return
     found = gate(
         compared.scores,
@@ -107,6 +115,8 @@ def gate_command(
     _write(junit, junit_of(found))
     _write(comment, FORMATS["markdown"].encode(report))
     deliver(report, form, output)
+    if history is not None and digest is not None:
+        append_history(history, compared.scores.select(systems=[found.candidate]), digest, found.verdict)
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
     _save(compared.scores.select(systems=[found.candidate]), save)
