@@ -6,11 +6,12 @@ from tests.calibration import (
     collected,
     designs,
     estimates,
+    gates,
     judgments,
     posteriors,
     simulations,
     sparse,
 )
 
-PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards)
+PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards, gates)
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

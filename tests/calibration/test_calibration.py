@@ -52,6 +52,7 @@ SHORT = {
     "posteriors": 100,
     "means": 100,
     "risk": 100,
+    "gates": 20,
 }
 
 

@@ -99,6 +99,8 @@ def test_lists_kept_by_their_digest_pass_where_they_are_the_same(files, rankdev,
     words = ("-m", "nDCG@3", "-m", "RR", "--undecided", "fail", "--against", saved())
     assert rankdev("gate", "qrels.txt", "new/good.run", *words).out.startswith("Ship: good returns the same lists")
     assert rankdev("gate", "qrels.txt", "odd.run", *words).status == 4
+    again = rankdev("gate", "qrels.txt", "good.run", "new/good.run", *words[:-2], "--release", "base.json")
+    assert again.status == 0
 
 
 def test_a_candidate_that_fails_is_not_saved(files, rankdev, saved):

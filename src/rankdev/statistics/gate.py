@@ -190,10 +190,12 @@ def gate(
     compared = [one for against in pair.systems[1:] for one in _comparisons(pair, against, clusters)]
     within, empty = _within(compared, parts)
     highest = [*_upper(compared, margin, alpha / 2 if within else alpha), *_upper(within, margin, alpha / 2)]
-    unchanged = unchanged or same_lists(pair, baseline, pair.systems[0])
+    same = {against for against in pair.systems[1:] if same_lists(pair, against, pair.systems[0])}
+    if unchanged:
+        same.add(baseline)
     guards = _Guards(query_margin, frozenset(required))
     decided = [
-        _decide(one, margin, guards, unchanged and one.against == baseline, alpha, high)
+        _decide(one, margin, guards, one.against in same, alpha, high)
         for one, high in zip([*compared, *within], highest, strict=True)
     ]
     found = [reason for one in decided for reason in one.reasons]
@@ -213,7 +215,7 @@ def gate(
         release=release,
         margin=margin,
         query_margin=query_margin,
-        unchanged=unchanged,
+        unchanged=baseline in same,
         alpha=alpha,
         remarks=(*on_clusters([one.family for one in compared]), *empty, *_outside(pair, parts), *carried(pair)),
     )
