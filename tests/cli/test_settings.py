@@ -41,6 +41,19 @@ def test_the_command_line_wins(rankdev, folder):
     assert rankdev("gate", "nearest.run", "popular.run", "blended.run").status == 1  # the first one is no reference
 
 
+def test_two_runs_are_the_baseline_and_the_candidate_where_settings_have_the_references(rankdev, folder):
+    (folder / "rankdev.toml").write_text(
+        "[gate]\nreferences = 'places.jsonl'\nrelease = 'v1.json'\nmeasure = 'RDQ@5'\n"
+    )
+    assert rankdev("gate", "popular.run", "--save", "v1.json").status == 0
+    done = rankdev("gate", "nearest.run", "blended.run", "--save", "next.json", "--format", "json")
+    found = json.loads(done.out)["parameters"]
+    assert (found["baseline"], found["candidate"], found["release"]) == ("nearest", "blended", "popular")
+    assert rankdev("gate", "nearest.run", "--save", "first.json").status == 0
+    assert "nearest" in (folder / "first.json").read_text()
+    assert "popular" not in (folder / "first.json").read_text()
+
+
 def test_every_command_has_a_section_and_subcommands_too(rankdev, folder):
     (folder / "pyproject.toml").write_text(
         "[project]\nname = 'x'\n[tool.rankdev.eval]\nper-query = true\nmeasure = 'AP@5'\nties = 'descending'\n"

@@ -134,7 +134,15 @@ def _check_figure(path: str) -> None:
 figure_option = file_option("--figure", cls=SharedOption, check=_check_figure, help="Also draw it: PNG, SVG or PDF.")
 
 
-history_option = file_option("--history", cls=SharedOption, help="Also append the means to it, for rankdev history.")
+def _check_history(path: str) -> None:
+    from rankdev.statistics.history import check_history
+
+    check_history(path)
+
+
+history_option = file_option(
+    "--history", cls=SharedOption, check=_check_history, help="Also append the means to it, for rankdev history."
+)
 
 
 def figures_option(what: str) -> Callable[..., Any]:

@@ -221,11 +221,7 @@ def _append(name: str, content: bytes) -> None:
         with open(os.open(name, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as stream:
             if sys.platform != "win32":
                 fcntl.flock(stream, fcntl.LOCK_EX)
-            first = stream.readline()
-            if first.endswith(b"\n"):
-                _entry(name, 1, first.rstrip(b"\n"))  # or it is another kind of file, which stays as it is
-            elif first and not first.startswith(b'{"time": '):
-                raise FileFormatError(name, "this is no history; give --history a file of its own")
+            _check_first(name, stream)
             stream.truncate(_finished(stream))
             stream.seek(0, os.SEEK_END)
             stream.write(content)
@@ -233,6 +229,26 @@ def _append(name: str, content: bytes) -> None:
             os.fsync(stream.fileno())
     except OSError as error:
         raise UsageError(f"{name}: cannot write here ({error.strerror or error}); choose another place") from None
+
+
+def check_history(path: PathLike) -> None:
+    """Refuse a file that is there and is no history, before any work begins."""
+    name = check_path(path)
+    if os.path.isfile(name):
+        try:
+            with open(name, "rb") as stream:
+                _check_first(name, stream)
+        except OSError as error:
+            raise UsageError(f"{name}: {(error.strerror or str(error)).lower()}; choose another file") from None
+
+
+def _check_first(name: str, stream: IO[bytes]) -> None:
+    """Refuse another kind of file, which stays as it is; a first line may be unfinished."""
+    first = stream.readline()
+    if first.endswith(b"\n"):
+        _entry(name, 1, first.rstrip(b"\n"))
+    elif first and not b'{"time": "'.startswith(first[:10]):
+        raise FileFormatError(name, "this is no history; give --history a file of its own")
 
 
 def _finished(stream: IO[bytes]) -> int:

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import digest_of, load_scores, source_options
+from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import clusters_option, read_clusters, read_segments, refuse_unused
 from rankdev.cli.outputs import deliver, file_option, history_option
 from rankdev.errors import DataError, FileFormatError, UsageError
@@ -87,17 +87,12 @@ def gate_command(
     from rankdev.display.encodings import FORMATS
     from rankdev.display.gate import junit_of
     from rankdev.statistics.gate import gate
-    from rankdev.statistics.history import append_history
 
     against = _sort_arguments(source, usual, against, save)
-    compared = _compared(source, against, release, save, baseline, candidate)
-    if history is not None:
-        refuse_unused("table", why="has no references, which --history keeps")
-    digest = None if history is None else digest_of(source["references"], source["like"])
+    compared = _compared(source, against, release, save, history, baseline, candidate)
     if compared.baseline is None:
+        _keep(compared.scores, history)
         _save(compared.scores, save)
-        if history is not None and digest is not None:
-            append_history(history, compared.scores, digest)
         return
     found = gate(
         compared.scores,
@@ -115,11 +110,11 @@ def gate_command(
     _write(junit, junit_of(found))
     _write(comment, FORMATS["markdown"].encode(report))
     deliver(report, form, output)
-    if history is not None and digest is not None:
-        append_history(history, compared.scores.select(systems=[found.candidate]), digest, found.verdict)
+    new = compared.scores.select(systems=[found.candidate])
+    _keep(new, history, found.verdict)
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
-    _save(compared.scores.select(systems=[found.candidate]), save)
+    _save(new, save)
 
 
 @dataclass(frozen=True)
@@ -140,7 +135,7 @@ def _sort_arguments(source: dict[str, Any], usual: str | None, against: str | No
         against = None  # the baseline is on the command line
     if settled and against is not None and against == save and not os.path.exists(against):
         against = None  # this is the first one
-    runs = 1 if against is not None or save is not None else 2
+    runs = 2 if against is None else 1
     if usual is not None and source["table"] is None and len(words) <= runs:
         words.insert(0, usual)
     source["references"], source["runs"] = (words[0] if words else None), tuple(words[1:])
@@ -152,6 +147,7 @@ def _compared(
     against: str | None,
     release: str | None,
     save: str | None,
+    history: str | None,
     baseline: str | None,
     candidate: str | None,
 ) -> _Compared:
@@ -161,7 +157,8 @@ def _compared(
 
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
-        refuse_unused("against", "release", "save", why="is for runs: scores from a file do not state their references")
+        why = "is for runs: scores from a file do not state their references"
+        refuse_unused("against", "release", "save", "history", why=why)
         if baseline is None:
             raise UsageError("name the --baseline of --scores")
         return _Compared(load_scores(**source), baseline, candidate)
@@ -173,15 +170,19 @@ def _compared(
         raise UsageError(f"give REFERENCES and {wanted}{'' if saved else '; or --against or --scores'}")
     if first:
         refuse_unused("release", why="needs a baseline, and --save of one RUN only saves its scores")
+        release = None  # that of the settings
     if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
         source["names"] = ("baseline", "candidate")
     kept = {role: path for role, path in (("baseline", against), ("release", release)) if path is not None}
+    lasting = bool(kept) or save is not None or history is not None
     passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
-    if passing and (kept or save is not None):
-        raise UsageError(f"{passing[0]} can be read only once, and is read twice for saved scores; give files")
+    if passing and lasting:
+        raise UsageError(
+            f"{passing[0]} can be read only once, and --against, --release, --save and --history read it twice; give a file"
+        )
     others = {role: _read_saved(path) for role, path in kept.items()}
     scores = load_scores(**source)
-    if kept or save is not None or (_equal(scores) and not passing):
+    if lasting or (_equal(scores) and not passing):
         scores = _with_origin(scores, source, others.get("baseline"))
     names = dict(zip(["candidate", "baseline"], reversed(scores.systems), strict=False))
     for role, other in others.items():
@@ -205,7 +206,9 @@ def _read_saved(path: str) -> Scores:
 
 def _equal(scores: Scores) -> bool:
     """Check whether both systems score the same, so that their lists may be the same."""
-    return len(scores.systems) == 2 and bool((scores.values[0] == scores.values[1]).all())
+    import numpy as np
+
+    return len(scores.systems) == 2 and np.array_equal(*scores.values, equal_nan=True)
 
 
 def _with_origin(scores: Scores, source: dict[str, Any], baseline: Scores | None) -> Scores:
@@ -226,6 +229,14 @@ def _write(path: str | None, content: bytes) -> None:
     if path is not None:
         with writing(path) as stream:
             stream.write(content)
+
+
+def _keep(scores: Scores, path: str | None, verdict: str | None = None) -> None:
+    """Append scores to a history."""
+    if path is not None and scores.origin is not None:
+        from rankdev.statistics.history import append_history
+
+        append_history(path, scores, scores.origin.references, verdict)
 
 
 def _save(scores: Scores, path: str | None) -> None:
