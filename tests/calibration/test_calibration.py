@@ -36,6 +36,7 @@ SHORT = {
     "agreement": 8,
     "uncertain judgments": 2,
     "stops": 1,
+    "conclusions": 2,
     "chosen pairs": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,

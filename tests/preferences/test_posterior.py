@@ -1,6 +1,7 @@
 """Expectation propagation against numerical integration over all strengths, and what is learnt from all queries."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -190,6 +191,28 @@ def test_a_pair_that_was_compared_is_above_by_its_own_answers():
     found, normal = (way(np.array([0]), np.array([1]))[0] for way in (mixture.above, mixture.normal_above))
     assert found == pytest.approx(exact, abs=0.003)
     assert normal < exact - 0.01
+
+
+def test_a_chain_of_answers_counts():
+    """Three items in a chain, against integration over their strengths: a normal difference says too little."""
+    posteriors = Posteriors([3])
+    consistent(posteriors, 0, [(0, 1), (1, 2)])
+    mixture = posteriors[0]
+    x = np.linspace(-4, 4, 81)
+    strength = np.array(list(itertools.product(x, repeat=3)))
+    density = stats.norm.pdf(strength).prod(axis=1)
+    exact = 0.0
+    for weight, spread, lapse in zip(mixture.weight, mixture.spread, mixture.lapse, strict=True):
+        mass = density.copy()
+        for i, j in ((0, 1), (1, 2)):
+            mass *= chances(spread * (strength[:, i] - strength[:, j]), lapse, 0.0)[0]
+        gap = strength[:, 0] - strength[:, 2]
+        exact += weight * (mass[gap > 0].sum() + mass[gap == 0].sum() / 2) / mass.sum()
+    found, normal = (way(np.array([0]), np.array([2]))[0] for way in (mixture.above, mixture.normal_above))
+    assert normal <= found <= exact + 0.01
+    # a judge without lapses, whose items are far apart: what the chain implies is certain
+    sure = replace(mixture, answered=np.where(np.isnan(mixture.answered), np.nan, 1.0))
+    assert sure.above(np.array([0]), np.array([2]))[0] == 1.0
 
 
 def test_few_judgments_make_a_strict_order_or_one_tier():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,10 +69,27 @@ class Mixture:
         """Probability that item i is stronger than item j, i < j.
 
         Of a pair that was compared, it is that of its own answers: a normal difference would keep too much on the other
-        side of 0 if the judge is nearly consistent.
+        side of 0 if the judge is nearly consistent. Of other pairs, it is no less than a chain of answers implies.
         """
         own = self.answered[i, j]
+        if np.isnan(own).any() and len(self.answered) <= MANY:
+            chained = np.clip(self.normal_above(i, j), 1 - self._most_wrong[i, j], self._most_wrong[j, i])
+            return np.where(np.isnan(own), chained, own)
         return np.where(np.isnan(own), self.normal_above(i, j), own)
+
+    @cached_property
+    def _most_wrong(self) -> Floats:
+        """Bound of the probability that the column's item is above the row's.
+
+        If answers put the row's item above the column's by way of others, that is wrong at most as often as the answers
+        on the way are, added up. The way with the smallest sum is taken.
+        """
+        asked = ~np.isnan(self.answered)
+        wrong = np.full(self.answered.shape, np.inf)
+        wrong[asked], wrong.T[asked] = 1 - self.answered[asked], self.answered[asked]
+        for item in range(len(wrong)):
+            np.minimum(wrong, wrong[:, [item]] + wrong[[item]], out=wrong)
+        return wrong
 
     def normal_above(self, i: Ints, j: Ints) -> Floats:
         """Return the same for normal differences, as of strengths that are drawn."""
@@ -81,7 +99,7 @@ class Mixture:
         return np.asarray(self.weight @ ndtr(d / np.sqrt(variance)))
 
     def draws_ratio(self, i: Ints, j: Ints, stated: Bools) -> float:
-        """Ratio of the expected error of relations, i above j where ``stated``, to that of draws, which overstate it."""
+        """Ratio of the error of relations (i above j where ``stated``) to that of draws, which overstate it."""
         found = [way(i, j) for way in (self.above, self.normal_above)]
         exact, normal = (float(np.where(stated, 1 - above, above).sum()) for above in found)
         return min(1.0, exact / max(normal, 1e-12))
