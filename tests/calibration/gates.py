@@ -45,4 +45,4 @@ def _gate(noise: np.ndarray, shift: np.ndarray) -> str:
     return rd.gate(scores, margin=MARGIN, alpha=ALPHA, **options).verdict
 
 
-CLAIMS = {"gates": (gates, 400)}
+CLAIMS = {"gates": (gates, 200)}

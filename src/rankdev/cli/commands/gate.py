@@ -177,9 +177,8 @@ def _compared(
     lasting = bool(kept) or save is not None or history is not None
     passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
     if passing and lasting:
-        raise UsageError(
-            f"{passing[0]} can be read only once, and --against, --release, --save and --history read it twice; give a file"
-        )
+        options = "--against, --release, --save and --history"
+        raise UsageError(f"{passing[0]} can be read only once, and {options} read it twice; give a file")
     others = {role: _read_saved(path) for role, path in kept.items()}
     scores = load_scores(**source)
     if lasting or (_equal(scores) and not passing):
