@@ -9,9 +9,10 @@ from tests.calibration import (
     gates,
     judgments,
     posteriors,
+    segments,
     simulations,
     sparse,
 )
 
-PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards, gates)
+PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards, gates, segments)
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

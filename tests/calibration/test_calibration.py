@@ -54,6 +54,7 @@ SHORT = {
     "means": 100,
     "risk": 100,
     "gates": 20,
+    "interactions": 100,
 }
 
 

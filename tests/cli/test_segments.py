@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev.display.encodings.data import records
 from rankdev.evaluation.scores import Scores
+from rankdev.html_report._sentences import notes
+from rankdev.html_report.comparison import compare
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
 
@@ -35,6 +38,21 @@ def test_compare_by_segment_tests_each(rankdev, segments):
     assert [row["segment"] for row in verdict["rows"]] == ["all", "leisure", "shops"]
     assert verdict["rows"][0]["p"] < 0.01 < verdict["rows"][1]["p"]
     assert "leisure: Differences a − b in RDQ@5" in rankdev(*call).out
+
+
+def test_compare_by_segment_gives_the_numbers_of_python(rankdev, folder):
+    queries = [json.loads(line)["query"] for line in (folder / "places.jsonl").read_text().splitlines()]
+    parts = {query: "first" if i < 5 else "second" for i, query in enumerate(queries)}
+    (folder / "parts.csv").write_text("query,segment\n" + "".join(f"{query},{part}\n" for query, part in parts.items()))
+    call = ("compare", "places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5")
+    printed = json.loads(rankdev(*call, "--segments", "parts.csv", "--format", "json").out)
+    runs = {name: f"{name}.run" for name in ("nearest", "popular", "blended")}
+    found = rd.significance(rd.evaluate("places.jsonl", runs, "RDQ@5"), segments=parts)
+    assert printed["rows"] == records(found.to_polars())
+    assert printed["interaction"] == records(found.interaction)
+    options = dict.fromkeys(("order", "ties", "margin", "clusters", "replicates", "progress"))
+    page = compare("places.jsonl", runs, "RDQ@5", **options, empty="zero", segments=parts, seed=0)
+    assert "RDQ@5: 0 of 3 pairs have a difference that depends on the segment." in notes(page)
 
 
 def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):

@@ -195,9 +195,9 @@ def test_failures_are_corrected_by_holm():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "old", "segments": ["q1"]}, "expected the queries of each"),
-        ({"baseline": "old", "segments": {"all": ["q1"]}}, "'all' is no name of a segment"),
-        ({"baseline": "old", "segments": {"s": "q1"}}, "'s' has 'q1'; expected a list of queries"),
+        ({"baseline": "old", "segments": ["q1"]}, "expected {query: segment}"),
+        ({"baseline": "old", "segments": {"all": ["q1"]}}, "a segment is called 'all'"),
+        ({"baseline": "old", "segments": {"s": 1}}, "has 1 for 's'; expected {query: segment}"),
         ({"baseline": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "candidate": "old"}, "must be different systems; got 'old', 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev.display.cells import number, p_value, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, intervals, made_with, result_report
+from rankdev.display.report import Report, Table, intervals, made_with, report_by_segment, result_report
 from rankdev.display.style import (
     COLOURS,
     PAGE,
@@ -40,6 +41,8 @@ NAMED = 6  # pairs that a sentence names; more are counted
 @reports(Significance)
 def significance_report(found: Significance) -> Report:
     """State which systems are better, with a row per pair and measure; significant differences are marked."""
+    if found.segments:
+        return _by_segment(found)
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
     spread = f"{percent(1 - found.alpha)} interval"
@@ -74,6 +77,56 @@ def significance_report(found: Significance) -> Report:
     more = {"effect_sizes": found.effect_sizes()}
     opening = [*found.conclusion.splitlines(), *_who_is_better(found, rows)]
     return result_report(found, "compare", [table], opening, closing, more=more)
+
+
+def _by_segment(found: Significance) -> Report:
+    """Show all queries and each segment, and whether differences depend on the segment."""
+    parts = {name: significance_report(replace(part, conclusion="")) for name, part in found.parts.items()}
+    whole = replace(report_by_segment(parts), conclusion=found.conclusion)
+    together = counted(len(found.segments), "segment")
+    closing = [*whole.closing, f"p-values of segments are corrected together, over all pairs of {together}"]
+    if found.correction == "none":
+        closing.pop()
+    opening = [*found.conclusion.splitlines(), *whole.opening]
+    if found.interaction is None:
+        return replace(whole, opening=opening, closing=closing)
+    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    frame = found.interaction.select("measure", "a", "b", "segments", pl.col("p_adjusted").alias(adjusted))
+    clear = {(i, adjusted) for i, p in enumerate(frame[adjusted]) if p is not None and p <= found.alpha}
+    table = Table(frame, "Does the difference depend on the segment?", best=clear, formats={adjusted: p_value})
+    return replace(
+        whole,
+        tables=[*whole.tables, table],
+        opening=[*opening, *_depending(found, found.interaction)],
+        closing=closing,
+        more={**whole.more, "interaction": found.interaction},
+    )
+
+
+def by_segment_in_short(found: Significance) -> Iterator[str]:
+    """State what the tests of segments show, and whether differences depend on the segment."""
+    for name, part in found.segments.items():
+        yield from (f"{name}: {text}" for text in _who_is_better(part, part.to_polars()))
+    if found.interaction is not None:
+        yield from _depending(found, found.interaction)
+    yield from (note for note in found.remarks if "segment" in note)
+
+
+def _depending(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
+    """State whether the difference of a pair depends on the segment, or count the pairs of each measure."""
+    if rows.height > 1:
+        for (measure,), some in rows.group_by("measure", maintain_order=True):
+            clear = counted(int((some["p_adjusted"] <= found.alpha).sum()), "pair", "has", of=some.height)
+            yield f"{measure}: {clear} a difference that depends on the segment."
+        return
+    row = rows.row(0, named=True)
+    p, what = row["p_adjusted"], f"The difference between {row['a']} and {row['b']} in {row['measure']}"
+    if p is None:
+        yield f"{what} cannot be compared between segments: they differ on too few queries of each."
+    elif p <= found.alpha:
+        yield f"{what} depends on the segment (p {_equals(p)})."
+    else:
+        yield f"{what} does not depend significantly on the segment (p {_equals(p)})."
 
 
 def exact_p_values(enumerated: int, comparisons: int) -> str:
@@ -249,6 +302,7 @@ def plot_significance(found: Significance, show: str | None = None, measure: str
 
     Groups are of one measure, the first unless named. Where the pairs are too many for a figure, it shows groups.
     """
+    found = found.parts["all"]
     rows = found.to_polars().with_columns(significant=pl.Series(found.significant))
     measures = rows["measure"].unique(maintain_order=True).to_list()
     if measure is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rankdev.display.cells import number
 from rankdev.display.power import plan_in_detail, plan_in_short
+from rankdev.display.significance import by_segment_in_short
 from rankdev.errors import counted
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
@@ -136,6 +137,8 @@ def notes(found: Comparison) -> Iterator[str]:
     if isinstance(found.plan, Plan):
         pair = found.scores.select(systems=[found.plan.a, found.plan.b], measures=[found.headline])
         yield from (note for note in found.plan.remarks if note not in carried(pair))
+    if found.by_segment is not None:
+        yield from by_segment_in_short(found.by_segment)
     if found.same_as_best:
         yield f"{found.best} and {listed(found.same_as_best)} have the same {found.headline} on every query."
     if found.replicates is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.tables import by_id, check_mapping, places_in
+from rankdev._common.tables import places_in
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
-from rankdev.errors import RankdevError, RankdevWarning, UsageError, shown
+from rankdev.errors import RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
 from rankdev.evaluation.losses import Losses, losses
@@ -34,6 +34,7 @@ from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.leaderboard import groups, mean_intervals
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.replicates import replicated
+from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import Significance, significance
 
 WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
@@ -163,6 +164,7 @@ class Comparison:
     clusters: Mapping[str, Any] | None = None
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
+    by_segment: Significance | None = None
 
     @property
     def headline(self) -> str:
@@ -243,7 +245,7 @@ def compare(
     ties: Ties | None,
     empty: Empty,
     margin: float | None,
-    segments: Mapping[str, Iterable[str]] | None,
+    segments: Mapping[str, Any] | None,
     clusters: Mapping[str, Any] | None,
     replicates: Mapping[str, Sequence[str]] | None,
     seed: int,
@@ -275,6 +277,7 @@ def compare(
         scores, lost = runs.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
         loaded = {name: loaded[single.systems[first]] for name, (first, *_) in runs.members.items()}
     several = len(scores.systems) > 1
+    named = {} if segments is None else named_segments(segments)
     return Comparison(
         scores=scores,
         alpha=0.05,
@@ -287,7 +290,12 @@ def compare(
         significance=significance(single, clusters=clusters, replicates=replicates, seed=seed) if several else None,
         equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
-        segments=_segments(scores, _named_queries(segments)),
+        segments=_segments(scores, named),
+        by_segment=(
+            significance(single, clusters=clusters, replicates=replicates, seed=seed, segments=named)
+            if several and _segments(scores, named)
+            else None
+        ),
         clusters=clusters,
         single=None if replicates is None else single,
         replicates=replicates,
@@ -301,16 +309,6 @@ def _shown(scores: Scores, positions: int, seed: int) -> Ints:
     if queries <= most:
         return np.arange(queries)
     return np.sort(np.random.default_rng(seed).choice(queries, most, replace=False))
-
-
-def _named_queries(segments: Any) -> Mapping[str, Iterable[str]]:
-    """Check that segments are lists of queries by name."""
-    known = check_mapping({} if segments is None else segments, "segments", "{segment: [query, …]}")
-    for name, queries in known.items():
-        listed = isinstance(queries, Collection) and not isinstance(queries, str)
-        if not isinstance(name, str) or not listed or not all(isinstance(query, str | int) for query in queries):
-            raise UsageError(f"segment {shown(name)} must be a list of queries; got {shown(queries)}")
-    return {name: [*by_id(dict.fromkeys(queries))] for name, queries in known.items()}
 
 
 def _segments(scores: Scores, segments: Mapping[str, Iterable[str]]) -> dict[str, Ints]:

@@ -133,7 +133,7 @@ def report(
     power: Power | bool | None = None,
     power_map: PowerMap | None = None,
     judgments: Any = None,
-    segments: Mapping[str, Iterable[str]] | None = None,
+    segments: Mapping[str, Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
     query_texts: Mapping[str, str] | None = None,
@@ -167,8 +167,8 @@ def report(
         Result of :func:`rankdev.studies.power_map` to show.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
         Judgments behind the references: with them, a note has each score against their true order, and its interval.
-    segments : dict of str to list of str, optional
-        Named sets of queries.
+    segments : dict of str to str, or dict of str to list of str, optional
+        The segment of each query, or the queries of each segment: means of each, and notes on its tests.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`: tests and intervals are about whole clusters.
     replicates : dict of str to list of str, optional

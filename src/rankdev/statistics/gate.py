@@ -21,10 +21,10 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.conclusion import Changes, of_gate
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters
+from rankdev.statistics.segments import ALL, named_segments
 
 Verdict = Literal["pass", "fail", "undecided"]
 ROUNDING = 1e-9  # a smaller loss is none
-ALL = "all"  # the segment of all queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,7 +120,7 @@ def gate(
     margin: float = 0.0,
     query_margin: float | None = None,
     required: Collection[str] = (),
-    segments: Mapping[str, Collection[str]] | None = None,
+    segments: Mapping[str, Any] | None = None,
     unchanged: bool = False,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
@@ -152,8 +152,8 @@ def gate(
         Fail where a single query loses more than this. Default: single queries may lose anything.
     required : list of str
         Queries that must not lose anything.
-    segments : dict of str to list of str, optional
-        Queries of each segment, none of which may be worse by more than the margin. A query may be in several.
+    segments : dict of str to str, or dict of str to list of str, optional
+        The segment of each query, or the queries of each segment: none may be worse by more than the margin.
     unchanged : bool, default False
         State that both systems return the same lists, as far as the measures look: then the candidate passes. Not
         needed where the scores know their lists (``Scores.origin``).
@@ -186,7 +186,7 @@ def gate(
     known, baseline, release = _joined(known, baseline, release)
     pair = _pair(known, baseline, candidate, release)
     _check_queries(pair, required)
-    parts = _check_segments(segments)
+    parts = {} if segments is None else named_segments(segments)
     compared = [one for against in pair.systems[1:] for one in _comparisons(pair, against, clusters)]
     within, empty = _within(compared, parts)
     highest = [*_upper(compared, margin, alpha / 2 if within else alpha), *_upper(within, margin, alpha / 2)]
@@ -207,7 +207,7 @@ def gate(
         verdict=verdict,
         reasons=tuple(reason for _, reason in found),
         decisive=decisive,
-        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, changes, decisive, unchanged),
+        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, changes, decisive, baseline in same),
         frame=pl.DataFrame([one.row for one in decided]),
         worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
         baseline=baseline,
@@ -254,19 +254,6 @@ def _check_queries(pair: Scores, required: Collection[str]) -> None:
     for query in required:
         if query not in pair.queries:
             raise DataError(f"required query {shown(query)} has no score{suggestion(str(query), pair.queries)}")
-
-
-def _check_segments(segments: Any) -> dict[str, frozenset[str]]:
-    if segments is None:
-        return {}
-    if not isinstance(segments, Mapping):
-        raise UsageError(f"segments is {shown(segments)}; expected the queries of each, {{segment: [query, …]}}")
-    for name, queries in segments.items():
-        if not isinstance(name, str) or name == ALL:
-            raise UsageError(f"segments: {shown(name)} is no name of a segment; expected a text other than {ALL!r}")
-        if not is_list(queries) or not all(isinstance(query, str) for query in queries):
-            raise UsageError(f"segments: {shown(name)} has {shown(queries)}; expected a list of queries")
-    return {name: frozenset(queries) for name, queries in segments.items()}
 
 
 def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

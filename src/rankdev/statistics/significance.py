@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -12,15 +12,15 @@ import polars as pl
 
 from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import RankdevWarning, UsageError
+from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.bounded_mean import widened
 from rankdev.statistics.conclusion import conclusion
-from rankdev.statistics.corrections import CORRECTIONS
+from rankdev.statistics.corrections import CORRECTIONS, benjamini_hochberg, holm
 from rankdev.statistics.effect_sizes import effect_limits, fraction_won, small_sample
-from rankdev.statistics.paired import TESTS, Drawing, Tested
+from rankdev.statistics.paired import FEWEST, TESTS, Drawing, Tested
 from rankdev.statistics.panels import (
     Family,
     Indices,
@@ -33,12 +33,15 @@ from rankdev.statistics.panels import (
 )
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.replicates import over_runs, replicated
+from rankdev.statistics.segments import ALL, PAIRS, TELLING, interaction, named_segments, places
 
 if TYPE_CHECKING:
     from rankdev._common.arrays import Floats
 
 
 FAMILIES = ("measure", "all")
+FEWEST_ROWS = {"t": 2, "bootstrap": FEWEST}  # queries of a segment that a test needs
+Perform = Callable[[Family, int, Drawing], Tested]  # a test of a family, by the number of its measure
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,6 +85,10 @@ class Significance(Result):
     conclusion : str
         For someone who decides: a sentence for each candidate against one baseline, or for one of two systems; empty
         where more systems are compared.
+    segments : dict of str to Significance
+        Tests of each segment's queries, corrected together over all segments; empty where none were given.
+    interaction : polars.DataFrame, optional
+        Whether differences depend on the segment: measure, a, b, segments (how many could be tested), p, p_adjusted.
 
     See Also
     --------
@@ -107,6 +114,8 @@ class Significance(Result):
     needed: Floats | None = field(default=None, repr=False)
     effect_limits: Floats | None = field(default=None, repr=False)
     conclusion: str = ""
+    segments: dict[str, Significance] = field(default_factory=dict, repr=False)
+    interaction: pl.DataFrame | None = field(default=None, repr=False)
 
     made_with = (
         *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
@@ -132,13 +141,23 @@ class Significance(Result):
         ]
         return " or ".join(parts)
 
+    @property
+    def parts(self) -> dict[str, Significance]:
+        """The tests of all queries, under the name "all", and those of each segment."""
+        return {ALL: replace(self, segments={}, interaction=None), **self.segments}
+
+    def _each(self, table: Callable[[Significance], pl.DataFrame]) -> pl.DataFrame:
+        """Join a table of all queries and those of segments, which are named in the first column."""
+        named = [table(part).select(pl.lit(name).alias("segment"), pl.all()) for name, part in self.parts.items()]
+        return pl.concat(named)
+
     def summary(self) -> pl.DataFrame:
         """Count the pairs of each measure that differ significantly.
 
         Returns
         -------
         polars.DataFrame
-            Columns measure, pairs, significant.
+            Columns measure, pairs, significant; with segments, the segment first.
 
         Examples
         --------
@@ -149,6 +168,8 @@ class Significance(Result):
         >>> rd.significance(scores).summary().row(0)
         ('P@5', 3, 1)
         """
+        if self.segments:
+            return self._each(Significance.summary)
         significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
         return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
 
@@ -164,7 +185,8 @@ class Significance(Result):
         -------
         polars.DataFrame
             Columns measure, a, b, difference (a − b), low, high, effect (the mean difference in standard deviations
-            of the differences), wins, ties, losses (queries), p, p_adjusted.
+            of the differences), wins, ties, losses (queries), p, p_adjusted. With segments, the segment comes first;
+            "all" denotes all queries.
 
         Examples
         --------
@@ -175,6 +197,8 @@ class Significance(Result):
         >>> rd.significance(scores).to_polars().select("a", "b", "wins", "ties", "losses").row(0)
         ('a', 'b', 14, 0, 26)
         """
+        if self.segments:
+            return self._each(Significance.to_polars)
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def effect_sizes(self) -> pl.DataFrame:
@@ -201,6 +225,8 @@ class Significance(Result):
         >>> [round(found[name], 2) for name in ("effect", "corrected", "low", "high", "won")]
         [-0.36, -0.35, -0.65, -0.04, 0.38]
         """
+        if self.segments:
+            return self._each(Significance.effect_sizes)
         wins, losses = (self.columns[name].astype(np.float64) for name in ("wins", "losses"))
         queries = wins + losses + self.columns["ties"]
         unknown = np.full((4, len(wins)), np.nan)
@@ -233,6 +259,8 @@ class Significance(Result):
         >>> found.summary().select("pairs", "significant").row(0)
         (3, 3)
         """
+        if self.segments:
+            return self.parts[ALL].discriminative_power()
         half = (self.columns["high"] - self.columns["low"]) / 2
         rows = self.to_polars().with_columns(needed=pl.Series(half if self.needed is None else self.needed))
         ordered = rows.sort("p_adjusted", maintain_order=True)
@@ -264,6 +292,7 @@ def significance(
     seed: int = 0,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    segments: Mapping[str, Any] | None = None,
     anytime: bool = False,
     engine: str = "auto",
     threads: int | None = None,
@@ -306,6 +335,9 @@ def significance(
     replicates : dict of str to list of str, optional
         Systems with several runs, such as training with several seeds: the names of their runs among the scores. Runs
         that are not named are systems with one run. The test then allows for how far runs vary.
+    segments : dict of str to str, or dict of str to list of str, optional
+        The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
+        segments, and whether differences depend on the segment (``interaction``).
     anytime : bool, default False
         Test by betting: p-values and intervals hold however often one looks while queries arrive, in the order of the
         scores, and stops when one likes. They assume nothing but the measure's range, and are wider for it.
@@ -329,7 +361,7 @@ def significance(
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
     usual = ("randomization" if replicates is None else "t") if test is None else test
-    _check_design(usual, correction, clusters, replicates)
+    _check_design(usual, correction, clusters, replicates, segments)
     if check_flag("anytime", anytime):
         _check_anytime(test, correction, permutations, clusters, replicates)
         usual = "betting"
@@ -353,7 +385,8 @@ def significance(
         check_ranges(scores, "anytime" if anytime else "test='bounded'")
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
-    groups = [families] if family == "all" else [[one] for one in families]
+    numbered = list(enumerate(families))
+    groups = [numbered] if family == "all" else [[one] for one in numbered]
     drawing = Drawing(
         None if permutations is None else check_whole("permutations", permutations, 1),
         p_value,
@@ -364,64 +397,109 @@ def significance(
         len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
     )
 
-    def perform(one: Family) -> Tested:
+    def perform(one: Family, m: int, how: Drawing) -> Tested:
         if anytime:
             return betting(one)
         if runs is None:
-            return TESTS[usual](one, drawing)
-        return over_runs(one, single.values[:, one.queries, families.index(one)].T, list(runs.members.values()))
+            return TESTS[usual](one, how)
+        return over_runs(one, single.values[:, one.queries, m].T, list(runs.members.values()))
 
-    columns: list[dict[str, Any]] = []
-    drawn = enumerated = drawn_for_intervals = 0
-    warned: list[str] = []
+    found = _correct(groups, perform, correction, drawing, anytime)
+    for remark in dict.fromkeys(text for one in found for text in one.warned):
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    made: dict[str, Any] = {
+        **{"test": usual, "correction": correction, "family": family, "p_value": p_value},
+        **{"alpha": drawing.alpha, "seed": drawing.seed},
+        "clusters": None if clusters is None else len(families[0].flipped.values),
+        "replicates": None if runs is None else runs.counts,
+    }
+    whole = _result(scores, families, (first, second), found, **made)
     notes: list[str] = []
+    # those notes are about queries taken one by one, and about assumptions that some tests do not make
+    if clusters is None and runs is None and not anytime and usual != "bounded":
+        by_measure = correction != "none" and family == "measure"
+        notes += remarks_on(scores, families, whole.columns, drawing.alpha, by_measure=by_measure)
+    notes += [*on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)]
+    whole = replace(
+        whole,
+        remarks=(*whole.remarks, *notes),
+        conclusion=conclusion(scores, families, whole.columns, drawing.alpha, baselines is not None),
+    )
+    if segments is None:
+        return whole
+    return _with_segments(whole, scores, families, segments, perform, drawing, made)
+
+
+@dataclass(frozen=True)
+class _Corrected:
+    """The columns of one family, and how they were found."""
+
+    columns: dict[str, Any]
+    drawn: int
+    enumerated: int
+    drawn_for_intervals: int
+    warned: tuple[str, ...]
+    note: str
+
+
+def _correct(
+    groups: Sequence[Sequence[tuple[int, Family]]],
+    perform: Perform,
+    correction: str,
+    drawing: Drawing,
+    anytime: bool,
+) -> list[_Corrected]:
+    """Test the families of each group, with the number of their measure, and correct each group."""
+    results = []
+    draws = CORRECTIONS[correction].draws
     for group in groups:
-        tested = [perform(one) for one in group]
-        adjusted = CORRECTIONS[correction].correct(group, tested, drawing)
-        for one, found, other in zip(group, tested, adjusted, strict=True):
+        families = [one for _, one in group]
+        tested = [perform(one, m, drawing) for m, one in group]
+        adjusted = CORRECTIONS[correction].correct(families, tested, drawing)
+        for one, found, other in zip(families, tested, adjusted, strict=True):
             low, high = other.low, other.high
             if not anytime:  # which knows no less
                 low, high = widened(one.flipped, other.level or drawing.alpha / one.pairs, low, high)
             half = (other.high - other.low) / 2
-            columns.append(
-                {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p}
+            results.append(
+                _Corrected(
+                    {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p},
+                    max(found.permutations, other.permutations) if draws else found.permutations,
+                    0 if draws else found.enumerated,
+                    other.permutations,
+                    found.warnings,
+                    found.note,
+                )
             )
-            drawn, drawn_for_intervals = max(drawn, found.permutations), max(drawn_for_intervals, other.permutations)
-            if CORRECTIONS[correction].draws:
-                drawn = max(drawn, other.permutations)
-            else:
-                enumerated += found.enumerated
-            warned += [remark for remark in found.warnings if remark not in warned]
-            notes += [found.note] if found.note and found.note not in notes else []
-    for remark in warned:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
-    table = _table(scores, first, second, columns)
-    # those notes are about queries taken one by one, and about assumptions that some tests do not make
-    if clusters is None and runs is None and not anytime and usual != "bounded":
-        by_measure = correction != "none" and family == "measure"
-        notes += remarks_on(scores, families, table, drawing.alpha, by_measure=by_measure)
+    return results
+
+
+def _result(
+    scores: Scores,
+    families: Sequence[Family],
+    pairs: tuple[Indices, Indices],
+    found: Sequence[_Corrected],
+    **made: Any,
+) -> Significance:
+    """Make the result of some families, one per measure."""
     return Significance(
-        columns=table,
-        needed=np.concatenate([column["needed"] for column in columns]),
-        effect_limits=None if anytime or runs is not None else _effect_limits(scores, families, drawing.alpha),
+        columns=_table(scores, *pairs, [one.columns for one in found]),
+        needed=np.concatenate([one.columns["needed"] for one in found]),
+        effect_limits=None
+        if made["test"] == "betting" or made["replicates"]
+        else _effect_limits(scores, families, made["alpha"]),
         lower_is_better=scores.lower_is_better,
-        conclusion=conclusion(scores, families, table, drawing.alpha, baselines is not None),
-        test=usual,
-        correction=correction,
-        family=family,
-        permutations=drawn,
-        p_value=p_value,
-        alpha=drawing.alpha,
-        seed=drawing.seed,
-        enumerated=enumerated,
-        interval_permutations=drawn_for_intervals,
-        clusters=None if clusters is None else len(families[0].flipped.values),
-        replicates=None if runs is None else runs.counts,
-        remarks=(*warned, *notes, *on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)),
+        permutations=max(one.drawn for one in found),
+        enumerated=sum(one.enumerated for one in found),
+        interval_permutations=max(one.drawn_for_intervals for one in found),
+        remarks=tuple(
+            dict.fromkeys([*(text for one in found for text in one.warned), *(one.note for one in found if one.note)])
+        ),
+        **made,
     )
 
 
-def _effect_limits(scores: Scores, families: list[Family], alpha: float) -> Floats:
+def _effect_limits(scores: Scores, families: Sequence[Family], alpha: float) -> Floats:
     """Return limits of effects, and of the fractions of queries that a wins: ``[limit, row]``."""
     found = []
     for measure, one in zip(scores.measures, families, strict=True):
@@ -429,6 +507,80 @@ def _effect_limits(scores: Scores, families: list[Family], alpha: float) -> Floa
         won = (1 - high, 1 - low) if measure in scores.lower_is_better else (low, high)
         found.append(np.stack([*effect_limits(one, alpha), *won]))
     return np.concatenate(found, axis=1)
+
+
+def _with_segments(
+    whole: Significance,
+    scores: Scores,
+    families: Sequence[Family],
+    segments: Any,
+    perform: Perform,
+    drawing: Drawing,
+    made: Mapping[str, Any],
+) -> Significance:
+    """Add the tests of segments, corrected together, and the interaction."""
+    located, notes = places(scores.queries, named_segments(segments))
+    parts = {name: [one.only(np.isin(one.queries, queries)) for one in families] for name, queries in located.items()}
+    for name, own in list(parts.items()):
+        few = min(len(one.flipped.values) if len(one.values) else 0 for one in own)
+        if few < FEWEST_ROWS.get(whole.test, 1 if whole.clusters is None else 2):
+            what = "query" if whole.clusters is None else "cluster"
+            notes.append(f"segment {name!r} is left out: {counted(few, what, 'is')} too few for the test")
+            del parts[name]
+    if not parts:
+        raise DataError(f"segments: no segment can be tested; {'; '.join(notes)}")
+    each = range(len(families))
+    order = [(name, m) for m in each for name in parts]  # those of a measure are corrected together
+    size = len(order) if whole.family == "all" else len(parts)
+    groups = [[(m, parts[name][m]) for name, m in order[start : start + size]] for start in range(0, len(order), size)]
+    over = size * families[0].pairs if CORRECTIONS[whole.correction].multiplies else 1
+
+    def alone(one: Family, m: int, how: Drawing) -> Tested:
+        return replace(perform(one, m, how), single=False)  # max-T over unequal segments is as wide as the smallest's
+
+    found = _correct(groups, alone, whole.correction, replace(drawing, comparisons=over), whole.test == "betting")
+    pairs = families[0].first, families[0].second
+    results = {
+        name: _result(scores, own, pairs, [found[order.index((name, m))] for m in each], **made)
+        for name, own in parts.items()
+    }
+    frame, more = _interaction(whole, families, located)
+    return replace(whole, segments=results, interaction=frame, remarks=(*whole.remarks, *notes, *more))
+
+
+def _interaction(
+    whole: Significance, families: Sequence[Family], segments: Mapping[str, Any]
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Test whether differences depend on the segment, or note why that cannot be tested."""
+    why = ""
+    if len(segments) < 2:
+        why = "there is one segment"
+    elif whole.clusters or whole.replicates or whole.test == "betting":
+        why = "the test takes queries one by one"
+    elif sum(map(len, segments.values())) > len(np.unique(np.concatenate(list(segments.values())))):
+        why = "segments share queries"
+    elif families[0].pairs > PAIRS:
+        why = f"the test is for up to {PAIRS} pairs; name a baseline"
+    if why:
+        return None, [f"whether differences depend on the segment is not tested: {why}"]
+    found = [interaction(one, segments, whole.seed) for one in families]
+    p = np.concatenate([part for _, part in found])
+    used = np.concatenate([part for part, _ in found])
+    adjust = {"holm": holm, "bh": benjamini_hochberg}.get(whole.correction, np.copy)
+    adjusted = np.full(len(p), np.nan)
+    size = len(p) if whole.family == "all" else families[0].pairs
+    for start in range(0, len(p), size):
+        known = start + np.flatnonzero(~np.isnan(p[start : start + size]))
+        adjusted[known] = adjust(p[known])
+    names = {name: whole.columns[name] for name in ("measure", "a", "b")}
+    frame = pl.DataFrame({**names, "segments": used, "p": p, "p_adjusted": adjusted}).fill_nan(None)
+    few = int((used < len(segments)).sum())
+    rows = "" if len(p) == 1 else f" in {few} of {len(p)} rows"
+    note = (
+        f"segments in which fewer than {TELLING} queries have another difference than most have no part in the"
+        f" interaction{rows}"
+    )
+    return frame, [note] if few else []
 
 
 def _check_anytime(test: str | None, correction: str, permutations: int | None, clusters: Any, replicates: Any) -> None:
@@ -441,8 +593,10 @@ def _check_anytime(test: str | None, correction: str, permutations: int | None, 
         raise UsageError(f"correction={correction!r} is not for anytime; choose holm, bh or none")
 
 
-def _check_design(test: str, correction: str, clusters: Any, replicates: Any) -> None:
+def _check_design(test: str, correction: str, clusters: Any, replicates: Any, segments: Any) -> None:
     """Refuse tests and corrections that take queries one by one where clusters or runs are given."""
+    if segments is not None and correction in ("max-t", "tukey"):
+        raise UsageError(f"correction={correction!r} is not for segments; choose holm, bh or none")
     if clusters is not None and replicates is not None:
         raise UsageError("clusters and replicates cannot be combined; give one of them")
     for what, given, only in (("clusters", clusters, "randomization"), ("replicates", replicates, "t")):

@@ -26,6 +26,7 @@ from rankdev.cli.options import (
     name_option,
     order_options,
     read_clusters,
+    read_segments,
     refuse_unused,
     replicates_option,
 )
@@ -153,7 +154,12 @@ def compare_command(
         found = significance(part, **testing)
         return found.discriminative_power() if discriminative_power else found
 
-    found, report = analyse_segments(scores, segments, analyse)
+    found: Result
+    if segments is None or per_query or discriminative_power or margin is not None:
+        found, report = analyse_segments(scores, segments, analyse)
+    else:
+        found = significance(scores, **testing, segments=read_segments(segments))
+        report = report_of(found)
     deliver(report, form, output)
     alone = margin is None and not discriminative_power and not repeated
     if alone and len(scores.systems) == 2 and len(scores.measures) == 1:
