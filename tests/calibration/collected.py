@@ -118,15 +118,7 @@ def conclusions(trials: int) -> Iterator[Finding]:
             rng = np.random.default_rng([seed, len(kind), 7])
             truth = _truth(rng, 6, 6, JUDGES[kind][0])
             size = JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
-            runs = {
-                name: {
-                    query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
-                    for query, entries in truth.items()
-                }
-                for name, noise in zip("ab", size * rng.choice([0.3, 0.6, 1.0, 2.0], 2), strict=True)
-            }
-            orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
-            one, other = rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
+            runs, (one, other) = _two_systems(rng, truth, size * rng.choice([0.3, 0.6, 1.0, 2.0], 2))
             if one == other:
                 continue
             pool = {query: list(entries) for query, entries in truth.items()}
@@ -136,6 +128,19 @@ def conclusions(trials: int) -> Iterator[Finding]:
             stated.append(1 - found.verdict.probability)
             truly.append(float(found.verdict.system != ("a" if one > other else "b")))
         yield _stated("`collect`, a wrong conclusion", f"{kind}, error 0.1", stated, truly)
+
+
+def _two_systems(rng, truth, noises):
+    """Rank items by their strengths with some noise, and score both rankings by the true order."""
+    runs = {
+        name: {
+            query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
+            for query, entries in truth.items()
+        }
+        for name, noise in zip("ab", noises, strict=True)
+    }
+    orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
+    return runs, rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
 
 
 def _stated(claim: str, setting: str, stated: list[float], truly: list[float]) -> Finding:
@@ -174,4 +179,32 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
             yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
 
 
-CLAIMS = {"stops": (stops, 10), "conclusions": (conclusions, 10), "chosen pairs": (chosen_pairs, 12)}
+def decisions(trials: int) -> Iterator[Finding]:
+    """Decisions of `collect` between two systems, looked at after every answer: how often one is reached and wrong.
+
+    Five queries of six items; error .05. Systems are about equally good, or one is clearly better.
+    """
+    for kind in ("Bradley–Terry, sd 1.5", "consistent"):
+        scale = JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
+        for what, noises in (("nearly equal", (0.8, 0.9)), ("one better", (0.8, 1.6))):
+            wrong = reached = 0
+            for seed in range(trials):
+                rng = np.random.default_rng([seed, len(kind), len(what)])
+                truth = _truth(rng, 5, 6, JUDGES[kind][0])
+                runs, (one, other) = _two_systems(rng, truth, scale * np.array(noises))
+                pool = {query: list(entries) for query, entries in truth.items()}
+                options = {"goal": "decide", "runs": runs, "measure": "RDQ@5", "seed": seed}
+                found = rd.collect(_judge(rng, truth, kind), pool, **options)
+                if found.stopped == "decision reached" and one != other:
+                    reached += 1
+                    wrong += (found.verdict.system == "a") != (one > other)
+            setting = f"{kind}, {what}; reached in {reached / trials:.2f}"
+            yield Finding("`collect`, wrong decision", setting, wrong / trials, trials, 0.05, at_most=True)
+
+
+CLAIMS = {
+    "stops": (stops, 10),
+    "conclusions": (conclusions, 10),
+    "decisions": (decisions, 60),
+    "chosen pairs": (chosen_pairs, 12),
+}

@@ -35,6 +35,7 @@ SHORT = {
     "pools": 5,
     "agreement": 8,
     "uncertain judgments": 2,
+    "decisions": 2,
     "stops": 1,
     "conclusions": 2,
     "chosen pairs": 2,

@@ -228,7 +228,7 @@ def test_files_are_completed(words):
         (["help"], "re", ["references", "refs", "report"]),
         (["compare"], "--te", ["--test"]),
         (["compare"], "--help", ["--help", "--help-all"]),
-        (["compare", "--test"], "", ["bootstrap", "randomization", "t", "wilcoxon"]),
+        (["compare", "--test"], "", ["bootstrap", "bounded", "randomization", "t", "wilcoxon"]),
         (["eval", "--format"], "p", ["parquet"]),
         (["eval", "-m"], "RDQ@", ["RDQ@10"]),
     ],

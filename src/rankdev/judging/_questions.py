@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread
 from typing import Any
 
+from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
+from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 from rankdev.judging.strategies import Strategy
 
@@ -51,6 +53,7 @@ class Questions:
         self._work = Condition(self._lock)
         self._total = 0
         self._state: dict[str, Any] = {}
+        self._verdict: Better | None = None
         self._closed = False
         self._recall(before)
         with self._fitting:
@@ -62,6 +65,11 @@ class Questions:
     def state(self) -> dict[str, Any]:
         """Counts of queries unsettled and given up, and of judgments left; and the fraction expected to be wrong."""
         return self._state
+
+    @property
+    def verdict(self) -> Better | None:
+        """The system that leads, where the goal is to decide between systems; not for judges, whom it might sway."""
+        return self._verdict
 
     def ask(self, name: str) -> Pair | None:
         """Return the pair that a judge is to compare now; None where there is nothing to ask."""
@@ -203,8 +211,9 @@ class Questions:
                 "low": left.low,
                 "high": left.high,
             }
+            verdict = leading(self.strategy)
             with self._lock:
-                self._state = state
+                self._state, self._verdict = state, verdict
                 for judge in self._judges.values():
                     judge.ready = [pair for pair in judge.ready if pair[0] in unsettled]
 

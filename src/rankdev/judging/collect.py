@@ -121,7 +121,7 @@ def collect(
             strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
-            verdict=_verdict(strategy),
+            verdict=leading(strategy),
             remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool)),
         )
 
@@ -228,7 +228,8 @@ class _Loop:
         return f"{counted(count, 'earlier answer', 'is')} in {where}"
 
 
-def _verdict(strategy: Strategy) -> Better | None:
+def leading(strategy: Strategy) -> Better | None:
+    """Return the system that leads, where the goal is to decide between systems."""
     if not isinstance(strategy, DecisionStrategy) or not isinstance(strategy.scores, SystemScores):
         return None
     systems = strategy.scores

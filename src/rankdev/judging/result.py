@@ -126,6 +126,14 @@ class Better:
     difference: float
     probability: float
 
+    def __str__(self) -> str:
+        """Return the conclusion as a sentence."""
+        chance = "more than 0.999" if self.probability >= 0.9995 else f"{self.probability:.3f}"
+        return (
+            f"{self.system} is better than {self.other} with probability {chance};"
+            f" {self.measure} differs by {self.difference:.4f}."
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collected(Result):
@@ -284,10 +292,5 @@ def collected_report(found: Collected) -> Report:
         what = {"order": "of the pairs in each query", "top": "of each query's top"}[found.goal]
         lines.append(f"About {np.mean(list(found.errors.values())):.0%} {what} are expected to be wrong.")
     else:
-        better = found.verdict
-        chance = "more than 0.999" if better.probability >= 0.9995 else f"{better.probability:.3f}"
-        lines.append(
-            f"{better.system} is better than {better.other} with probability {chance};"
-            f" {better.measure} differs by {better.difference:.4f}."
-        )
+        lines.append(str(found.verdict))
     return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)

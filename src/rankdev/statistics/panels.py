@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -330,7 +330,7 @@ def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> I
 
 def _by_query(clusters: Any) -> dict[str, Any]:
     """Return the cluster of each query by its id."""
-    if not isinstance(clusters, Mapping):
+    if not isinstance(clusters, Mapping) or not all(isinstance(name, Hashable) for name in clusters.values()):
         raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
     return by_id(clusters)
 

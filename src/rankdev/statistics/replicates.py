@@ -49,7 +49,7 @@ class Replicated:
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Say how many runs each system has.
+    """Return how many runs each system has, as text.
 
     >>> in_words({"a": 3, "b": 3}), in_words({"a": 3, "b": 1})
     ('3 of each system', 'a 3, b 1')

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 test_option = click.option(
     "--test",
     type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    help="randomization (default), t, wilcoxon, bootstrap, bounded.",
+    help="t, wilcoxon, bootstrap, bounded; else randomization.",
 )
 correction_option = click.option(
     "--correction",

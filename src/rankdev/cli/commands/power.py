@@ -136,8 +136,8 @@ def plan_command(
 ) -> None:
     """Plan a comparison of two systems from a pilot, or a new collection.
 
-    The pilot of a comparison is two runs, or -a and -b. With --width, --systems, --correlation, --variance or
-    --collection the answer is for a new collection.
+    The pilot is two runs, or -a and -b. With --width, --systems, --correlation, --variance or --collection the plan is
+    for a collection.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.planning import plan
