@@ -4,6 +4,7 @@ from tests.calibration import (
     boards,
     clustered,
     collected,
+    dependence,
     designs,
     estimates,
     gates,
@@ -14,5 +15,18 @@ from tests.calibration import (
     sparse,
 )
 
-PARTS = (simulations, estimates, sparse, judgments, collected, designs, clustered, posteriors, boards, gates, segments)
+PARTS = (
+    simulations,
+    estimates,
+    sparse,
+    judgments,
+    collected,
+    designs,
+    clustered,
+    posteriors,
+    boards,
+    gates,
+    segments,
+    dependence,
+)
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

@@ -52,6 +52,7 @@ SHORT = {
     "many comparisons with people": 5,
     "skew and single queries": 8,
     "posteriors": 100,
+    "dependent queries": 10,
     "means": 100,
     "risk": 100,
     "gates": 20,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankdev as rd
+from rankdev.statistics.bounded_mean import mean_limits
 from rankdev.statistics.leaderboard import groups, mean_intervals
 from tests.common.examples import examples
 
@@ -54,6 +55,18 @@ def test_intervals_of_means_of_hits_are_those_of_a_beta_distribution(hits):
     assert 0 <= low < high <= 1
     if hits in (0, 40):  # neither Student's nor Hall's says anything
         np.testing.assert_allclose([low, high], [below, above], atol=2e-3)
+
+
+@examples(20)
+@given(st.integers(0, 10**6))
+def test_intervals_of_means_are_those_of_each_row_alone(seed):
+    rng = np.random.default_rng(seed)
+    rows = np.where(rng.random((5, 12)) < rng.random((5, 1)), rng.choice([0.0, 1.0], (5, 1)), rng.random((5, 12)))
+    together = np.stack(mean_limits(rows, (0.0, 1.0), 0.05))
+    alone = [np.concatenate(mean_limits(row[None], (0.0, 1.0), 0.05)) for row in rows]
+    np.testing.assert_allclose(together.T, alone, atol=1e-9)
+    assert (together[0] <= rows.mean(axis=1) + 1e-12).all()
+    assert (together[1] >= rows.mean(axis=1) - 1e-12).all()
 
 
 def test_scores_beyond_the_range_have_no_range():

@@ -12,6 +12,7 @@ from rankdev.errors import counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import most_common
 from rankdev.statistics.corrections import holm
+from rankdev.statistics.dependence import remarks_on_dependence
 from rankdev.statistics.panels import Family, Indices
 from rankdev.statistics.skewed import skewed_interval, skewness
 
@@ -32,6 +33,7 @@ def remarks_on(
         rows = slice(m * family.pairs, (m + 1) * family.pairs)
         part = {name: np.asarray(column[rows]) for name, column in table.items()}
         found += [f"{measure}: {text}" for text in _on_measure(scores, family, part, alpha)]
+    found += remarks_on_dependence(scores, families)
     if by_measure and len(families) > 1:
         found += _on_several(np.asarray(table["p"]), np.asarray(table["p_adjusted"]), len(families), alpha)
     return found

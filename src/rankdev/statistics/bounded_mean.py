@@ -278,6 +278,7 @@ def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tu
     unseen = Unseen.of(values, *known)
     unseen = replace(unseen, above=np.minimum(unseen.above, known[1]), below=np.maximum(unseen.below, known[0]))
     sparse = np.flatnonzero(unseen.weight > 0)
-    below, above = unseen.of_rows(sparse).limits(values[sparse], level)
-    low[sparse], high[sparse] = np.minimum(low[sparse], below), np.maximum(high[sparse], above)
+    for part in np.array_split(sparse, 1 + len(sparse) * queries // AT_ONCE):
+        below, above = unseen.of_rows(part).limits(values[part], level)
+        low[part], high[part] = np.minimum(low[part], below), np.maximum(high[part], above)
     return np.maximum(low, within[0]), np.minimum(high, within[1])
