@@ -273,9 +273,9 @@ def compare(
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
     single, lost = scores, losses(known, loaded, explained, empty=empty)
     if replicates is not None:
-        runs = replicated(scores, replicates)
-        scores, lost = runs.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
-        loaded = {name: loaded[single.systems[first]] for name, (first, *_) in runs.members.items()}
+        repeated = replicated(scores, replicates)
+        scores, lost = repeated.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
+        loaded = {name: loaded[single.systems[first]] for name, (first, *_) in repeated.members.items()}
     several = len(scores.systems) > 1
     named = {} if segments is None else named_segments(segments)
     return Comparison(
