@@ -44,17 +44,21 @@ def test_whole_numbers_are_found():
         references[2]
 
 
-def test_whole_numbers_name_queries_and_items_elsewhere():
+def test_whole_numbers_name_queries_and_items_elsewhere(tmp_path):
     truth, lists = {1: [10, 11], 2: [10], 3: [12]}, {1: [11, 10], 2: [10], 3: [9]}
     runs = {"a": lists, "b": {1: [10], 2: [9], 3: [12]}}
     scores = rd.evaluate(truth, runs, "RDQ@2")
     numbers, names = {1: "x", 2: "x", 3: "y"}, {"1": "x", "2": "x", "3": "y"}
     tested = [rd.significance(scores, clusters=clusters, permutations=50).to_polars() for clusters in (numbers, names)]
     assert tested[0].equals(tested[1])
-    texts = {"query_texts": {1: "the first user"}, "item_texts": {10: "the tenth item"}}
-    page = str(rd.report(truth, runs, "RDQ@2", segments={"odd": [1, 3]}, **texts))
-    assert "the first user" in page
-    assert "the tenth item" in page
+    pages = []
+    for one, ten in ((1, 10), ("1", "10")):
+        texts = {"query_texts": {one: "the first user"}, "item_texts": {ten: "the tenth item"}}
+        rd.report(truth, runs, "RDQ@2", segments={"some": [one]}, **texts).save(tmp_path / "page.html")
+        pages.append((tmp_path / "page.html").read_text())
+    assert pages[0] == pages[1]
+    rd.report(truth, runs, "RDQ@2", segments={"some": [1]}).save(tmp_path / "page.html")
+    assert pages[0] != (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize(

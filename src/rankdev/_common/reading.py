@@ -22,17 +22,24 @@ class Reading:
 
     ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
     the one with the highest score (the lowest rank). ``columns`` are names of the source's columns by ours.
-    ``ranks`` are consecutive, or leave out as many as are tied: 1, 1, 1, 4.
+    ``ranks`` are consecutive, or leave out as many as are tied: 1, 1, 1, 4. ``collapse`` is what separates the id of a
+    document from the number of its chunk: the place of a document is that of its best chunk.
     """
 
     duplicates: Duplicates | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     ranks: Ranks = "consecutive"
+    collapse: str | None = None
 
     def __post_init__(self) -> None:
         if self.duplicates is not None:
             check_choice("duplicates", self.duplicates, get_args(Duplicates))
         check_choice("ranks", self.ranks, get_args(Ranks))
+        if self.collapse is not None:
+            if not isinstance(self.collapse, str) or not self.collapse:
+                raise UsageError(f"collapse is {shown(self.collapse)}; expected what separates document and chunk: '#'")
+            if self.duplicates is None:
+                object.__setattr__(self, "duplicates", "best")
         columns = check_named(self.columns)
         object.__setattr__(self, "columns", columns)
 

@@ -19,7 +19,7 @@ SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
 # topics of rankdev help, and the shared options that each explains
 SHARED = {
     "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
-    "tables": ("--columns", "--duplicates", "--ranks"),
+    "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
 }

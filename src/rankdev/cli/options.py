@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --order, --ties, --duplicates, --ranks and --strict."""
+    """Add --order, --ties, --duplicates, --collapse, --ranks and --strict."""
     ties = click.option(
         "--ties",
         cls=SharedOption,
@@ -59,7 +59,15 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_read_with,
         help="Which row of an item counts where a query has several.  [default: refuse]",
     )
-    return order(ties(duplicates(ranks_option(strict(command)))))
+    collapse = click.option(
+        "--collapse",
+        cls=SharedOption,
+        metavar="MARK",
+        expose_value=False,
+        callback=_read_with,
+        help="What separates document and chunk in an item, such as #: the best chunk counts.",
+    )
+    return order(ties(duplicates(collapse(ranks_option(strict(command))))))
 
 
 def order_options(command: Callable[..., Any]) -> Callable[..., Any]:

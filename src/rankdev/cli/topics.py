@@ -49,6 +49,8 @@ and blanks in the names of columns do not matter.
   --duplicates WHICH   Which row of an item counts where a query has several:
                        first or last in the file, or best (highest score).
                        Default: two scores of an item are refused.
+  --collapse MARK      Items are chunks such as d7#3 of documents such as d7:
+                       each document has the place of its best chunk.
   --ranks WHICH        Ranks are consecutive (default) or, with competition,
                        leave out as many as are tied: 1, 1, 1, 4.
 

@@ -241,6 +241,13 @@ def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
     return repeated
 
 
+def documents_of(item: pl.Series, separator: str) -> pl.Series:
+    """Return the document of each chunk: what is before the last separator, or all of it where there is none."""
+    parts = pl.col("item").str.split(separator)
+    cut = parts.list.head(parts.list.len() - 1).list.join(separator)
+    return pl.DataFrame({"item": item}).select(pl.when(cut == "").then("item").otherwise(cut).alias("item"))["item"]
+
+
 def kept_once(codes: Ints, item: pl.Series, value: Floats, duplicates: Duplicates) -> npt.NDArray[np.bool_]:
     """Mark the one row of each (query, item) that counts; of equally good ones, the first."""
     repeated = repeated_rows(codes, item)

@@ -40,7 +40,7 @@ from rankdev.core.columns import (
     last_of_each,
     tier_ranks,
 )
-from rankdev.core.responses import grades_of
+from rankdev.core.ratings import grades_of
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 

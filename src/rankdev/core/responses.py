@@ -1,4 +1,4 @@
-"""Answers of search engines as runs, and their lists of ratings as references.
+"""Answers of search engines as runs.
 
 A run has the hits in the order in which the engine returned them: what a user saw, however equal scores were ordered
 and whatever the answer was sorted by.
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rankdev._common.cautions import caution
 from rankdev._common.reading import reading
 from rankdev._common.tables import KNOWN_NAMES
+from rankdev.core.rag import QUESTIONS, is_retrieved, retrieved
 from rankdev.errors import DataError, counted, shown
 
 _MULTI = ("responses", "results")
@@ -33,8 +34,11 @@ def plain(value: Any) -> Any:
         held = getattr(value, name, None)
         if isinstance(held, Mapping | list):
             return held
-    if type(value).__module__.partition(".")[0] == "algoliasearch" and hasattr(value, "to_dict"):
+    made_by = type(value).__module__.partition(".")[0]
+    if made_by == "algoliasearch" and hasattr(value, "to_dict"):
         return value.to_dict()
+    if made_by == "ragas" and hasattr(value, "to_list"):  # an EvaluationDataset
+        return value.to_list()
     return value
 
 
@@ -49,6 +53,7 @@ def is_response(value: Any) -> bool:
         or (isinstance(hits, list) and all(isinstance(hit, Mapping) for hit in hits))
         or (isinstance(value.get("response"), Mapping) and isinstance(value["response"].get("docs"), list))
         or (isinstance(value.get("root"), Mapping) and "relevance" in value["root"])
+        or is_retrieved(value)
         or _is_error(value)
     )
 
@@ -146,7 +151,7 @@ def named_record(record: Any) -> tuple[Any, Any]:
         raise DataError(f"this is not the response of a search engine, as others are; {_HOW}")
     response = record["response"] if is_response(record.get("response")) else record
     own = reading().columns.get("query")
-    names = KNOWN_NAMES["query"] if own is None else (own,)
+    names = (*KNOWN_NAMES["query"], *QUESTIONS) if own is None else (own,)
     query = next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
     for source, name in (("request_params", "q"), ("responseHeader", "params")):  # Typesense, Solr
         if query is None and own is None and isinstance(response.get(source), Mapping):
@@ -165,6 +170,8 @@ def read_response(response: Any, where: str = "") -> Answer:
     response = plain(response)
     if _is_error(response):
         raise DataError(f"{where}the search engine returned an error ({_reason(response['error'])}); search again")
+    if is_retrieved(response):
+        return Answer(retrieved(response, where))
     if response.get("grouped_hits") or response.get("grouped"):
         raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
     hits = response.get("hits")
@@ -283,44 +290,3 @@ def _reason(error: Any) -> str:
             (error[name] for name in ("reason", "msg", "message", "summary", "type") if error.get(name)), error
         )
     return shown(error)
-
-
-def grades_of(value: Any) -> list[dict[str, Any]] | None:
-    """Return rows of query, item, grade where these are ratings of a search engine's tool; None where they are not.
-
-    That is a request to Elasticsearch's ``_rank_eval``, or what Quepid exports as JSON.
-    """
-    value = plain(value)
-    if not isinstance(value, Mapping):
-        return None
-    requests, queries = value.get("requests"), value.get("queries")
-    if (
-        isinstance(requests, list)
-        and requests
-        and all(isinstance(one, Mapping) and "ratings" in one for one in requests)
-    ):
-        return [row for request in requests for row in _rated_request(request)]
-    if isinstance(queries, list) and queries and all(isinstance(one, Mapping) and "ratings" in one for one in queries):
-        rated = [(one.get("query"), one["ratings"]) for one in queries if one["ratings"]]
-        return [
-            {"query": query, "item": item, "grade": grade}
-            for query, ratings in rated
-            for item, grade in _pairs(ratings, query)
-        ]
-    return None
-
-
-def _pairs(ratings: Any, query: Any) -> Iterable[tuple[Any, Any]]:
-    if not isinstance(ratings, Mapping):
-        raise DataError(f"query {shown(query)}: ratings must be {{item: rating}}; got {shown(ratings)}")
-    return ratings.items()
-
-
-def _rated_request(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    query = request.get("id")
-    if not isinstance(request["ratings"], list):
-        raise DataError(f"request {shown(query)}: ratings must be a list of _id and rating")
-    for rated in request["ratings"]:
-        if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
-            raise DataError(f"request {shown(query)}: expected a rating with _id and rating; got {shown(rated)}")
-        yield {"query": query, "item": rated["_id"], "grade": rated["rating"]}

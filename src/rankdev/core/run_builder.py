@@ -10,7 +10,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.cautions import caution
 from rankdev._common.reading import reading
-from rankdev.core.columns import Groups, check_unique, group, kept_once
+from rankdev.core.columns import Groups, check_unique, documents_of, group, kept_once
 from rankdev.core.ordering import Ordering
 from rankdev.errors import DataError, counted, shown
 
@@ -104,7 +104,7 @@ class RunBuilder:
     def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
         self._ordering = ordering
         self._name = name
-        self._duplicates = reading().duplicates
+        self._duplicates, self._collapse = reading().duplicates, reading().collapse
         self._wanted = depth
         self._depth = depth if self._duplicates is None else None
         self._left_out = 0
@@ -122,6 +122,8 @@ class RunBuilder:
         """Add rows; ``value`` is the score, or the rank where the order goes by rank; ``rank`` is only looked at."""
         if not len(query):
             return
+        if self._collapse is not None:
+            item = documents_of(item, self._collapse)
         rows = self._counting(query, item, value)
         if rows is not None:
             query, item, value = query.gather(rows), item.gather(rows), value[rows]

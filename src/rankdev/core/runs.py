@@ -31,7 +31,7 @@ from rankdev._common.tables import (
     text_column,
     text_series,
 )
-from rankdev.core.columns import ByQuery, check_once, item_names, item_series, kept_once, repeated_rows
+from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.responses import is_answer, lists_of
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
@@ -114,6 +114,9 @@ class Run(ByQuery[list[str]]):
         names, offsets = item_names(lists), offsets_of(counts)
         ids = [as_id(query) for query in lists]
         queries, items = text_series("query", ids), text_series("item", names)
+        if (separator := reading().collapse) is not None:
+            items = documents_of(items, separator)
+            names = items.to_list()
         if len(set(ids)) < len(ids):
             check_once(queries, "query {} appears twice, as a number and as text; keep one")
         repeats, duplicates = None, reading().duplicates
@@ -217,6 +220,7 @@ class Run(ByQuery[list[str]]):
         duplicates: Duplicates | None = None,
         columns: Mapping[str, str] | None = None,
         ranks: Ranks | None = None,
+        collapse: str | None = None,
     ) -> Run:
         """Make a run from whatever the functions of rankdev accept as a run, but for a path.
 
@@ -235,6 +239,8 @@ class Run(ByQuery[list[str]]):
             Names of the columns of a table, or of the fields of a response, by ours: ``{"item": "sku"}``.
         ranks : {"consecutive", "competition"}, optional
             Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
+        collapse : str, optional
+            What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
 
         Returns
         -------
@@ -248,7 +254,7 @@ class Run(ByQuery[list[str]]):
         """
         if isinstance(value, Run):
             return value.reordered(order, ties)
-        with reading_with(duplicates=duplicates, columns=columns, ranks=ranks):
+        with reading_with(duplicates=duplicates, columns=columns, ranks=ranks, collapse=collapse):
             return cls._of(value, order, ties)
 
     @classmethod

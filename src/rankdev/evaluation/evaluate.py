@@ -18,7 +18,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import caution, held_cautions, strict_input
 from rankdev._common.checks import check_choice, check_flag
-from rankdev._common.reading import Duplicates, reading_with
+from rankdev._common.reading import Duplicates, reading, reading_with
 from rankdev._common.work import Progress, Together, cores, refuse_lost_threads
 from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
@@ -329,7 +329,9 @@ class _Evaluation:
         depth, choices = deepest(self._wanted), self._choices
         if isinstance(source, str | Path):
             ordering = Ordering(choices.order or "score", choices.ties or "trec_eval")
-            if choices.dialect == PLAIN and joins(ordering):  # which takes the references first
+            if (
+                choices.dialect == PLAIN and reading().collapse is None and joins(ordering)
+            ):  # it takes the references first
                 ready = self._ready()
                 matched = ready and ready.files.match(source, ordering, depth, self._wanted, watch)
                 if matched is not None:

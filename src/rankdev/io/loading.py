@@ -78,7 +78,7 @@ class Faults:
 
     @contextmanager
     def noted(self, place: int = 0) -> Iterator[None]:
-        """Note what is wrong with an input, and go on; ``place`` orders inputs that are read at the same time."""
+        """Note what is wrong with an input, and continue; ``place`` orders inputs that are read at the same time."""
         try:
             yield
         except MeasureError:

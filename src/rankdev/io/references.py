@@ -16,13 +16,13 @@ from rankdev._common.reading import Ranks, reading, reading_with
 from rankdev._common.tables import is_interactions, known_names, listed, ranked_names, text_column
 from rankdev._common.work import Progress
 from rankdev.core.columns import check_once
+from rankdev.core.ratings import grades_of
 from rankdev.core.references import References
-from rankdev.core.responses import grades_of
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.json_documents import read_json
 from rankdev.io.native_qrels import read_qrels_natively
-from rankdev.io.responses import ratings_in
+from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table, joined
@@ -201,6 +201,8 @@ def _from_mapping(source: Source, build: Callable[[Any], Made], value: Any) -> M
 
 
 def _from_json(source: Source) -> References:
+    if source.first_line().lstrip().startswith(b"["):
+        return _from_mapping(source, References.from_grades, ratings_in_array(source))
     value = read_json(source)
     rated = _from_mapping(source, grades_of, value)
     if rated is not None:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from rankdev.core.responses import gathered, grades_of, is_answer, is_response, lists_of, named_record
+from rankdev.core.rag import RIGHT
+from rankdev.core.ratings import grades_of
+from rankdev.core.responses import gathered, is_answer, is_response, lists_of, named_record
 from rankdev.errors import DataError, FileFormatError
 from rankdev.io.streams import Source
 from rankdev.io.table_formats.jsonl import loads, unrepeated
@@ -16,6 +18,7 @@ from rankdev.io.table_formats.jsonl import loads, unrepeated
 # how a response begins: names that only documents of search engines have first, with an object or a list behind
 _FIRST = ("hits", "response", "responseHeader", "root", "responses", "results", "queries", "details", "rank_eval")
 _FIRST += ("_shards", "requests", "error", "facet_counts")
+_RATED = re.compile(rb'"(?:ratings|%b)"' % b"|".join(name.encode() for name in RIGHT))
 _LONG_LINE = re.compile(rb'"(?:hits|docs|responses|results|children)"\s*:\s*\[\s*\{|"hits"\s*:\s*\{')
 
 
@@ -52,6 +55,21 @@ def lists_in_array(source: Source) -> dict[str, list[Any]]:
                 "expected a JSON object that maps each query to its items, or a list of responses of a search engine"
             )
         return lists_of(records)
+    except DataError as error:
+        raise FileFormatError(source.name, str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(source.name, f"this is not JSON ({error})") from None
+
+
+def ratings_in_array(source: Source) -> list[dict[str, Any]]:
+    """Return rows of ratings of a JSON array of records."""
+    try:
+        rated = grades_of(json.loads(source.read(), object_pairs_hook=unrepeated))
+        if rated is None:
+            raise DataError(
+                "expected a JSON object that maps each query to its items, or a list of records with reference_contexts"
+            )
+        return rated
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError) as error:
@@ -108,12 +126,11 @@ def _lines(source: Source) -> Iterator[tuple[int, Any]]:
 
 
 def ratings_in(source: Source) -> list[dict[str, Any]] | None:
-    """Return rows of ratings where the one line of a file holds them; None where it is anything else."""
+    """Return rows of ratings where a line holds them, or each line for one query; None where it is anything else."""
     line = source.first_line()
-    if b'"ratings"' not in line:
-        return None
     try:
-        return grades_of(loads(line))
+        first = grades_of(loads(line)) if _RATED.search(line) else None
+        return first if first is None or b'"ratings"' in line else grades_of([record for _, record in _lines(source)])
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError):

@@ -54,6 +54,7 @@ def read_run(
     duplicates: Duplicates | None = None,
     columns: Mapping[str, str] | None = None,
     ranks: Ranks | None = None,
+    collapse: str | None = None,
     depth: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -77,6 +78,8 @@ def read_run(
         Names of the file's columns, by ours: ``{"item": "sku", "score": "points"}``.
     ranks : {"consecutive", "competition"}, optional
         Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
+    collapse : str, optional
+        What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
     depth : int, optional
         How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
         of the file. Default: all.
@@ -99,7 +102,7 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     depth = None if depth is None else check_whole("depth", depth, 1)
-    with reading_with(duplicates=duplicates, columns=columns, ranks=ranks):
+    with reading_with(duplicates=duplicates, columns=columns, ranks=ranks, collapse=collapse):
         return run_from_path(path, Ordering(order, ties), depth, progress)
 
 
