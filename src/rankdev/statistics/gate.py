@@ -193,6 +193,7 @@ def gate(
     same = {against for against in pair.systems[1:] if same_lists(pair, against, pair.systems[0])}
     if unchanged:
         same.add(baseline)
+    unchanged = baseline in same
     guards = _Guards(query_margin, frozenset(required))
     decided = [
         _decide(one, margin, guards, one.against in same, alpha, high)
@@ -215,7 +216,7 @@ def gate(
         release=release,
         margin=margin,
         query_margin=query_margin,
-        unchanged=baseline in same,
+        unchanged=unchanged,
         alpha=alpha,
         remarks=(*on_clusters([one.family for one in compared]), *empty, *_outside(pair, parts), *carried(pair)),
     )
