@@ -1,3 +1,5 @@
+import os
+
 from hypothesis import settings
 
 from tests.common.examples import PROFILE, scaled
@@ -5,3 +7,4 @@ from tests.common.examples import PROFILE, scaled
 # a busy machine is no failure, and `make test` tries the same examples every time
 settings.register_profile(PROFILE, max_examples=scaled(100), derandomize=PROFILE == "fast", deadline=None)
 settings.load_profile(PROFILE)
+os.environ.pop("COLUMNS", None)  # tables in tests are 80 columns wide

@@ -18,7 +18,11 @@ HOME = Path.cwd()
 
 def printed(command: str) -> list[str]:
     """Run a command in a shell and return the lines it prints, without blanks at their ends."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
     return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
 

@@ -89,7 +89,9 @@ class Result(Tabular):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the table, not the fields, where IPython shows text."""
-        printer.text("…" if cycle else str(self))
+        from rankdev.display.dispatch import text_of
+
+        printer.text("…" if cycle else text_of(self, short=True))
 
     def _repr_html_(self) -> str:
         from rankdev.display.dispatch import html_of

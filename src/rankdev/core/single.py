@@ -15,6 +15,8 @@ from rankdev.errors import DataError, shown
 if TYPE_CHECKING:
     from typing import Self
 
+LISTED = 50  # items that repr lists; more are counted
+
 
 class Reference(Mapping[str, int]):
     """The reference of one query: a mapping item → rank.
@@ -256,7 +258,9 @@ class Reference(Mapping[str, int]):
         return len(self._ranks)
 
     def __repr__(self) -> str:
-        return f"Reference({self._ranks})"
+        if len(self._ranks) <= LISTED:
+            return f"Reference({self._ranks})"
+        return f"Reference({len(self._ranks):,} items on {len(set(self._ranks.values())):,} ranks)"
 
 
 def _is_finite(grade: Real) -> bool:

@@ -8,6 +8,7 @@ A module registers them by the class of the result, whose ``display`` names the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import singledispatch
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankdev._common.result import Result
 from rankdev.display.encodings.markup import fragment
-from rankdev.display.report import Report, Table
+from rankdev.display.report import Report, Table, screen_width
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,14 +40,18 @@ def report_of(result: Result, **options: Any) -> Report:
     return _report(result, **options)
 
 
-def text_of(result: Result) -> str:
-    """Return what the command line prints."""
-    return report_of(result).text().rstrip("\n")
+SHOWN = 100  # rows of a table that notebooks and prompts show
+
+
+def text_of(result: Result, *, short: bool = False) -> str:
+    """Return what the command line prints; in short, the first rows of long tables only."""
+    report = report_of(result)
+    return (report.shortened(SHOWN) if short else report).text(screen_width(sys.stdout)).rstrip("\n")
 
 
 def html_of(result: Result) -> str:
-    """Return the same as HTML, for a notebook."""
-    return fragment(report_of(result))
+    """Return the same in short as HTML, for a notebook."""
+    return fragment(report_of(result).shortened(SHOWN))
 
 
 def figure_of(result: Result, **options: Any) -> Figure:

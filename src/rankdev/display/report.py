@@ -20,6 +20,12 @@ from rankdev.errors import printable
 WIDTH = 80  # columns where the width is unknown
 
 
+def screen_width(stream: IO[str] | None) -> int:
+    """Return the columns of a terminal, or those that ``COLUMNS`` sets; 80 where neither is known."""
+    known = "COLUMNS" in os.environ or (stream is not None and stream.isatty())
+    return shutil.get_terminal_size((WIDTH, 24)).columns if known else WIDTH
+
+
 @dataclass(frozen=True)
 class Table:
     """A frame for reading, computed on use where it is a function.
@@ -141,11 +147,19 @@ class Report:
         return "\n".join(self._lines(width, paint)) + "\n"
 
     def print_text(self, stream: IO[str]) -> None:
-        """Print for a reader: on a terminal in its width and colours, elsewhere uncoloured in 80 columns."""
+        """Print for a reader: on a terminal in its colours, elsewhere uncoloured."""
         terminal = stream.isatty()
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if terminal else WIDTH
         colours = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        stream.write(self.text(width, coloured if colours else uncoloured))
+        stream.write(self.text(screen_width(stream), coloured if colours else uncoloured))
+
+    def shortened(self, rows: int) -> Report:
+        """Return the report with the first rows of each table only, and a note where that leaves some out."""
+
+        def cut(table: Table) -> Table:
+            note = f"first {rows:,} of {table.shown.height:,} rows; print(…) shows all of them"
+            return replace(table, frame=table.shown.head(rows), notes=(*table.notes, note))
+
+        return replace(self, tables=[cut(table) if table.shown.height > rows else table for table in self.tables])
 
     def _lines(self, width: int, paint: Paint) -> Iterator[str]:
         for text in self.opening:

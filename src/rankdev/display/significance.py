@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
-from rankdev.display.cells import number, p_value, percent
+from rankdev.display.cells import interval, number, p_value, percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals, made_with, report_by_segment, result_report
 from rankdev.display.style import (
@@ -36,13 +36,17 @@ if TYPE_CHECKING:
 
 
 NAMED = 6  # pairs that a sentence names; more are counted
+MANY = 30  # pairs of a measure from which on a leaderboard is shown
 
 
 @reports(Significance)
-def significance_report(found: Significance) -> Report:
-    """State which systems are better, with a row per pair and measure; significant differences are marked."""
+def significance_report(found: Significance, *, pairs: bool = False) -> Report:
+    """State which systems are better, with a row per pair and measure; significant differences are marked.
+
+    Where pairs are many there is a leaderboard instead, unless ``pairs`` asks for them.
+    """
     if found.segments:
-        return _by_segment(found)
+        return _by_segment(found, pairs)
     rows = found.to_polars()
     adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
     spread = f"{percent(1 - found.alpha)} interval"
@@ -65,23 +69,72 @@ def significance_report(found: Significance) -> Report:
         frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
     formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
     significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
-    table = Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l", "runs"))
+    tables = [Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l", "runs"))]
+    legend = f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses"
+    if not pairs and has_all_pairs(rows) and len(measures) * MANY < rows.height:
+        tables = [_leaderboard(found, measure) for measure in rows["measure"].unique(maintain_order=True)]
+        legend = (
+            f"* {adjusted} ≤ {found.alpha:g}, against the best; systems with the same letter do not differ"
+            f" significantly; all {rows.height:,} pairs: --pairs, --format csv, to_polars()"
+        )
     told = ["clusters", "replicates", "enumerated"]  # notes describe them
     if found.interval_permutations == found.permutations:
         told.append("interval_permutations")
     closing = (
-        f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses",
+        legend,
         *([exact_p_values(found.enumerated, rows.height)] if found.enumerated else []),
         made_with(found, *told),
     )
     more = {"effect_sizes": found.effect_sizes()}
     opening = [*found.conclusion.splitlines(), *_who_is_better(found, rows)]
-    return result_report(found, "compare", [table], opening, closing, more=more)
+    return result_report(found, "compare", tables, opening, closing, more=more)
 
 
-def _by_segment(found: Significance) -> Report:
+def _leaderboard(found: Significance, measure: str) -> Table:
+    """Order systems by their means, with the difference of each to the best, and letters of groups."""
+    behind = differences_to_best(found, measure)
+    groups = grouped(tuple(row.system for row in behind), found, measure)
+    letters = [_letter(i) for i in range(len(groups))]
+    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    spread = f"{percent(1 - found.alpha)} interval"
+    frame = pl.DataFrame(
+        {
+            "rank": range(1, len(behind) + 1),
+            "system": [row.system for row in behind],
+            "to the best": [None, *(row.difference for row in behind[1:])],
+            spread: [None, *(interval(row.low, row.high) for row in behind[1:])],
+            adjusted: [row.p for row in behind],
+            "groups": [
+                " ".join(letter for letter, group in zip(letters, groups, strict=True) if row.system in group)
+                for row in behind
+            ],
+        }
+    )
+    significant = {(i, adjusted) for i, row in enumerate(behind) if row.significant}
+    title = f"{measure}: {len(behind)} systems, best first"
+    return Table(
+        frame,
+        title,
+        best=significant,
+        formats={adjusted: p_value},
+        right=(spread,),
+        left=("groups",),
+        names=("system",),
+    )
+
+
+def _letter(place: int) -> str:
+    """Return a, b, …, z, aa, ab, …
+
+    >>> _letter(0), _letter(25), _letter(26), _letter(700)
+    ('a', 'z', 'aa', 'zy')
+    """
+    return (_letter(place // 26 - 1) if place >= 26 else "") + chr(ord("a") + place % 26)
+
+
+def _by_segment(found: Significance, pairs: bool) -> Report:
     """Show all queries and each segment, and whether differences depend on the segment."""
-    parts = {name: significance_report(replace(part, conclusion="")) for name, part in found.parts.items()}
+    parts = {name: significance_report(replace(part, conclusion=""), pairs=pairs) for name, part in found.parts.items()}
     whole = replace(report_by_segment(parts), conclusion=found.conclusion)
     together = counted(len(found.segments), "segment")
     closing = [*whole.closing, f"p-values of segments are corrected together, over all pairs of {together}"]
@@ -144,9 +197,10 @@ def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
             yield one_pair(found, pairs.row(0, named=True))
             continue
         better = [" > ".join(_better_first(found, row)) for row in pairs.filter("significant").iter_rows(named=True)]
-        named = ", ".join(better[:NAMED]) + (", …" if len(better) > NAMED else "")
         counts = counted(len(better), "pair", "differs", of=pairs.height)
-        yield f"{measure}: {counts} significantly{': ' if better else ''}{named}."
+        named = ", ".join(better[:NAMED]) + (", …" if len(better) > NAMED else "")
+        some = f": {named}" if better and pairs.height <= MANY else ""
+        yield f"{measure}: {counts} significantly{some}."
 
 
 def one_pair(found: Significance, row: dict[str, Any]) -> str:

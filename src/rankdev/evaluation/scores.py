@@ -87,6 +87,10 @@ class Scores(Result):
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
     origin: Origin | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query")
+        return f"Scores({systems}, {queries}, {', '.join(self.measures) or 'no measures'})"
+
     def __post_init__(self) -> None:
         for what in ("systems", "queries", "measures"):
             check_names(what, getattr(self, what))

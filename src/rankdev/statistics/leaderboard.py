@@ -112,12 +112,13 @@ def neighbours(count: int, apart: Sequence[tuple[int, int]]) -> list[range]:
 
 @dataclass(frozen=True)
 class ToBest:
-    """The difference of a system to the best one, with its interval; 0 for the best one itself."""
+    """The difference of a system to the best one, with its interval and p; 0 for the best one itself."""
 
     system: str
     difference: float
     low: float
     high: float
+    p: float | None
     significant: bool
 
 
@@ -134,14 +135,15 @@ def differences_to_best(found: Significance, measure: str) -> list[ToBest]:
     if not has_all_pairs(rows):
         raise UsageError("groups of systems need every pair of them; test without baselines, or draw the pairs")
     systems = tuple(dict.fromkeys([*rows["a"], *rows["b"]]))
-    known: dict[tuple[str, str], tuple[float, float, float, bool]] = {}
+    known: dict[tuple[str, str], tuple[float, float, float, float | None, bool]] = {}
     for row in rows.iter_rows(named=True):
         difference, low, high = (row[name] or 0.0 for name in ("difference", "low", "high"))
-        known[row["a"], row["b"]] = (difference, low, high, row["significant"])
-        known[row["b"], row["a"]] = (-difference, -high, -low, row["significant"])
+        known[row["a"], row["b"]] = (difference, low, high, row["p_adjusted"], row["significant"])
+        known[row["b"], row["a"]] = (-difference, -high, -low, row["p_adjusted"], row["significant"])
     ahead = {system: sum(known[system, other][0] for other in systems if other != system) for system in systems}
-    best, *others = sorted(systems, key=lambda system: -ahead[system])
-    return [ToBest(best, 0.0, 0.0, 0.0, False), *(ToBest(system, *known[system, best]) for system in others)]
+    lowest = measure in found.lower_is_better
+    best, *others = sorted(systems, key=lambda system: ahead[system] if lowest else -ahead[system])
+    return [ToBest(best, 0.0, 0.0, 0.0, None, False), *(ToBest(system, *known[system, best]) for system in others)]
 
 
 def has_all_pairs(rows: pl.DataFrame) -> bool:

@@ -61,6 +61,7 @@ correction_option = click.option(
 @click.option("--pooled", is_flag=True, help="Pool the queries of all collections.")
 @figure_option
 @click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst for A first.")
+@click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, also of many systems.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Test equivalence within this difference.")
 @click.option("--posterior", is_flag=True, help="With --margin: probabilities of worse, same, better.")
@@ -103,6 +104,7 @@ def compare_command(
     output: str | None,
     figure: str | None,
     per_query: bool,
+    pairs: bool,
     discriminative_power: bool,
     segments: str | None,
     **source: Any,
@@ -151,15 +153,14 @@ def compare_command(
             chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
             options: dict[str, Any] = {"alpha": alpha, "clusters": together, "posterior": posterior}
             return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen, **options)
-        found = significance(part, **testing)
-        return found.discriminative_power() if discriminative_power else found
+        return significance(part, **testing).discriminative_power()
 
     found: Result
-    if segments is None or per_query or discriminative_power or margin is not None:
+    if per_query or discriminative_power or margin is not None:
         found, report = analyse_segments(scores, segments, analyse)
     else:
-        found = significance(scores, **testing, segments=read_segments(segments))
-        report = report_of(found)
+        found = significance(scores, **testing, segments=None if segments is None else read_segments(segments))
+        report = report_of(found, pairs=pairs)
     deliver(report, form, output)
     alone = margin is None and not discriminative_power and not repeated
     if alone and len(scores.systems) == 2 and len(scores.measures) == 1:
@@ -179,6 +180,8 @@ def _check(
     """Refuse options that do not go together."""
     if pooled and not several:
         raise UsageError("--pooled is for several collections; give each with --collection")
+    if (several and not pooled) or per_query or discriminative_power or margin is not None:
+        refuse_unused("pairs", why="is for tests of one collection, whose pairs may be many")
     if several:
         own = "is for one collection, and --collection uses its own test"
         refuse_unused("margin", "per_query", "discriminative_power", why=own)

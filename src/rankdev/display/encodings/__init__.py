@@ -42,6 +42,7 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {}
+UNLIMITED = 1_000_000  # columns of a file, which has no screen to fit
 
 
 def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Make]:
@@ -56,8 +57,8 @@ def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Ma
 
 @report_format("table", ".txt", holds_remarks=True)
 def as_text(report: Report) -> bytes:
-    """Return what the command line prints, in 80 columns."""
-    return report.text().encode()
+    """Return what the command line prints, as wide as it is."""
+    return report.text(UNLIMITED).encode()
 
 
 def all_formats() -> dict[str, Format]:
