@@ -8,7 +8,9 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
+from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.leaderboard import mean_intervals
 
 SYSTEMS = ("bm25", "old", "new")
 
@@ -105,3 +107,53 @@ def test_the_command_writes_what_python_does(tmp_path):
     )
     assert done.exit_code == 0
     assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2)) + "\n"
+
+
+def test_intervals_follow_the_values():
+    found = rd.table(scores(), baselines="bm25", digits=3, intervals=True, alpha=0.1)
+    low, high = mean_intervals(scores(), 0.1)
+    rows = found.to_polars()
+    assert rows["low"].to_list() == pytest.approx(low.T.ravel())
+    assert rows["high"].to_list() == pytest.approx(high.T.ravel())
+    assert f"{rows['value'][0]:.3f} [{rows['low'][0]:.3f}, {rows['high'][0]:.3f}]" in str(found)
+    assert "Brackets: 90% intervals of the means over queries" in " ".join(str(found).split())
+    plain = rd.table(scores(), baselines="bm25", digits=3, alpha=0.1).to_polars()
+    assert rows.drop("low", "high").equals(plain)
+    added = rd.Scores(
+        ("a", "b"), ("1", "2", "3"), ("NumRet",), np.array([[[1.0], [2.0], [6.0]], [[1.0], [2.0], [3.0]]])
+    )
+    row = rd.table(added, intervals=True).to_polars().row(0, named=True)
+    ends = [float(end[0, 0]) for end in mean_intervals(added)]
+    assert [row["low"], row["value"], row["high"]] == pytest.approx([3 * ends[0], 9, 3 * ends[1]])
+
+
+def test_seeds_have_means_and_deviations():
+    values = np.random.default_rng(0).normal(0.5, 0.1, (6, 40, 1))
+    names = ("bm25", *(f"bert-{i}" for i in range(5)))
+    known = rd.Scores(names, tuple(map(str, range(40))), ("AP",), values)
+    found = rd.table(known, baselines="bm25", replicates={"bert": list(names[1:])})
+    means = values[1:, :, 0].mean(axis=1)
+    (single, several) = found.to_polars().to_dicts()
+    assert (single["deviation"], single["runs"]) == (None, 1)
+    assert several["value"] == pytest.approx(means.mean())
+    assert (several["deviation"], several["runs"]) == (pytest.approx(means.std(ddof=1)), 5)
+    text = " ".join(str(found).split())
+    assert f"{means.mean():.4f} ± {means.std(ddof=1):.4f}" in text.replace("*", "")
+    assert "Means ± standard deviations over runs: bm25 1, bert 5;" in text
+    assert "paired t test" in text
+    alike = rd.Scores(tuple(f"{name}-{i}" for name in "ab" for i in range(3)), known.queries, ("AP",), values)
+    both = rd.table(alike, replicates={name: [f"{name}-{i}" for i in range(3)] for name in "ab"})
+    assert "over runs: 3 of each system" in both.caption
+    with pytest.raises(UsageError, match="intervals are over queries, and replicates over runs"):
+        rd.table(known, intervals=True, replicates={"bert": list(names[1:])})
+
+
+def test_the_command_has_both(tmp_path):
+    scores().to_polars().write_csv(tmp_path / "s.csv")
+    call = ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
+    done = CliRunner().invoke(cli, [*call, "--intervals"])
+    assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2, intervals=True)) + "\n"
+    done = CliRunner().invoke(cli, [*call, "--replicates", "other=[!b]*"])
+    assert "Means ± standard deviations over runs" in " ".join(done.stdout.split())
+    done = CliRunner().invoke(cli, [*call, "--intervals", "--format", "latex"])
+    assert "\\textbf{" in done.stdout

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.checks import check_whole
+from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.leaderboard import mean_intervals
 from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
-from rankdev.statistics.replicates import in_words, replicated
+from rankdev.statistics.replicates import Replicated, in_words, replicated
 from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"
@@ -37,6 +38,12 @@ class PaperTable(Result):
         Systems that all others are compared with; empty where all pairs are.
     digits : int
         Decimals that are shown; values that agree in all of them are equally good.
+    alpha : float
+        Level of the tests; intervals have confidence 1 − alpha.
+    intervals : bool
+        Whether values have intervals.
+    replicates : dict of str to int, optional
+        Runs of each system.
     remarks : tuple of str
         Notes on the tests and the scores.
     lower_is_better : tuple of str
@@ -54,6 +61,9 @@ class PaperTable(Result):
     tests: dict[str, Significance] = field(repr=False)
     baselines: tuple[str, ...]
     digits: int
+    alpha: float = 0.05
+    intervals: bool = False
+    replicates: dict[str, int] | None = None
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
 
@@ -65,8 +75,9 @@ class PaperTable(Result):
     @property
     def caption(self) -> str:
         """What a reader of the table must know: what the marks mean, and how they were computed."""
+        spread = self._spread
         if not self.tests:
-            return "Best values are highlighted."
+            return f"Best values are highlighted.{spread}"
         made = next(iter(self.tests.values()))
         if self.baselines:
             meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in self.marks.items())
@@ -82,12 +93,17 @@ class PaperTable(Result):
         clusters = dict.fromkeys(f"{one.clusters:,}" for one in self.tests.values() if one.clusters)
         over = f" of {' or '.join(clusters)} whole clusters of queries" if clusters else ""
         tested = f"paired {made.test} test{how}{over}, two-sided, {corrected}, p ≤ {made.alpha:g}"
-        runs = (
-            ""
-            if made.replicates is None
-            else f" Means over runs: {in_words(made.replicates)}; the test allows for how far runs vary."
-        )
-        return f"Best values are highlighted. {meaning} ({tested}).{runs}"
+        return f"Best values are highlighted. {meaning} ({tested}).{spread}"
+
+    @property
+    def _spread(self) -> str:
+        """What follows the values."""
+        if self.intervals:
+            return f" Brackets: {100 * (1 - self.alpha):g}% intervals of the means over queries."
+        if self.replicates is None:
+            return ""
+        runs = f" Means ± standard deviations over runs: {in_words(self.replicates)}"
+        return f"{runs}; the test allows for how far runs vary." if self.tests else f"{runs}."
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per collection, system and measure.
@@ -95,7 +111,8 @@ class PaperTable(Result):
         Returns
         -------
         polars.DataFrame
-            Columns collection, system, measure, value, best (to the decimals that are shown), marks.
+            Columns collection, system, measure, value, best (to the decimals that are shown), marks; with
+            ``intervals`` also low and high, with ``replicates`` deviation (of the means of runs) and runs.
 
         Examples
         --------
@@ -117,10 +134,11 @@ def table(
     test: str | None = None,
     correction: str = "holm",
     alpha: float = 0.05,
+    intervals: bool = False,
+    replicates: Mapping[str, Sequence[str]] | None = None,
     digits: int = 4,
     permutations: int | None = None,
     clusters: Mapping[str, Any] | None = None,
-    replicates: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
 ) -> PaperTable:
     """Tabulate systems × measures for a paper: the best in bold, significant differences marked.
@@ -138,19 +156,22 @@ def table(
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
     test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
-        Paired test. Default: randomization; with ``replicates``: t.
+        Paired test. Default: as :func:`significance` chooses.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for the pairs of each measure.
     alpha : float, default 0.05
         Level of the tests.
+    intervals : bool, default False
+        Show the interval of each mean over queries, each by itself.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, such as training with several seeds: show means ± standard deviations over them; the
+        tests allow for how far runs vary.
     digits : int, default 4
         Decimals.
     permutations : int, optional
         Sign flips or resamples. Default: as :func:`significance` chooses.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`: whole clusters are flipped.
-    replicates : dict of str to list of str, optional
-        Systems with several runs, as in :func:`significance`: the table shows the means of their runs.
     seed : int, default 0
         Seed of the flips or resamples.
 
@@ -177,10 +198,11 @@ def table(
     of each measure, p ≤ 0.05).
     """
     check_whole("digits", digits, 0)
-    given = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
-    collections = given
-    if replicates is not None:
-        collections = {name: replicated(one, replicates).averaged for name, one in given.items()}
+    if check_flag("intervals", intervals) and replicates is not None:
+        raise UsageError("intervals are over queries, and replicates over runs; give one of them")
+    single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in single.items()}
+    collections = {name: runs[name].averaged if name in runs else one for name, one in single.items()}
     first = next(iter(collections.values()))
     _, second = wanted_pairs(first, baselines)  # refuses what is no system, and takes repeated ones once
     compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
@@ -189,19 +211,26 @@ def table(
     options |= {"clusters": clusters, "replicates": replicates, "permutations": permutations}
     tests = {
         name: significance(one, baselines=compared or None, **options)
-        for name, one in given.items()
-        if len(first.systems) > 1
+        for name, one in single.items()
+        if len(collections[name].systems) > 1
     }
-    parts = [
-        _rows(name, one, digits, _marked(tests[name], marks, bool(compared)) if name in tests else {})
-        for name, one in collections.items()
-    ]
+    parts = []
+    for name, one in collections.items():
+        rows = _rows(name, one, digits, _marked(tests[name], marks, bool(compared)) if name in tests else {})
+        if intervals:
+            rows = rows.with_columns(_limits(one, alpha, clusters))
+        if name in runs:
+            rows = rows.with_columns(_over_runs(runs[name]))
+        parts.append(rows)
     return PaperTable(
         frame=pl.concat(parts),
         marks=marks,
         tests=tests,
         baselines=tuple(compared),
         digits=digits,
+        alpha=alpha,
+        intervals=intervals,
+        replicates=next(iter(runs.values())).counts if runs else None,
         remarks=tuple(dict.fromkeys(text for one in tests.values() for text in one.remarks)),
         lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
     )
@@ -245,3 +274,18 @@ def _rows(collection: str, scores: Scores, digits: int, marked: Mapping[tuple[st
             )
     schema = ["collection", "system", "measure", "value", "best", "marks"]
     return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
+
+
+def _limits(scores: Scores, alpha: float, clusters: Mapping[str, Any] | None) -> list[pl.Series]:
+    """Return the limits of the mean of each measure and system, in the order of rows."""
+    added = [name in scores.sums for name in scores.measures]
+    scale = np.where(added, np.isfinite(scores.values).sum(axis=1), 1)  # sums are shown as sums
+    limits = zip(("low", "high"), mean_intervals(scores, alpha, clusters), strict=True)
+    return [pl.Series(name, (limit * scale).T.ravel()).fill_nan(None) for name, limit in limits]
+
+
+def _over_runs(found: Replicated) -> list[pl.Series]:
+    """Return the standard deviation of the means of runs, and their number, in the order of rows."""
+    rows = [(column[runs], len(runs)) for column in found.scores.means.T for runs in found.members.values()]
+    deviation = [float(means.std(ddof=1)) if count > 1 else None for means, count in rows]
+    return [pl.Series("deviation", deviation, pl.Float64), pl.Series("runs", [count for _, count in rows])]

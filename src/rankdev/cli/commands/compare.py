@@ -215,6 +215,7 @@ def _check(
 @correction_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
 @clusters_option
+@click.option("--intervals", is_flag=True, help="Show the interval of each mean over queries.")
 @replicates_option
 @click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
 def table_command(
@@ -227,6 +228,7 @@ def table_command(
     correction: str | None,
     alpha: float,
     clusters: str | None,
+    intervals: bool,
     replicates: tuple[str, ...],
     digits: int,
     seed: int,
@@ -239,12 +241,13 @@ def table_command(
     """
     from rankdev.statistics.paper_table import table
 
-    testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed}
+    testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed, "intervals": intervals}
     testing |= {"test": test, "correction": correction or "holm", "clusters": read_clusters(clusters)}
 
     def analyse(scores: Any) -> PaperTable:
-        known = next(iter(scores.values())).systems if collections else scores.systems
-        return table(scores, baselines=baselines or None, replicates=matching_runs(replicates, known), **testing)
+        first = next(iter(scores.values())) if isinstance(scores, dict) else scores
+        repeated = matching_runs(replicates, first.systems)
+        return table(scores, baselines=baselines or None, replicates=repeated, **testing)
 
     _, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
