@@ -52,9 +52,7 @@ def _risk(found: Leaderboard, measure: str, rows: pl.DataFrame, spread: str) -> 
     if found.baseline is not None:
         own = pl.col("system") == found.baseline
         loses, gains = pl.col("urisk_high") < 0, pl.col("urisk_low") > 0
-        words = (
-            pl.when(own).then(pl.lit("baseline")).when(loses).then(pl.lit("loses")).when(gains).then(pl.lit("gains"))
-        )
+        words = pl.when(own).then(pl.lit("baseline")).when(loses).then(pl.lit("loses"))
         to_it = {
             "URisk": pl.col("urisk"),
             spread: pl.when(own).then(pl.lit("–")).otherwise(intervals("urisk_low", "urisk_high")),

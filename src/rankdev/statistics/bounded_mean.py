@@ -109,7 +109,8 @@ def exceeds(points: Floats, weights: Floats, value: float) -> Floats:
     """Return the probability that Σ D x > ``value``, D ~ Dirichlet(``weights``), for each row of points x.
 
     D is proportional to independent Gamma variables G, so that it is the probability that Σ G (x − value) > 0: its
-    moment generating function, inverted numerically along a line through the saddlepoint. Exact to six digits.
+    moment generating function, inverted numerically along a line through the saddlepoint. Right to four digits where
+    weights are 1 or more.
 
     >>> exceeds(np.eye(10)[:1], np.ones((1, 10)), 0.2).round(6).tolist()  # a Beta distribution: .8⁹
     [0.134218]

@@ -228,7 +228,7 @@ def _posterior(families: list[Family], margin: float, lower: Bools) -> dict[str,
     within, above = np.concatenate([beyond(family, (-margin, margin)) for family in families], axis=1)
     ends = np.array([1 - within, above])
     worse, better = np.where(lower, ends[::-1], ends)
-    return {"p_worse": worse, "p_same": within - above, "p_better": better}
+    return {"p_worse": worse, "p_same": np.maximum(within - above, 0.0), "p_better": better}
 
 
 def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
