@@ -238,9 +238,13 @@ def shapes(trials: int) -> Iterator[Finding]:
             )
 
 
+def _tied(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.where(rng.random(shape) < 0.7, 0.0, rng.normal(0, 1, shape))
+
+
 def effects(trials: int) -> Iterator[Finding]:
     """The corrected effect size d_z, for true effects of 0, .2, .5 and 1."""
-    for kind, draw in KINDS.items():
+    for kind, draw in {**KINDS, "70% ties": _tied}.items():
         spread = float(draw(np.random.default_rng(0), (10**6,)).std())
         for effect in (0.0, 0.2, 0.5, 1.0):
             for n in (10, 25, 50):
@@ -248,8 +252,7 @@ def effects(trials: int) -> Iterator[Finding]:
                 one = against_nothing(draw(rng, (trials, n)) / spread + effect)
                 low, high = effect_limits(one, ALPHA)
                 held = float(inside((low, high), effect)[~np.isnan(low)].mean())
-                goal = 0.85 if kind == "tied" else 0.9
-                yield Finding("`effect_sizes`, d_z", f"{kind}, effect {effect:g}, n = {n}", held, trials, goal)
+                yield Finding("`effect_sizes`, d_z", f"{kind}, effect {effect:g}, n = {n}", held, trials, 0.9)
 
 
 HIDDEN = {

@@ -33,7 +33,8 @@ def effect_limits(family: Family, alpha: float) -> tuple[Floats, Floats]:
     reach = float(special.stdtrit(drawn - 1, 1 - alpha / 2)) / np.sqrt(queries)
     for pairs, apart in family.differences():
         spread = apart.std(axis=1, ddof=1)
-        known = (most_common(apart)[1] < SPARSE[1]) & (spread > 0)
+        share = most_common(apart)[1]
+        known = (share < SPARSE[1]) & (spread > 0)
         score = (apart[known] - apart[known].mean(axis=1, keepdims=True)) / spread[known, None]
         effect = apart[known].mean(axis=1) / spread[known]
         squares = score * score
@@ -44,7 +45,9 @@ def effect_limits(family: Family, alpha: float) -> tuple[Floats, Floats]:
             moved = score - effect[:, None] * (squares - 1) / 2
             sums, sizes = summed(moved.T, family.clusters)
             inflation = (sums**2).sum(axis=0) * sizes.mean() ** 2 / queries * drawn / (drawn - 1)
-        half = reach * np.sqrt(np.maximum(inflation, 0.1))
+        # few of many equal differences show too little of the shape: no less than for normal ones
+        least = np.where(share[known] > SPARSE[0], 1 + effect**2 / 2, 0.1)
+        half = reach * np.sqrt(np.maximum(inflation, least))
         low[pairs[known]], high[pairs[known]] = (small_sample(queries) * effect + sign * half for sign in (-1, 1))
     return low, high
 
