@@ -17,12 +17,19 @@ from tests.fuzz.files import SLOW
 from tests.io.responses import FILES as RESPONSE_FILES
 from tests.io.responses import QUEPID_JSON, RANK_EVAL_REQUEST
 from tests.io.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
+from tests.io.test_rag import LANGCHAIN, RAGAS, WITH_IDS
 
 RATING_FILES = {"json": json.dumps(RANK_EVAL_REQUEST).encode(), "jsonl": json.dumps(QUEPID_JSON).encode()}
+RECORD_FILES = {
+    "json": json.dumps([RAGAS, LANGCHAIN]).encode(),
+    "jsonl": json.dumps(WITH_IDS).encode() + b"\n",
+    "csv": b"Query;Item ID;Score\nq1;d1;0,5\nq1;d2;,25\n",
+    "inter": b"user_id:token\titem_id:token\nu1\ti1\nu1\ti2\n",
+}
 READERS = [read_run, read_references, read_grades, read_lists]
 SEEDS = [
     (suffix, content)
-    for files in (RUN_FILES, GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RESPONSE_FILES, RATING_FILES)
+    for files in (RUN_FILES, GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RESPONSE_FILES, RATING_FILES, RECORD_FILES)
     for suffix, content in files.items()
 ]
 SEEDS += [(f"{suffix}.gz", gzip.compress(content, mtime=0)) for suffix, content in SEEDS[:3]]

@@ -12,8 +12,10 @@ from rankdev._common.reading import reading
 from rankdev.errors import DataError, shown
 
 QUESTIONS = ("user_input", "question", "input")  # besides the names that queries have in tables
-RETRIEVED = ("retrieved_context_ids", "retrieved_ids", "retrieved_contexts", "contexts", "retrieved_texts")
-RETRIEVED += ("source_documents", "source_nodes")
+RETRIEVED = (
+    *("retrieved_context_ids", "retrieved_ids", "retrieved_contexts", "contexts", "retrieved_texts"),
+    *("source_documents", "source_nodes"),
+)
 RIGHT = ("reference_context_ids", "expected_ids", "reference_contexts", "expected_texts", "ground_truth_contexts")
 _IDS = ("id", "id_", "node_id", "chunk_id", "doc_id")
 _TEXTS = ("page_content", "text", "content")

@@ -138,10 +138,7 @@ def named_responses(answer: Any) -> Iterator[tuple[Any, Any]]:
     elif is_record(answer):
         yield named_record(answer)
     else:
-        for query, response in answer.items():
-            if not is_response(response):
-                raise DataError(f"query {shown(query)}: this is not the response of a search engine, as others are")
-            yield query, response
+        yield from answer.items()
 
 
 def named_record(record: Any) -> tuple[Any, Any]:
@@ -168,6 +165,8 @@ def named_record(record: Any) -> tuple[Any, Any]:
 def read_response(response: Any, where: str = "") -> Answer:
     """Return the hits of one response; refuse an error, a page that is not the first, and groups of hits."""
     response = plain(response)
+    if not is_response(response):
+        raise DataError(f"{where}this is not the response of a search engine; got {shown(response)}")
     if _is_error(response):
         raise DataError(f"{where}the search engine returned an error ({_reason(response['error'])}); search again")
     if is_retrieved(response):

@@ -44,4 +44,4 @@ def _whole(column: pl.Series) -> pl.Series:
     """Make whole numbers of cells that all hold such: a workbook knows no others, and ids may be numbers."""
     if not column.dtype.is_float() or not (column.is_null() | (column == column.floor())).all():
         return column
-    return column.cast(pl.Int64, strict=False) if (column.abs().max() or 0) < 2**53 else column
+    return column.cast(pl.Int64) if not (column.abs() >= 2**53).any() else column
