@@ -207,7 +207,7 @@ def _equal(scores: Scores) -> bool:
     """Check whether both systems score the same, so that their lists may be the same."""
     import numpy as np
 
-    return len(scores.systems) == 2 and np.array_equal(*scores.values, equal_nan=True)
+    return len(scores.systems) == 2 and np.array_equal(scores.values[0], scores.values[1], equal_nan=True)
 
 
 def _with_origin(scores: Scores, source: dict[str, Any], baseline: Scores | None) -> Scores:
