@@ -174,3 +174,10 @@ def test_there_is_one_for_each_candidate_and_none_for_all_pairs(make_scores):
     assert quiet(rd.significance, make_scores(values[:4])).conclusion == ""
     assert quiet(rd.significance, make_scores(values), baselines="s1").conclusion == ""
     assert quiet(rd.significance, make_scores(values[:4]), baselines=["s1", "s2"]).conclusion == ""
+
+
+def test_it_is_one_line_whatever_the_names():
+    values = np.random.default_rng(0).uniform(size=(2, 20, 1))
+    known = rd.Scores(("a\nb", "c\x1b[31m"), tuple(map(str, range(20))), ("AP",), values)
+    for found in (quiet(rd.significance, known), quiet(rd.gate, known, baseline="a\nb", margin=1.0)):
+        assert found.conclusion.isprintable()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import counted
+from rankdev.errors import counted, printable
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.panels import Family
 
@@ -107,7 +107,7 @@ def conclusion(
 def _of_pair(
     scores: Scores, families: Sequence[Family], table: Mapping[str, Any], alpha: float, pair: int, baseline: bool
 ) -> str:
-    a, b = table["a"][pair], table["b"][pair]
+    a, b = printable(table["a"][pair]), printable(table["b"][pair])  # a sentence is one line
     shown = _shown(scores, families, table, alpha, pair, 1.0)
     ahead = next((one.found for one in shown if one.found), shown[0].ahead)
     if ahead >= 0 or baseline:
@@ -220,6 +220,7 @@ def of_gate(
 ) -> str:
     """Conclude from a gate, whose decision it is."""
     first = changes[0]
+    candidate, baseline = printable(candidate), printable(baseline)
     if unchanged and verdict == "pass":
         return f"Ship: {candidate} returns the same lists as {baseline} for all {counted(first.queries, 'query')}."
     if verdict == "pass":
