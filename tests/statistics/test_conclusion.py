@@ -1,5 +1,6 @@
 """The sentence for someone who decides agrees with p, interval, gate and the queries themselves, in every case."""
 
+import json
 import re
 import warnings
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.display.dispatch import report_of
+from rankdev.display.encodings import FORMATS
 from rankdev.errors import DataError
 from rankdev.measures.base import MeasureInfo
 from tests.common.examples import examples
@@ -157,6 +159,7 @@ def test_its_words(old, new, baseline, text):
     found = quiet(rd.significance, made(np.transpose(old), np.transpose(new)), baselines=baseline)
     assert found.conclusion == text
     assert report_of(found).opening[0] == text
+    assert json.loads(FORMATS["json"].encode(report_of(found)))["conclusion"] == text
 
 
 def test_queries_that_gain_as_much_as_others_lose_are_no_collapse():

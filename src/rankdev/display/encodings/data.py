@@ -26,10 +26,10 @@ def as_json(report: Report) -> bytes:
     if report.command:
         content = {
             **_origin(report),
-            **({"conclusion": report.conclusion} if report.conclusion else {}),
             "summary": records(report.rows if report.summary is None else report.summary),
             "rows": content,
             **{name: records(frame) for name, frame in report.more.items()},
+            **({"conclusion": report.conclusion} if report.conclusion else {}),
             "remarks": list(report.remarks),
         }
     return (json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
