@@ -308,7 +308,7 @@ def test_the_page_can_ask_what_decides(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX")
 def test_one_process_writes(server, tmp_path):
-    with pytest.raises(rd.DataError, match="another rankdev judge has it open"):
+    with pytest.raises(rd.DataError, match="another process has it open"):
         Store(tmp_path / "judgments.sqlite")
 
 

@@ -1,7 +1,9 @@
 """Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
 
+from rankdev.judging.chat import ChatJudge
 from rankdev.judging.collect import collect
 from rankdev.judging.pool import pool
+from rankdev.judging.replies import BudgetSpentError, NoAnswerError
 from rankdev.judging.result import Collected, JudgeError
 
-__all__ = ["Collected", "JudgeError", "collect", "pool"]
+__all__ = ["BudgetSpentError", "ChatJudge", "Collected", "JudgeError", "NoAnswerError", "collect", "pool"]

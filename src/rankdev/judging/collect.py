@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -11,15 +12,20 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import UsageError, counted, shown
-from rankdev.judging.items import Pair, Pool
-from rankdev.judging.result import Answer, AnswerFile, Better, Collected, JudgeError
+from rankdev.errors import RankdevError, UsageError, counted, shown
+from rankdev.judging._asking import Asker, finishing
+from rankdev.judging.answer_files import AnswerDatabase, AnswerFile, kept_in
+from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev.judging.replies import BudgetSpentError, NoAnswerError, Reply
+from rankdev.judging.result import Answer, Better, Collected, JudgeError
 from rankdev.judging.strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Rule, Strategy, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 
 GOALS = ("order", "top", "decide")
 OUT_OF_REACH = "no number of answers will do"
+MOST_SILENT = 10  # pairs that a judge may skip in a row
+MOST_AT_ONCE = 1000
 
 
 def collect(
@@ -35,6 +41,7 @@ def collect(
     error: float | None = None,
     probability: float | None = None,
     file: str | os.PathLike[str] | None = None,
+    parallel: int = 1,
     seed: int = 0,
 ) -> Collected:
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
@@ -48,7 +55,11 @@ def collect(
     Parameters
     ----------
     judge : callable
-        ``judge(query, a, b)`` returns a, b, or None for equally good.
+        ``judge(query, a, b)`` returns a, b, or None for equally good; ``a`` is shown first. It may be a coroutine
+        function. A judge with a method ``batch([(query, a, b), …])``, which returns a list of answers, is asked the
+        ``parallel`` questions of a round in one call. :class:`rankdev.judging.ChatJudge` is a language model. A judge
+        that raises :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
+        :class:`rankdev.judging.BudgetSpentError` ends the loop.
     items : dict or table
         ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from; or a table with the columns query,
         item and perhaps grade, such as :func:`rankdev.pool` returns.
@@ -73,8 +84,12 @@ def collect(
         Ask on until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
         Default: until it is so on average.
     file : path, optional
-        JSONL file of answers: every answer is on disk before the next question. Call again with the same file to
-        resume.
+        Where answers are kept: every answer is on disk before it counts. Call again with the same file to resume.
+        A name that ends in .sqlite or .db is a database of ``rankdev judge``, which has the answers of other judges
+        too; any other is a JSONL file.
+    parallel : int, default 1
+        Questions asked at once, in threads; the judge must allow it. They are chosen together, before the first of them
+        is answered, so that the answers do not depend on how long each takes.
     seed : int, default 0
         Seed of random choices.
 
@@ -86,7 +101,8 @@ def collect(
     Raises
     ------
     JudgeError
-        If the judge fails or returns something else; its ``collected`` has all earlier answers.
+        If the judge fails or returns something else, or skips ten pairs in a row; its ``collected`` has all other
+        answers. So has that of a KeyboardInterrupt.
 
     Examples
     --------
@@ -103,8 +119,10 @@ def collect(
     strategy = strategy_for(
         pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed, spread=budget is not None
     )
-    answers = AnswerFile(check_path(file), pool) if file is not None else None
-    loop = _Loop(judge, pool, strategy, answers, seed)
+    parallel = check_whole("parallel", parallel, 1, MOST_AT_ONCE)
+    kept = kept_in(check_path(file), pool, judge) if file is not None else None
+    asker = Asker(judge)
+    loop = _Loop(asker, pool, strategy, kept, seed)
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
@@ -122,25 +140,31 @@ def collect(
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
             verdict=leading(strategy),
-            remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool)),
+            remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
         )
 
     reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
     try:
-        while budget is None or len(loop.answers) < budget:
+        while budget is None or loop.asked < budget:
             if not strategy.unsettled():
                 return result(OUT_OF_REACH if strategy.given_up() else reached)
-            pair = strategy.ask()
-            if pair is None:
+            pairs = loop.choose(parallel if budget is None else min(parallel, budget - loop.asked))
+            if not pairs:
                 return result("no pair left to ask")
             try:
-                loop.put(pair)
-            except _NoAnswerError as failed:
+                loop.put(pairs)
+            except _NoAnswersError as failed:
                 raise JudgeError(str(failed), result("the judge gave no answer")) from failed.__cause__
+            except BudgetSpentError as spent:
+                return result(str(spent))
         return result("budget spent" if strategy.unsettled() else reached)
+    except KeyboardInterrupt as interrupt:
+        interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
+        raise
     finally:
-        if answers is not None:
-            answers.close()
+        asker.close()
+        if kept is not None:
+            kept.close()
 
 
 def strategy_for(
@@ -169,7 +193,7 @@ def strategy_for(
     return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
 
 
-class _NoAnswerError(Exception):
+class _NoAnswersError(Exception):
     """The judge failed, or returned something that is not an answer."""
 
 
@@ -177,42 +201,109 @@ class _Loop:
     """Asks the judge; the order of presentation depends on the seed and the number of the question."""
 
     def __init__(
-        self, judge: Callable[[Any, Any, Any], Any], pool: Pool, strategy: Strategy, file: AnswerFile | None, seed: int
+        self, asker: Asker, pool: Pool, strategy: Strategy, file: AnswerFile | AnswerDatabase | None, seed: int
     ) -> None:
-        self.judge, self.pool, self.strategy, self.file, self.seed = judge, pool, strategy, file, seed
+        self.asker, self.pool, self.strategy, self.file, self.seed = asker, pool, strategy, file, seed
         self.answers: list[Answer] = []
         self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
+        self.skipped = [sorted_pair(pair) for pair in file.skipped] if file else []
+        self.silent = 0  # skipped since the last answer
+        self.reason = ""  # why the last was skipped
         for answer in file.before if file else ():
             self._learn(answer)
             strategy.unsettled()  # as after every answer, so that resuming asks what one call would have asked
 
-    def put(self, pair: Pair) -> None:
-        """Ask one question, keep the answer, and update the strategy."""
-        query, first, second = self._presented(*pair)
-        given = self.pool.given
-        asked = given[query, first], given[query, second]
-        try:
-            reply = self.judge(given[query,], *asked)
-        except Exception as error:
-            kept = self._kept()
-            raise _NoAnswerError(
-                f"query {query!r}, {first!r} or {second!r}: the judge failed ({type(error).__name__}: {error}); {kept}"
-            ) from error
-        valid = isinstance(reply, str | Integral) and not isinstance(reply, bool) and reply in asked
-        if not (reply is None or valid):
-            raise _NoAnswerError(
-                f"query {query!r}: the judge returned {shown(reply)}; expected {shown(asked[0])}, {shown(asked[1])} or"
-                f" None for equally good; {self._kept()}"
-            )
-        winner, loser = (second, first) if reply is not None and reply == asked[1] else (first, second)
-        answer = Answer(query, winner, loser, reply is None, first)
-        if self.file is not None:
-            self.file.add(answer)
-        self._learn(answer)
+    @property
+    def asked(self) -> int:
+        """Number of questions, answered or skipped."""
+        return len(self.answers) + len(self.skipped)
 
-    def _presented(self, query: str, a: str, b: str) -> Pair:
+    def choose(self, number: int) -> list[Pair]:
+        """Choose what to ask at once; no pair twice, and none that was skipped."""
+        chosen: list[Pair] = []
+        while len(chosen) < number:
+            pair = self.strategy.ask([*self.skipped, *chosen])
+            if pair is None:
+                break
+            chosen.append(pair)
+        return chosen
+
+    def put(self, pairs: Sequence[Pair]) -> None:
+        """Ask questions at once; keep each answer as it comes, and then update the strategy in the order asked.
+
+        Whatever happens to one of them, the answers to the others count.
+        """
+        asked = [self._presented(*pair, self.asked + k) for k, pair in enumerate(pairs)]
+        given = self.pool.given
+        found: dict[int, Answer | Exception] = {}
+        with finishing() if len(pairs) > 1 else nullcontext():
+            try:
+                for k, reply in self.asker.ask([(given[q,], given[q, a], given[q, b]) for q, a, b in asked]):
+                    found[k] = self._read(asked[k], reply)
+                    self._keep(asked[k], found[k])
+            finally:
+                for k in sorted(found):
+                    self._note(asked[k], found[k])
+        failures = [found[k] for k in sorted(found) if isinstance(found[k], Exception)]
+        for kind in (_NoAnswersError, BudgetSpentError):
+            if failed := next((each for each in failures if isinstance(each, kind)), None):
+                if isinstance(failed, _NoAnswersError):
+                    raise _NoAnswersError(f"{failed}; {self._kept()}") from failed.__cause__
+                raise failed
+        if self.silent >= MOST_SILENT:
+            raise _NoAnswersError(
+                f"the judge gave no answer to {self.silent} questions in a row; the last: {self.reason}; {self._kept()}"
+            )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Note what was skipped and ignored."""
+        lines = []
+        if self.skipped:
+            why = f"; the last: {self.reason}" if self.reason else ""
+            lines.append(f"{counted(len(self.skipped), 'pair', 'was')} skipped by the judge{why}.")
+        if self.file is not None and self.file.unmatched:
+            lines.append(f"{counted(self.file.unmatched, 'answer')} in {self.file.path} ignored: about other items.")
+        return tuple(lines)
+
+    def _read(self, question: Pair, reply: Any) -> Answer | Exception:
+        """Return the answer that a reply is, or why it is none."""
+        query, first, second = question
+        if isinstance(reply, NoAnswerError | BudgetSpentError):
+            return reply
+        if isinstance(reply, Exception):
+            kind = "" if isinstance(reply, RankdevError) else f"{type(reply).__name__}: "
+            failed = _NoAnswersError(f"query {query!r}, {first!r} or {second!r}: the judge failed ({kind}{reply})")
+            failed.__cause__ = reply
+            return failed
+        answer, comment = (reply.answer, reply.comment) if isinstance(reply, Reply) else (reply, "")
+        asked = self.pool.given[query, first], self.pool.given[query, second]
+        valid = isinstance(answer, str | Integral) and not isinstance(answer, bool) and answer in asked
+        if not (answer is None or valid):
+            return _NoAnswersError(
+                f"query {query!r}: the judge returned {shown(answer)}; expected {shown(asked[0])}, {shown(asked[1])} or"
+                " None for equally good"
+            )
+        winner, loser = (second, first) if answer is not None and answer == asked[1] else (first, second)
+        return Answer(query, winner, loser, answer is None, first, comment)
+
+    def _keep(self, question: Pair, found: Answer | Exception) -> None:
+        if self.file is not None and isinstance(found, Answer):
+            self.file.add(found)
+        elif self.file is not None and isinstance(found, NoAnswerError):
+            self.file.skip(*question, str(found))
+
+    def _note(self, question: Pair, found: Answer | Exception) -> None:
+        if isinstance(found, Answer):
+            self._learn(found)
+            self.silent = 0
+        elif isinstance(found, NoAnswerError):
+            self.skipped.append(sorted_pair(question))
+            self.silent += 1
+            self.reason = str(found)
+
+    def _presented(self, query: str, a: str, b: str, number: int) -> Pair:
         before = self.shown.get((query, frozenset((a, b))))
-        swap = before == a if before else np.random.default_rng((self.seed, len(self.answers))).random() < 0.5
+        swap = before == a if before else np.random.default_rng((self.seed, number)).random() < 0.5
         return (query, b, a) if swap else (query, a, b)
 
     def _learn(self, answer: Answer) -> None:
@@ -223,9 +314,9 @@ class _Loop:
     def _kept(self) -> str:
         count = len(self.answers)
         if not count:
-            return "there are no earlier answers"
+            return "there are no other answers"
         where = "the error's collected" if self.file is None else str(self.file.path)
-        return f"{counted(count, 'earlier answer', 'is')} in {where}"
+        return f"{counted(count, 'answer', 'is')} in {where}"
 
 
 def leading(strategy: Strategy) -> Better | None:

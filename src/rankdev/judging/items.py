@@ -70,6 +70,10 @@ class Pool:
         nothing = Preferences.from_rows(items=self.items)
         return nothing if self.grades is None else nothing.with_grades(self.grades)
 
+    def knows(self, query: str, *items: str) -> bool:
+        """Return whether items are in the pool."""
+        return all(item in self.items.get(query, ()) for item in items)
+
     def check(self, query: str, *items: str) -> None:
         """Reject items that are not in the pool."""
         for item in items:

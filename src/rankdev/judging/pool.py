@@ -75,12 +75,22 @@ EXPECTED = f"expected a table with the column item, perhaps query, and one or mo
 
 def _texts(texts: Any, items: Collection[str]) -> tuple[str, pl.DataFrame]:
     """Return what the texts are called, and a row per item (or per query and item)."""
+    return str(texts) if isinstance(texts, str | os.PathLike) else "texts", table_of_texts(texts, items)
+
+
+class _Everything(frozenset[str]):
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.DataFrame:
+    """Return a row per item (or per query and item); of a collection, for some items."""
     if isinstance(texts, str | os.PathLike):
-        return str(texts), _read(texts, items)
+        return _read(texts, items)
     if isinstance(texts, Mapping):
-        return "texts", _as_table({as_id(item): str(text) for item, text in texts.items()})
+        return _as_table({as_id(item): str(text) for item, text in texts.items()})
     if is_table(texts):
-        return "texts", as_polars(texts)
+        return as_polars(texts)
     raise UsageError(f"texts must be a file, a table or {{item: text}}; got {shown(texts)}")
 
 

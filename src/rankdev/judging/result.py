@@ -1,12 +1,9 @@
-"""Answers on disk, and the result of collecting them."""
+"""Answers, and the result of collecting them."""
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +11,9 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev._common.tables import as_id
 from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table
-from rankdev.errors import DataError, FileFormatError, counted
+from rankdev.errors import DataError, counted
 from rankdev.judging.items import Pool
 from rankdev.preferences import Preferences, references_from_preferences
 
@@ -37,6 +33,8 @@ class Answer:
         Whether both are equally good.
     first : str
         Item that was shown first.
+    comment : str
+        What the judge said besides.
     """
 
     query: str
@@ -44,64 +42,16 @@ class Answer:
     loser: str
     tie: bool
     first: str
+    comment: str = ""
+
+    @property
+    def second(self) -> str:
+        """Item that was shown second."""
+        return self.loser if self.first == self.winner else self.winner
 
     def record(self) -> dict[str, Any]:
         """Return the answer as a record of a file of preferences."""
-        return dict(vars(self))
-
-
-class AnswerFile:
-    """A JSONL file of answers, readable by ``read_preferences`` at any time."""
-
-    def __init__(self, path: str | os.PathLike[str], pool: Pool) -> None:
-        self.path = Path(path)
-        self.before = self._read(pool)
-        try:
-            self._stream = self.path.open("ab")
-        except OSError as error:
-            raise DataError(f"{self.path}: {error.strerror}") from None
-
-    def add(self, answer: Answer) -> None:
-        """Write an answer through to disk."""
-        self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-
-    def _read(self, pool: Pool) -> list[Answer]:
-        """Read earlier answers; an incomplete last line was never acknowledged, and is removed."""
-        try:
-            content = self.path.read_bytes()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise DataError(f"{self.path}: {error.strerror}") from None
-        whole = content[: content.rfind(b"\n") + 1]
-        answers = [self._answer(line, number, pool) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
-        if len(whole) < len(content):
-            if not content[len(whole) :].startswith(b'{"query": '[: len(content) - len(whole)]):
-                raise FileFormatError(self.path, "this is not a file of answers; choose another name", len(answers) + 1)
-            os.truncate(self.path, len(whole))
-        return answers
-
-    def _answer(self, line: bytes, number: int, pool: Pool) -> Answer:
-        try:
-            record = json.loads(line)
-            query, winner, loser, first = (as_id(record[name]) for name in ("query", "winner", "loser", "first"))
-            answer = Answer(query, winner, loser, record["tie"] is True, first)
-        except (ValueError, KeyError, TypeError):
-            expected = '{"query": …, "winner": …, "loser": …, "tie": …, "first": …}'
-            raise FileFormatError(self.path, f"this is not an answer; expected {expected}", number) from None
-        try:
-            pool.check(answer.query, answer.winner, answer.loser)
-        except DataError as error:
-            raise FileFormatError(
-                self.path, f"{error}; resume with the same items, or choose another file", number
-            ) from None
-        return answer
+        return {name: value for name, value in vars(self).items() if name != "comment" or value}
 
 
 @dataclass(frozen=True)
@@ -229,10 +179,7 @@ class Collected(Result):
         >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}).to_polars()["winner"].to_list()
         ['x']
         """
-        rows = [
-            (a.query, a.first, a.loser if a.first == a.winner else a.winner, None if a.tie else a.winner)
-            for a in self.answers
-        ]
+        rows = [(a.query, a.first, a.second, None if a.tie else a.winner) for a in self.answers]
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
 
     def summary(self) -> pl.DataFrame:

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import UsageError
 from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
 from rankdev.judging.items import Items
-from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
 from rankdev.preferences import Preferences, tiers_from_preferences
 
@@ -23,7 +23,7 @@ AT_ANY_TIME = (
     "One may look after every answer: a posterior probability does not depend on when one stops. In simulations at .95,"
     " at most 4% of judgings ended with a wrong decision; with noisy judges, 3 of 25 decisions were wrong."
 )
-LONGEST_NAME, LONGEST_COMMENT = 80, 2000
+LONGEST_COMMENT = 2000
 
 
 class Session:
@@ -42,7 +42,7 @@ class Session:
 
     def question(self, name: str) -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
-        _check_name(name)
+        check_name(name)
         pair = self.questions.ask(name)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
@@ -64,7 +64,7 @@ class Session:
 
         ``shown`` is the order in which the page had shown them: of two items the higher one was seen first.
         """
-        _check_name(name)
+        check_name(name)
         rank = {item: place for place, tier in enumerate(tiers) for item in tier}
         if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
             raise UsageError("a ranking must have the two or more items that were shown, each once")
@@ -79,7 +79,7 @@ class Session:
 
     def next_list(self, name: str) -> dict[str, Any]:
         """Return items of one query to put in order: those that the judge has compared least."""
-        _check_name(name)
+        check_name(name)
         counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
         pool = self.items.pool.items
 
@@ -99,7 +99,7 @@ class Session:
 
     def undo(self, name: str) -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
-        _check_name(name)
+        check_name(name)
         taken = self.store.undo(name, self._knows)
         self.questions.note(taken, -1)
         if len(taken) == 1:
@@ -144,14 +144,10 @@ class Session:
         return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
 
     def _knows(self, answer: StoredAnswer) -> bool:
-        try:
-            self.items.pool.check(answer.query, answer.first, answer.second)
-        except DataError:
-            return False
-        return True
+        return self.items.pool.knows(*answer.pair)
 
     def _checked(self, name: str, reply: Mapping[str, Any]) -> StoredAnswer:
-        _check_name(name)
+        check_name(name)
         values = [reply.get(key) for key in ("query", "first", "second", "outcome", "comment")]
         if not all(isinstance(value, str) for value in values):
             raise UsageError("an answer must have query, first, second, outcome and comment, all text")
@@ -162,13 +158,6 @@ class Session:
             raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
         self.items.pool.check(query, first, second)
         return StoredAnswer(query, first, second, outcome, name, 1.0, comment)
-
-
-def _check_name(name: str) -> None:
-    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(
-            f"a judge's name must have 1 to {LONGEST_NAME} printable characters, without leading or trailing spaces"
-        )
 
 
 def _outcome(first: int, second: int) -> str:

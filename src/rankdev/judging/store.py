@@ -14,7 +14,7 @@ from typing import IO
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.io.preferences import COLUMNS, SCHEMA, is_database, read_answers
 from rankdev.judging.items import Pair
 
@@ -22,6 +22,28 @@ try:
     import fcntl
 except ImportError:  # Windows: a database can be opened twice
     fcntl = None  # type: ignore[assignment]
+
+
+LONGEST_NAME = 80
+
+
+def check_name(name: str) -> None:
+    """Reject a name that no judge can have."""
+    if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise UsageError(
+            f"a judge's name must have 1 to {LONGEST_NAME} printable characters, without leading or trailing spaces"
+        )
+
+
+def claimed(handle: IO[bytes]) -> bool:
+    """Lock a file for this process until it is closed; False where another has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -123,9 +145,7 @@ class Store:
         if fcntl is None:
             return None
         handle = Path(f"{self.path}-judging").open("wb")  # noqa: SIM115 (held until the end)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not claimed(handle):
             handle.close()
-            raise DataError(f"{self.path}: another rankdev judge has it open; use its page") from None
+            raise DataError(f"{self.path}: another process has it open; end it first, or use its page") from None
         return handle

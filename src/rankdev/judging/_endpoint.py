@@ -1,0 +1,234 @@
+"""Calls of a JSON API over HTTP: retried where that can help, and never with a key in a message."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import ssl
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from threading import Lock
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from rankdev.errors import DataError, RankdevWarning, UsageError, printable, shown
+
+KEY = "RANKDEV_API_KEY"
+LARGEST = 4_000_000  # bytes of a reply
+LONGEST_PAUSE = 600.0  # seconds that a server may ask for
+SLOWEST = 60.0  # seconds between retries without such a wish
+AGAIN = {408, 409, 425, 429}  # and all from 500
+REFUSED = {401, 403}
+LOCAL = ("localhost", "127.0.0.1", "::1")
+SPENT = ("insufficient_quota", "billing_hard_limit_reached")  # 429 for ever
+
+
+class RejectedError(DataError):
+    """The server rejects this one request; others may be accepted."""
+
+
+class _FailedError(Exception):
+    """A failure that may pass; ``pause`` is what the server asks for."""
+
+    def __init__(self, message: str, pause: float = 0.0, *, busy: bool = False) -> None:
+        super().__init__(message)
+        self.pause, self.busy = pause, busy
+
+
+class Secret:
+    """A key that is not shown, pickled or copied into messages."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "…"
+
+    def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
+        return Secret, ("",)  # what is pickled may become a file
+
+    def header(self) -> dict[str, str]:
+        """Return the header of a request."""
+        return {"Authorization": f"Bearer {self._value}"} if self._value else {}
+
+    def removed(self, text: str) -> str:
+        """Return a text without the key."""
+        return text.replace(self._value, "…") if self._value else text
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirect would take the key to another server."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+@dataclass(eq=False)
+class Endpoint:
+    """An address that is posted JSON to; any number of threads may use it at once."""
+
+    url: str
+    key: Secret
+    timeout: float
+    retries: int
+    wait: float
+    seed: int
+    retried: int = 0
+    worked: bool = False  # once it has, failures are more likely to pass
+    _ready: float = 0.0  # when the server wants to be asked again
+    _lock: Any = field(default_factory=Lock, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None, "_ready": 0.0}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update({**state, "_lock": Lock()})
+
+    def post(self, body: Mapping[str, Any], label: str) -> dict[str, Any]:
+        """Post, again and again where that may help; ``label`` and seed decide how long to wait meanwhile."""
+        content = json.dumps(body, ensure_ascii=True).encode()
+        chance = random.Random(f"{self.seed} {label}")
+        for attempt in range(self.retries + 1):
+            time.sleep(max(0.0, self._ready - time.monotonic()))
+            try:
+                found = self._once(content)
+            except _FailedError as failed:
+                if attempt == self.retries or not (self.worked or failed.busy):
+                    times = f" {attempt + 1} times in a row" if attempt else ""
+                    raise DataError(f"{self.url}: {failed}{times}") from None
+                pause = min(self.wait * 2**attempt, SLOWEST) * (0.5 + 0.5 * chance.random())
+                with self._lock:
+                    self.retried += 1
+                    if failed.pause:
+                        self._ready = max(self._ready, time.monotonic() + failed.pause)
+                time.sleep(pause)
+            else:
+                self.worked = True
+                return found
+        raise AssertionError  # the last failure was raised
+
+    def _once(self, content: bytes) -> dict[str, Any]:
+        """Post once; what may pass is a ``_FailedError``."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **self.key.header()}
+        request = Request(self.url, content, headers, method="POST")
+        until = time.monotonic() + self.timeout
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=self.timeout) as response:
+                body = _read(response, until)
+        except HTTPError as error:
+            with error:
+                raise self._refusal(error) from None
+        except TimeoutError:
+            raise _FailedError(f"no reply within {self.timeout:g} s") from None
+        except (URLError, OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                raise DataError(f"{self.url}: the certificate is not valid ({reason.verify_message})") from None
+            if isinstance(reason, TimeoutError):
+                raise _FailedError(f"no connection within {self.timeout:g} s") from None
+            said = f"{type(reason).__name__}: {reason}".removesuffix(": ")
+            raise _FailedError(self.key.removed(f"the connection failed ({said})")) from None
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            start = self.key.removed(body[:200].decode(errors="replace"))
+            raise _FailedError(f"the reply is not JSON: {shown(start)}; is this the address of a chat API?") from None
+        if not isinstance(found, dict):
+            raise _FailedError(f"the reply is {shown(found)}; expected a JSON object")
+        return found
+
+    def _refusal(self, error: HTTPError) -> Exception:
+        code, said = _message(error)
+        said = self.key.removed(said)
+        status = f"{error.code} {HTTPStatus(error.code).phrase}" if error.code in set(HTTPStatus) else f"{error.code}"
+        pause = _pause(error.headers.get("Retry-After", ""))
+        busy = (error.code in AGAIN or error.code >= 500) and code not in SPENT
+        if busy and pause <= LONGEST_PAUSE:
+            return _FailedError(f"the server is not available ({status}{said})", pause, busy=True)
+        if busy:
+            why = f"the server asks to come back in {pause:,.0f} s ({status}{said})"
+        elif error.code in REFUSED:
+            has = "is refused" if self.key.header() else "is missing"
+            why = f"the key {has} ({status}); set {KEY}, or give key="
+        elif error.code == HTTPStatus.PAYMENT_REQUIRED or code in SPENT:
+            why = f"the account has no credit left ({status}{said})"
+        elif error.code == HTTPStatus.NOT_FOUND:
+            why = f"no such address or model ({status}{said})"
+        elif error.code < 400:
+            why = f"the server wants another address ({status}); give that one"
+        else:
+            rejected = RejectedError if self.worked else DataError
+            return rejected(f"{self.url}: the request is rejected ({status}{said})")
+        return DataError(f"{self.url}: {why}")
+
+
+def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoint:
+    """Check address and key; the key is an argument or in the environment."""
+    given = os.environ.get(KEY, "") if key is None else key
+    if not isinstance(given, str) or not given.isascii() or not given.isprintable() or " " in given:
+        where = KEY if key is None else "key"
+        raise UsageError(f"{where} must be text without spaces or line breaks; check how it was copied")
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        valid = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = valid and str(url).isascii() and str(url).isprintable() and " " not in str(url)
+    except ValueError:
+        parts, valid = None, False
+    if parts is None or not valid:
+        raise UsageError(f"url must be an address such as https://api.example.com/v1; got {shown(url)}")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise UsageError(f"url must have no password, ? or #: set {KEY}, or give key=")
+    if given and parts.scheme == "http" and parts.hostname not in LOCAL:
+        warnings.warn(
+            f"the key is sent to {parts.hostname} without encryption; use https", RankdevWarning, stacklevel=4
+        )
+    address = str(url).rstrip("/")
+    return Endpoint(address if address.endswith(path) else address + path, Secret(given), **options)
+
+
+def _read(response: http.client.HTTPResponse, until: float) -> bytes:
+    """Read a reply that is whole, not too large, and in time."""
+    parts: list[bytes] = []
+    while part := response.read1(65536):
+        parts.append(part)
+        if time.monotonic() > until:
+            raise TimeoutError
+        if sum(map(len, parts)) > LARGEST:
+            raise _FailedError(f"the reply is longer than {LARGEST:,} bytes")
+    if response.length:
+        raise _FailedError("the reply was cut off")
+    return b"".join(parts)
+
+
+def _message(error: HTTPError) -> tuple[str, str]:
+    """Return the code and the message of a server's error, where it has them."""
+    try:
+        found = json.loads(error.read(LARGEST))
+        found = found.get("error", found)
+        found = {"message": found} if isinstance(found, str) else found
+        said = printable(str(found.get("message") or ""))[:300]
+        return str(found.get("code", "")), f": {said}" if said else ""
+    except (ValueError, AttributeError, OSError, RecursionError, http.client.HTTPException):
+        return "", ""
+
+
+def _pause(header: str) -> float:
+    """Return the seconds of a Retry-After: a number, or a date."""
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        then = parsedate_to_datetime(header)
+    except ValueError:
+        return 0.0
+    return max(0.0, ((then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,250 @@
+"""Several questions at once: the same answers however long each takes, nothing lost, nothing asked twice."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from threading import Lock
+
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
+from tests.judging.chat_server import Chat, chatting
+
+ITEMS = {"q": list("hcafbgde"), "r": list("stuv")}
+posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
+
+
+def alphabetical(query, a, b):
+    return min(a, b)
+
+
+def slow(query, a, b):
+    time.sleep(random.SystemRandom().random() / 200)
+    return min(a, b)
+
+
+async def awaited(query, a, b):
+    await asyncio.sleep(random.SystemRandom().random() / 200)
+    return min(a, b)
+
+
+class Batches:
+    def __init__(self):
+        self.sizes = []
+
+    def __call__(self, query, a, b):
+        raise AssertionError
+
+    def batch(self, questions):
+        self.sizes.append(len(questions))
+        return [min(a, b) for _, a, b in questions]
+
+
+def test_answers_do_not_depend_on_how_long_they_take():
+    found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4)
+    batches = Batches()
+    for judge in (slow, slow, awaited, batches):
+        assert rd.collect(judge, ITEMS, budget=21, parallel=4).to_polars().equals(found.to_polars())
+    assert batches.sizes == [4] * 5 + [1]
+    pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
+    assert len(set(pairs)) == len(pairs) == 21
+
+
+def test_one_at_a_time_is_as_without():
+    plain = rd.collect(alphabetical, ITEMS).to_polars()
+    for judge in (awaited, Batches()):
+        assert rd.collect(judge, ITEMS, parallel=1).to_polars().equals(plain)
+
+
+def test_an_async_judge_where_a_loop_runs_already():
+    async def notebook():
+        return rd.collect(awaited, ITEMS, budget=8, parallel=4).asked
+
+    assert asyncio.run(notebook()) == 8
+
+
+def test_several_are_asked_at_once():
+    now, most, lock = 0, 0, Lock()
+
+    def judge(query, a, b):
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        deadline = time.monotonic() + 10
+        while most < 3 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        with lock:
+            now -= 1
+        return min(a, b)
+
+    rd.collect(judge, ITEMS, budget=6, parallel=3)
+    assert most == 3
+
+
+@pytest.mark.parametrize("file", [None, "answers.jsonl", "answers.sqlite"])
+@pytest.mark.parametrize("failure", [TimeoutError("too late"), "nonsense"])
+def test_a_failure_loses_none_of_the_other_answers(failure, file, tmp_path):
+    asked, path = [], file and tmp_path / file
+
+    def judge(query, a, b):
+        asked.append((query, a, b))
+        if len(asked) == 6:
+            time.sleep(0.05)
+            if isinstance(failure, Exception):
+                raise failure
+            return failure
+        return min(a, b)
+
+    judge.name = "alphabetical"
+    with pytest.raises(JudgeError, match=r"(failed|returned).*7 answers are in") as caught:
+        rd.collect(judge, ITEMS, parallel=4, file=path)
+    assert caught.value.collected.asked == 7
+    if path:
+        failed = asked[5]
+        found = rd.collect(alphabetical, ITEMS, budget=12, parallel=4, file=path)
+        assert {(a.query, a.first, a.second) for a in found.answers[:7]} == {*asked} - {failed}
+        assert found.asked == len(rd.read_preferences(path)) == 12
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_pairs_without_an_answer_are_skipped_and_not_asked_again(parallel, tmp_path):
+    def judge(query, a, b):
+        asked.append(frozenset((a, b)))
+        if "c" in (a, b):
+            raise NoAnswerError("c is indecent")
+        return min(a, b)
+
+    asked = []
+    path = tmp_path / "answers.sqlite"
+    found = rd.collect(judge, ITEMS, file=path, parallel=parallel)
+    assert len(set(asked)) == len(asked)
+    skipped = sum("c" in pair for pair in asked)
+    assert found.asked == len(asked) - skipped
+    assert f"{skipped} pairs were skipped by the judge; the last: c is indecent." in found.remarks
+    asked.clear()
+    again = rd.collect(judge, ITEMS, file=path, parallel=parallel)
+    assert again.asked >= found.asked
+    assert not any("c" in pair for pair in asked)
+    assert rd.collect(judge, ITEMS, budget=3).asked + sum("c" in pair for pair in asked) <= 3
+
+
+def test_a_judge_that_never_answers_is_given_up():
+    def judge(query, a, b):
+        asked.append(a)
+        raise NoAnswerError("rubbish")
+
+    asked = []
+    with pytest.raises(JudgeError, match="no answer to 10 questions in a row; the last: rubbish; there are no other"):
+        rd.collect(judge, ITEMS)
+    assert len(asked) == 10
+
+
+def test_a_judge_that_may_answer_no_more_ends_the_loop():
+    def judge(query, a, b):
+        asked.append(a)
+        if len(asked) > 5:
+            raise BudgetSpentError("5 tokens are used")
+        return min(a, b)
+
+    asked = []
+    found = rd.collect(judge, ITEMS, parallel=4)
+    assert (found.asked, found.stopped) == (5, "5 tokens are used")
+
+
+def test_a_batch_has_an_answer_for_every_question():
+    judge = Batches()
+    judge.batch = lambda questions: ["a"]
+    with pytest.raises(JudgeError, match="batch must return a list of 4 answers; got"):
+        rd.collect(judge, ITEMS, parallel=4)
+
+
+@posix
+def test_an_interruption_waits_for_what_was_asked(tmp_path):
+    asked = []
+
+    def judge(query, a, b):
+        asked.append(a)
+        if len(asked) == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        return min(a, b)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        rd.collect(judge, ITEMS, parallel=4, file=tmp_path / "answers.sqlite")
+    assert caught.value.collected.asked == len(rd.read_preferences(tmp_path / "answers.sqlite")) == 8
+
+
+@posix
+@pytest.mark.parametrize("file", ["answers.jsonl", "answers.sqlite"])
+def test_one_writer(file, tmp_path):
+    def judge(query, a, b):
+        with pytest.raises(rd.DataError, match="another process"):
+            rd.collect(alphabetical, ITEMS, file=tmp_path / file)
+        return min(a, b)
+
+    rd.collect(judge, ITEMS, budget=1, file=tmp_path / file)
+    assert rd.collect(alphabetical, ITEMS, budget=2, file=tmp_path / file).asked == 2
+
+
+def test_judges_share_a_database_and_each_goes_on_from_its_own(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    rd.collect(alphabetical, ITEMS, budget=5, file=path)
+    found = rd.collect(slow, ITEMS, budget=7, file=path)
+    assert found.asked == 7
+    whole = rd.collect(alphabetical, ITEMS, budget=9, file=path)
+    assert whole.to_polars().equals(rd.collect(alphabetical, ITEMS, budget=9).to_polars())
+    judged = rd.read_preferences(path).to_polars()
+    assert dict(judged["worker"].value_counts().rows()) == {"alphabetical": 9, "slow": 7}
+    other = rd.collect(alphabetical, {"q": list("ha")}, file=path)
+    assert "answers in" in other.remarks[-1]
+
+
+KILLED = """
+import os, sys
+import rankdev as rd
+from rankdev.judging import ChatJudge
+judge = ChatJudge(sys.argv[1], model="small", wait=0.0)
+rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], parallel=4, budget=24)
+"""
+
+
+@posix
+def test_killed_while_asking_and_resumed(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    path = tmp_path / "answers.sqlite"
+
+    def better(query, a, b):
+        if len(chat.asked) == 14:
+            os.kill(process.pid, signal.SIGKILL)
+        return float(a < b)
+
+    with chatting(Chat(better, busy=0.2, babble=0.1)) as chat:
+        process = subprocess.Popen([sys.executable, "-c", KILLED, chat.url, str(path)])
+        assert process.wait(60) == -signal.SIGKILL
+        kept = rd.io.preferences.read_answers(path)
+        before = [tuple(row) for row in kept.select("query", "first", "second").rows()]
+        assert len(chat.asked) - 4 <= len(before) < len(chat.asked)  # those under way had no answer yet
+        assert set(before) < set(chat.asked)
+        chat.asked.clear()
+        chat.better = lambda query, a, b: float(a < b)
+        judge = ChatJudge(chat.url, model="small", wait=0.0)
+        found = rd.collect(judge, ITEMS, file=path, parallel=4, budget=24)
+    assert not set(before) & set(chat.asked)
+    pairs = [(answer.query, frozenset((answer.first, answer.second))) for answer in found.answers]
+    assert len(pairs) == len(set(pairs)) == 24 == len(before) + len(chat.asked)
+    stored = pl.DataFrame(rd.io.preferences.read_answers(path))
+    assert stored["worker"].unique().to_list() == ["small"]
+    assert stored.height == 24
+
+
+@pytest.mark.parametrize("parallel", [0, 1.5, "many", 100_000])
+def test_wrong_numbers_are_named(parallel):
+    with pytest.raises(rd.UsageError, match="parallel must be"):
+        rd.collect(alphabetical, ITEMS, parallel=parallel)
