@@ -281,7 +281,7 @@ def test_texts_as_elsewhere(kind, tmp_path):
         ({"wait": -1}, "wait must be"),
         ({"price": 3}, "price must be"),
         ({"price": (1, -1)}, "price must be"),
-        ({"budget_cost": 3}, "budget_cost needs price"),
+        ({"budget_cost": 3}, "budget_cost= needs price"),
         ({"budget_tokens": 0}, "budget_tokens must be"),
         ({"both_orders": 1}, "both_orders must be"),
     ],

@@ -22,6 +22,10 @@ SHARED = {
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
+    "models": (
+        *("--parallel", "--questions", "--both-orders", "--instructions"),
+        *("--price", "--budget-cost", "--budget-tokens"),
+    ),
 }
 
 

@@ -194,6 +194,27 @@ Tables are CSV, TSV, JSONL or Parquet. A query may be called query_id or qid, an
 item doc_id, docid or docno, a grade relevance or label. The extension of an
 output chooses its format: see rankdev help output."""
 
+MODELS = """\
+A language model answers as assessors do, in the same database:
+
+  rankdev judge items.jsonl --db judgments.sqlite --model URL NAME
+
+URL is that of an OpenAI-compatible API, such as https://api.example.com/v1, and
+NAME a model there. The key is read from the environment variable
+RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all.
+
+  --parallel N           How many questions are asked at once. Default: 8.
+  --questions N          At most so many in all, spread over the queries.
+                         Default: until the goal is reached.
+  --both-orders          Ask each question in both orders; the two items count
+                         as equally good unless both replies agree.
+  --instructions FILE    What makes an item better, in words.
+  --price SENT RECEIVED  Price of a million tokens, to report the cost.
+  --budget-cost X        Stop before the cost exceeds this.
+  --budget-tokens N      Stop before so many tokens are used.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --model URL small"""
+
 
 def _ties() -> str:
     width = max(map(len, TIE_RULES))
@@ -209,6 +230,7 @@ TOPICS = {
     "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
+    "models": ("Language models as judges: rankdev judge --model.", MODELS),
     "files": ("What can be read, and in which formats.", FILES),
 }
 

@@ -386,7 +386,7 @@ class _Purse:
 
     def __post_init__(self) -> None:
         if self.most_cost is not None and self.price is None:
-            raise UsageError("budget_cost needs price=(of a million tokens sent, of a million received)")
+            raise UsageError("budget_cost= needs price=, of a million tokens sent and of a million received")
 
     def reserve(self) -> None:
         """Refuse a call if it, and those under way, are as large as the largest so far and exceed the budget."""

@@ -127,6 +127,13 @@ class Items:
     def _numbers(self) -> dict[tuple[str, str], int]:
         return {key: number for number, key in enumerate(self.images)}
 
+    def texts(self) -> pl.DataFrame | None:
+        """Return what is shown as text, one row per query and item; None where there are only ids."""
+        rows = [(*key, *(entry.get(name) for name in SHOWN)) for key, entry in self.content.items()]
+        if not any(any(row[2:]) for row in rows):
+            return None
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query", "item", *SHOWN), pl.String), orient="row")
+
     def remote(self) -> list[str]:
         """List the servers that images come from."""
         addresses = (urlsplit(entry["image"]) for entry in self.content.values() if "image" in entry)

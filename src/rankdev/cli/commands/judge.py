@@ -6,11 +6,15 @@ import gc
 import os
 import sys
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.help import Command, RegisteredChoice
+from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.options import (
     named_runs,
     names_and_values,
@@ -29,12 +33,38 @@ from rankdev.cli.outputs import (
     safe_csv_option,
     table_option,
 )
-from rankdev.cli.terminal import write_line
+from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
+    from rankdev.judging.chat import ChatJudge, Usage
+    from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
+
+MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
+
+
+def model_options(command: Any) -> Any:
+    """Add the options of --model, which ``rankdev help models`` explains."""
+    for option in (
+        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: most tokens."),
+        click.option("--budget-cost", cls=SharedOption, type=float, help="With --model: largest cost; needs --price."),
+        click.option(
+            "--price",
+            cls=SharedOption,
+            nargs=2,
+            type=float,
+            metavar="SENT RECEIVED",
+            help="With --model: price of a million tokens.",
+        ),
+        click.option("--instructions", cls=SharedOption, metavar="FILE", help="With --model: what makes items better."),
+        click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
+        click.option("--questions", cls=SharedOption, type=int, help="With --model: most questions."),
+        click.option("--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: at once."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(
@@ -43,29 +73,35 @@ if TYPE_CHECKING:
     epilog="Example: rankdev judge pool.jsonl --db judgments.sqlite",
 )
 @click.argument("items", metavar="ITEMS")
-@click.option(
-    "--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments; created, or resumed."
-)
+@click.option("--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments.")
 @click.option(
     "--goal",
     type=click.Choice(["order", "top", "decide"]),  # GOALS, which would load NumPy before its threads are set
     default="order",
-    show_default=True,
-    help="Order all, the top, or decide which --run is better.",
+    help="Order all (default), the top, or decide.",
 )
 @click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
-@click.option("--error", type=float, help="Fraction of wrong pairs that is accepted. Default: .05; of the top .1.")
+@click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the whole network.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: any free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
+@model_options
 def judge_command(
-    items: str, database: str, host: str, port: int, no_browser: bool, list_size: int, **options: Any
+    items: str,
+    database: str,
+    host: str,
+    port: int,
+    no_browser: bool,
+    list_size: int,
+    model: tuple[str, str] | None,
+    **options: Any,
 ) -> None:
-    """Ask assessors in a browser which of two items is better, and keep every answer.
+    """Ask assessors in a browser, or a model, which of two items is better.
 
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
     an address), grade and query_text. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
@@ -79,7 +115,14 @@ def judge_command(
     from rankdev.judging.store import Store
 
     shown = read_items(items)
-    strategy = _strategy(shown.pool, **options)
+    asked = {name: options.pop(name) for name in MODEL_OPTIONS}
+    goal = _goal(**options)
+    if model is not None:
+        refuse_unused("list_size", "host", "port", "no_browser", why="belongs to the page, without --model")
+        _ask_model(shown, database, model, goal, **asked)
+        return
+    refuse_unused(*MODEL_OPTIONS, why="needs --model")
+    strategy = _strategy(shown.pool, **goal)
     store = Store(database)
     session = Session(shown, store, strategy, list_size=check_whole("list-size", list_size, 2))
     if session.unmatched:
@@ -112,22 +155,100 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
-def _strategy(
-    pool: Any, goal: str, top: int, runs: tuple[str, ...], measure: str | None, repeats: int, error: float | None
-) -> Any:
-    from rankdev.judging.collect import accepted_error, strategy_for
-    from rankdev.judging.strategies import Rule
-
+def _goal(goal: str, runs: tuple[str, ...], measure: str | None, **options: Any) -> dict[str, Any]:
+    """Check what the questions are about; read the runs."""
     if goal == "decide" and (len(runs) < 2 or measure is None):
         raise UsageError("--goal decide needs two or more --run and a --measure")
     if goal != "top":
         refuse_unused("top", why="belongs to --goal top")
     if goal != "decide" and (runs or measure):
         raise UsageError("--run and --measure belong to --goal decide")
-    named = named_runs("", runs, ()) if runs else None
-    return strategy_for(
-        pool, goal, Rule(accepted_error(error, goal)), top=top, runs=named, measure=measure, repeats=repeats
-    )
+    return {"goal": goal, "runs": named_runs("", runs, ()) if runs else None, "measure": measure, **options}
+
+
+def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> Any:
+    from rankdev.judging.collect import accepted_error, strategy_for
+    from rankdev.judging.strategies import Rule
+
+    return strategy_for(pool, goal, Rule(accepted_error(error, goal)), **options)
+
+
+def _ask_model(
+    shown: Items,
+    database: str,
+    model: tuple[str, str],
+    goal: dict[str, Any],
+    *,
+    parallel: int,
+    questions: int | None,
+    instructions: str | None,
+    **options: Any,
+) -> None:
+    """Ask a language model, and keep its answers in the database under its name."""
+    from rankdev.judging.chat import ChatJudge
+    from rankdev.judging.collect import collect
+    from rankdev.judging.store import Store
+
+    url, name = model
+    if instructions is not None:
+        try:
+            options["instructions"] = Path(instructions).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise DataError(f"--instructions {instructions}: {getattr(error, 'strerror', 'expected UTF-8')}") from None
+    judge = ChatJudge(url, model=name, texts=shown.texts(), query_texts=shown.query_text, **options)
+    Store(database).close()  # a database, whatever its name
+    pool = shown.pool
+    interrupted = None
+    with _watched(judge):
+        try:
+            found = collect(
+                judge, pool.grades or pool.items, budget=questions, file=database, parallel=parallel, **goal
+            )
+        except KeyboardInterrupt as interrupt:
+            if not hasattr(interrupt, "collected"):
+                raise
+            interrupted, found = interrupt, interrupt.collected
+    write_notes(found.remarks)
+    write_line(f"{counted(found.asked, 'answer')} of {name} in {database}; {found.stopped}; {used(judge.usage)}")
+    if interrupted is not None:
+        raise interrupted
+
+
+@contextmanager
+def _watched(judge: ChatJudge) -> Iterator[None]:
+    """Show on a terminal what was used so far, twice a second."""
+    done = Event()
+
+    def show() -> None:
+        while not done.wait(0.5):
+            print(
+                f"\r{counted(judge.usage.answers, 'answer')}; {used(judge.usage)}", end=" ", file=sys.stderr, flush=True
+            )
+
+    watch = Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        watch.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if watch.is_alive():
+            watch.join()
+            print(file=sys.stderr)
+
+
+def used(usage: Usage) -> str:
+    """Summarise calls, tokens and cost."""
+    parts = [f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}"]
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:.4f}")
+    if usage.invalid:
+        parts.append(f"{counted(usage.invalid, 'reply', 'was')} not valid")
+    if usage.changed:
+        parts.append(f"{counted(usage.changed, 'answer')} changed with the order")
+    if usage.retried:
+        parts.append(f"{counted(usage.retried, 'call', 'was')} made again")
+    return "; ".join(parts)
 
 
 @click.command(

@@ -1,0 +1,122 @@
+"""``rankdev judge --model``: a language model answers into the database, next to people."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from tests.judging.chat_server import Chat, chatting
+
+import rankdev as rd
+from rankdev.io.preferences import read_answers
+
+ROWS = [
+    {"query": query, "item": item, "title": f"{item}!", "query_text": f"what is {query}"}
+    for query in ("q1", "q2", "q3")
+    for item in "dbca"
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.delenv("RANKDEV_API_KEY", raising=False)
+
+
+@pytest.fixture
+def items(folder):
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return folder / "items.jsonl"
+
+
+def asked(chat, *options):
+    return ["judge", "items.jsonl", "--db", "judged.db", "--model", chat.url, "small", *options]
+
+
+def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
+    (folder / "said.txt").write_text("Prefer early letters.")
+    with chatting(Chat(babble=0.1, busy=0.1)) as chat:
+        options = ["--price", "1", "10", "--instructions", "said.txt"]
+        done = rankdev(*asked(chat, "--questions", "7", *options))
+        assert done.status == 0, done.err
+        assert "7 answers of small in judged.db; budget spent; " in done.err
+        assert "; cost 0.00" in done.err
+        assert chat.requests[0]["messages"][0]["content"].startswith("Prefer early letters. What")
+        assert "what is q" in chat.requests[0]["messages"][1]["content"]
+        before = [tuple(row) for row in read_answers("judged.db").select("query", "first", "second").rows()]
+        chat.asked.clear()
+        assert rankdev(*asked(chat)).status == 0
+    again = [(f"q{query[-1]}", a[0], b[0]) for query, a, b in chat.asked]
+    assert again
+    assert not set(before) & set(again)
+    judged = rd.read_preferences("judged.db").to_polars()
+    assert judged["worker"].unique().to_list() == ["small"]
+    assert (judged["winner"] < judged["loser"]).all()
+    assert rankdev("refs", "preferences", "judged.db", "-o", "refs.jsonl").status == 0
+
+
+def test_a_budget_ends_it_cleanly(rankdev, items):
+    with chatting() as chat:
+        done = rankdev(*asked(chat, "--budget-tokens", "450", "--parallel", "2"))
+    assert done.status == 0
+    assert "4 answers of small in judged.db; 404 of 450 tokens are used" in done.err
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ([401] * 2, "the key is missing (401 Unauthorized); set RANKDEV_API_KEY"),
+        ([404] * 2, "no such address or model (404 Not Found"),
+        ([b"<html>"] * 2, "the reply is not JSON: '<html>'"),
+    ],
+)
+def test_failures_are_one_line(rankdev, items, script, said):
+    with chatting(script=script) as chat:
+        done = rankdev(*asked(chat, "--parallel", "1"))
+    assert done.status == 1
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--model", "example.com", "m"], "url must be an address"),
+        (["--model", "http://127.0.0.1:1/v1", "m"], "the connection failed"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--budget-cost", "1"], "--budget-cost needs --price"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--instructions", "none.txt"], "none.txt: No such file"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port belongs to the page"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--questions", "0"], "budget must be"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--parallel", "0"], "parallel must be"),
+        (["--model", "http://127.0.0.1:1/v1", " m"], "a judge's name must have"),
+        (["--questions", "3"], "--questions needs --model"),
+        (["--both-orders"], "--both-orders needs --model"),
+    ],
+)
+def test_wrong_options_are_one_line(rankdev, items, options, said):
+    done = rankdev("judge", "items.jsonl", "--db", "judged.db", *options)
+    assert done.status in (1, 2)
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
+def test_an_interruption_keeps_everything(items, folder):
+    def better(query, a, b):
+        if len(chat.asked) == 5:
+            process.send_signal(signal.SIGINT)
+        return float(a < b)
+
+    with chatting(Chat(better)) as chat:
+        command = [sys.executable, "-m", "rankdev", *asked(chat, "--parallel", "3")]
+        environment = {**os.environ, "no_proxy": "*"}
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment)
+        _, said = process.communicate(timeout=60)
+    kept = read_answers(folder / "judged.db")
+    assert process.returncode == 130
+    assert f"{kept.height} answers of small in judged.db; interrupted" in said
+    assert kept.height == len(chat.asked)
+    assert isinstance(kept, pl.DataFrame)
