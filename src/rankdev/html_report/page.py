@@ -200,6 +200,8 @@ def report(
     """
     seed = check_seed(seed)
     _check(public, command, power, power_map)
+    if clusters is not None and replicates is not None:
+        raise UsageError("clusters and replicates cannot be combined; give one of them")
     for name, given in (("margin", margin), ("power", True if power is True else None), ("judgments", judgments)):
         if replicates is not None and given is not None:
             raise UsageError(
