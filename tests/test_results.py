@@ -13,7 +13,7 @@ import pytest
 
 import rankdev as rd
 import rankdev.results as result_classes
-from rankdev import learning, preferences, studies
+from rankdev import judging, learning, preferences, studies
 from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS, data
@@ -54,6 +54,7 @@ SEEDED = {
     "weights_from_clicks",
 }
 DRAWN = {
+    "check_model",
     "undecided",
     "diagnose",
     "collect",
@@ -134,6 +135,9 @@ def made():
         "strengths": fit,
         "tiers": rd.tiers(fit, seed=7),
         "next_pairs": preferences.next_pairs(judged, 2, seed=7),
+        "check_model": judging.check_model(
+            [(f"q{i}", *pair, who) for i in range(12) for pair in ("ab", "bc") for who in ("small", ODD)], "small"
+        ),
         "collect": rd.collect(lambda query, a, b: a, {ODD: ["a", ODD, "c"]}, budget=2, seed=7),
         "undecided": rd.tiers(fit).undecided(),
         "diagnose": judged.diagnostics(),

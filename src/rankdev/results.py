@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.evaluation.differences": "QueryDifferences",
         "rankdev.evaluation.scores": "Scores",
         "rankdev.html_report.page": "ReportPage",
+        "rankdev.judging.model_check": "ModelCheck",
         "rankdev.judging.result": "Collected",
         "rankdev.learning.interleaving": "ClickVerdicts",
         "rankdev.learning.position_weights": "ClickWeights",

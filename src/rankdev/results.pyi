@@ -7,6 +7,7 @@ from rankdev.evaluation.explain import Explanation as Explanation
 from rankdev.evaluation.losses import Losses as Losses
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import ReportPage as ReportPage
+from rankdev.judging.model_check import ModelCheck as ModelCheck
 from rankdev.judging.result import Collected as Collected
 from rankdev.learning.interleaving import ClickVerdicts as ClickVerdicts
 from rankdev.learning.position_weights import ClickWeights as ClickWeights

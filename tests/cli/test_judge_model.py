@@ -9,6 +9,7 @@ import sys
 import polars as pl
 import pytest
 from tests.judging.chat_server import Chat, chatting
+from tests.judging.test_model_check import RUNS, rows
 
 import rankdev as rd
 from rankdev.io.preferences import read_answers
@@ -120,3 +121,34 @@ def test_an_interruption_keeps_everything(items, folder):
     assert f"{kept.height} answers of small in judged.db; interrupted" in said
     assert kept.height == len(chat.asked)
     assert isinstance(kept, pl.DataFrame)
+
+
+def test_a_model_that_was_not_asked_cannot_be_checked(rankdev, folder):
+    (folder / "items.jsonl").write_text("".join(json.dumps({"query": "q", "item": item}) + "\n" for item in "ab"))
+    done = rankdev("judge", "items.jsonl", "--db", "judged.sqlite", "--check", "small")
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert "'small' has not judged these items; ask it first, with --model" in done.err
+    done = rankdev("judge", "items.jsonl", "--db", "judged.sqlite", "--check", "small", "--goal", "top")
+    assert "--goal does not go with --check; leave it out" in done.err
+
+
+def test_the_command_line_reports_how_far_to_trust_it(rankdev, folder):
+    table = pl.DataFrame(list(rows(error=0.1)), schema=["query", "winner", "loser", "worker"], orient="row")
+    table.write_csv("judged.csv")
+    for name, run in RUNS.items():
+        (folder / f"{name}.json").write_text(json.dumps(run))
+    scored = ["--run", "good.json", "--run", "poor.json", "-m", "RDQ@5"]
+    done = rankdev("refs", "agreement", "judged.csv", "--model", "small", *scored)
+    assert done.status == 0, done.err
+    assert "good is better" in done.out
+    assert rankdev("refs", "agreement", "judged.csv", "--model", "small", "--format", "json").status == 0
+    for call, said in (
+        (["--model", "large"], "'large' has judged nothing here"),
+        (["--model", "small", "--run", "good.json"], "two or more --run and a --measure"),
+        (["--model", "small", "--resamples", "9"], "--resamples does not go with --model"),
+        (scored, "--run needs --model"),
+    ):
+        done = rankdev("refs", "agreement", "judged.csv", *call)
+        assert done.status in (1, 2)
+        assert said in done.err
+        assert len(done.err.splitlines()) == 1

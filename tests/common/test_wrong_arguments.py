@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev import learning, preferences, studies
+from rankdev import judging, learning, preferences, studies
 
 REFERENCES = rd.References.from_lists({"q1": ["a", "b"], "q2": ["b", "c"], "q3": ["a"]})
 RUNS = {"x": {"q1": ["b", "a"], "q2": ["c", "b"]}, "y": {"q1": ["a"], "q2": ["b"]}}
@@ -36,6 +36,7 @@ CALLS = {
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
     "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, nonrelevant={"q1": []}), RUNS), {}),
+    "check_model": (([(f"q{k}", "a", "b", who) for k in range(3) for who in ("m", "ann")], "m"), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),
     "equivalence": ((SCORES,), {"margin": 0.1}),
     "evaluate": ((REFERENCES, RUNS, ["RDQ@5"]), {}),
@@ -92,7 +93,7 @@ WRONG = [
 OURS = {"progress", "engine", "evaluate", "item_texts"}  # what is called, and what is chosen by the machine
 
 
-PACKAGES = (rd, learning, preferences, studies)
+PACKAGES = (rd, judging, learning, preferences, studies)
 FUNCTIONS = {
     name: getattr(package, name)
     for package in PACKAGES

@@ -208,12 +208,16 @@ RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all.
                          Default: until the goal is reached.
   --both-orders          Ask each question in both orders; the two items count
                          as equally good unless both replies agree.
-  --instructions FILE    What makes an item better, in words.
+  --instructions FILE    What makes an item better, as text.
   --price SENT RECEIVED  Price of a million tokens, to report the cost.
   --budget-cost X        Stop before the cost exceeds this.
   --budget-tokens N      Stop before so many tokens are used.
 
-Example: rankdev judge items.jsonl --db judgments.sqlite --model URL small"""
+People find out how far it can be trusted. rankdev judge --check NAME asks them
+what the model was asked. rankdev refs agreement judgments.sqlite --model NAME
+reports how far they agree, and with --run and -m which system is better.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
 
 
 def _ties() -> str:

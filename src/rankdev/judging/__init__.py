@@ -2,8 +2,18 @@
 
 from rankdev.judging.chat import ChatJudge
 from rankdev.judging.collect import collect
+from rankdev.judging.model_check import check_model
 from rankdev.judging.pool import pool
 from rankdev.judging.replies import BudgetSpentError, NoAnswerError
 from rankdev.judging.result import Collected, JudgeError
 
-__all__ = ["BudgetSpentError", "ChatJudge", "Collected", "JudgeError", "NoAnswerError", "collect", "pool"]
+__all__ = [
+    "BudgetSpentError",
+    "ChatJudge",
+    "Collected",
+    "JudgeError",
+    "NoAnswerError",
+    "check_model",
+    "collect",
+    "pool",
+]

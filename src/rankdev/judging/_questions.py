@@ -206,7 +206,7 @@ class Questions:
             state = {
                 "open": len(unsettled),
                 "given_up": len(self.strategy.given_up()),
-                "error": sum(errors.values()) / len(errors),
+                "error": sum(errors.values()) / len(errors) if errors else None,
                 "left": left.about,
                 "low": left.low,
                 "high": left.high,

@@ -29,16 +29,19 @@ LONGEST_COMMENT = 2000
 class Session:
     """Asks questions and takes answers of any number of judges at once.
 
-    ``unmatched`` counts the answers in the database that are about other items than these; they are ignored.
+    ``unmatched`` counts the answers in the database that are about other items than these; they are ignored. Those of
+    ``checked``, a model, do not count as answers: others are asked the same.
     """
 
-    def __init__(self, items: Items, store: Store, strategy: Strategy, *, list_size: int = 6) -> None:
+    def __init__(
+        self, items: Items, store: Store, strategy: Strategy, *, list_size: int = 6, checked: str | None = None
+    ) -> None:
         self.items, self.store, self.list_size = items, store, list_size
         self._random = random.SystemRandom()
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
-        self.questions = Questions(strategy, before)
+        self.questions = Questions(strategy, [answer for answer in before if answer.worker != checked])
 
     def question(self, name: str) -> dict[str, Any]:
         """Return the question that a judge is to answer now."""

@@ -90,6 +90,7 @@ def model_options(command: Any) -> Any:
 @click.option("--port", default=0, help="Port. Default: any free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
+@click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
 @model_options
 def judge_command(
     items: str,
@@ -99,6 +100,7 @@ def judge_command(
     no_browser: bool,
     list_size: int,
     model: tuple[str, str] | None,
+    check: str | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -109,22 +111,31 @@ def judge_command(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
+    from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
     from rankdev.judging.server import JudgeServer, Tokens
     from rankdev.judging.sessions import Session
-    from rankdev.judging.store import Store
+    from rankdev.judging.store import Store, StoredAnswer
 
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        refuse_unused("list_size", "host", "port", "no_browser", why="belongs to the page, without --model")
+        refuse_unused("check", "list_size", "host", "port", "no_browser", why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
-    strategy = _strategy(shown.pool, **goal)
-    store = Store(database)
-    session = Session(shown, store, strategy, list_size=check_whole("list-size", list_size, 2))
+    size = check_whole("list-size", list_size, 2)
+    if check is not None:
+        refuse_unused("goal", "top", "runs", "measure", "error", why="does not go with --check")
+        repeats = check_whole("repeats", goal["repeats"], 1)
+        store = Store(database)
+        before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+        strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
+    else:
+        strategy = _strategy(shown.pool, **goal)
+        store = Store(database)
+    session = Session(shown, store, strategy, list_size=size, checked=check)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")

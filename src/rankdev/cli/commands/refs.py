@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.help import Group, RegisteredChoice
-from rankdev.cli.options import names_and_values, ranks_option, seed_option, table_options
+from rankdev.cli.options import (
+    measure_option,
+    named_runs,
+    names_and_values,
+    ranks_option,
+    refuse_unused,
+    seed_option,
+    table_options,
+)
 from rankdev.cli.outputs import deliver, encoded_table, file_option, output_options, safe_csv_option, table_option
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.references import References
+    from rankdev.judging.model_check import ModelCheck
     from rankdev.preferences import Preferences
 
 
@@ -295,6 +304,10 @@ def next_command(
 @reading_options
 @table_option("--workers", "workers_file", help="Also write a row per worker here.")
 @click.option("--resamples", default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--model", metavar="NAME", help="How far people agree with this worker, a model.")
+@click.option("--leave-out", metavar="NAME", multiple=True, help="With --model: no person either; repeat.")
+@click.option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat.")
+@measure_option(())
 @seed_option
 @output_options
 def agreement_command(
@@ -303,18 +316,29 @@ def agreement_command(
     values: Any,
     workers_file: str | None,
     resamples: int,
+    model: str | None,
+    leave_out: tuple[str, ...],
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
     seed: int,
     form: str | None,
     output: str | None,
 ) -> None:
     """Measure how far assessors agree, contradict themselves, fit one order, and show position bias.
 
-    PREFS: as for 'refs preferences'.
+    PREFS: as for 'refs preferences'. With --model, how far a model can be trusted: its agreement with people on the
+    pairs that both judged; with --run, scores by people's judgments, estimated from both.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.writing import writing
     from rankdev.preferences import judge_agreement
 
+    if model is not None:
+        refuse_unused("workers_file", "resamples", "seed", why="does not go with --model")
+        found_model = _checked(source, columns, values, model, leave_out=leave_out, runs=runs, measures=measures)
+        deliver(report_of(found_model), form, output)
+        return
+    refuse_unused("leave_out", "runs", "measures", why="needs --model")
     judged = read_judgments(source, columns, values)
     if workers_file is not None and judged.worker is None:
         raise UsageError("--workers needs judgments with a worker column")
@@ -324,3 +348,25 @@ def agreement_command(
         with writing(workers_file) as stream:
             stream.write(content)
     deliver(report_of(found), form, output)
+
+
+def _checked(
+    source: str,
+    columns: Any,
+    values: Any,
+    model: str,
+    *,
+    leave_out: tuple[str, ...],
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+) -> ModelCheck:
+    """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
+    from rankdev.io.preferences import is_database
+    from rankdev.judging.model_check import check_model
+
+    if bool(runs) != bool(measures) or len(runs) == 1:
+        raise UsageError("scores need two or more --run and a --measure")
+    described = columns is not None or values is not None
+    judged = source if is_database(source) and not described else read_judgments(source, columns, values)
+    scored = named_runs(source, runs, ()) if runs else None
+    return check_model(judged, model, leave_out=leave_out, runs=scored, measures=list(measures) or None)

@@ -3,7 +3,7 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string}} Query */
-/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number, left: number, low: number, high: number}} Progress */
+/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number}} Progress */
 
 const token = location.hash.slice(1);
 const state = {
@@ -203,8 +203,8 @@ const showOwner = () =>
     );
     byId("which").value = reply.query;
     const text = openOf({ ...reply, queries: reply.queries.length });
-    const found = reply.verdict ?? `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-  byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${found}`;
+  const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
+  byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );

@@ -1,0 +1,434 @@
+"""How far a model's judgments can be trusted: what people answered where the model was asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_names, check_number
+from rankdev._common.result import Result
+from rankdev.display.cells import percent
+from rankdev.display.dispatch import report_of, reports
+from rankdev.display.report import Report, Table
+from rankdev.errors import DataError, UsageError, counted, shown, suggestion
+from rankdev.evaluation.evaluate import evaluate
+from rankdev.evaluation.scores import Scores
+from rankdev.io.preferences import as_judgments, is_database, read_answers
+from rankdev.preferences import PositionBias, Preferences, position_bias, references_from_preferences
+from rankdev.preferences.tiers import as_preferences
+from rankdev.statistics.bounded_mean import fraction_limits
+from rankdev.statistics.prediction_powered import FEWEST, PredictionPowered, estimate, prediction_powered
+
+MOST = 1024  # further queries that are considered
+CHANCE = 0.5
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelCheck(Result):
+    """How far people agree with a model on the pairs that both judged, and what follows for scores.
+
+    An answer agrees fully, half (one of the two finds the items equal) or not at all.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    answers : int
+        Answers of people to pairs that the model has judged.
+    queries : int
+        Queries of these answers.
+    agreement, low, high : float
+        Mean agreement of these answers with the model, and its confidence interval over queries.
+    verdict : {"better than chance", "worse than chance", "undecided"}
+        Whether the interval excludes chance.
+    more : int or None
+        Further answers after which the conclusion could be another: of a decided one, if all contradict it; of an
+        undecided one, about how many decide it if the agreement stays. None where there is no such number.
+    between_people : float or None
+        Mean agreement of two people on the same pair; None where no pair was judged by two.
+    judges : polars.DataFrame
+        One row per person: judge, answers, agreement, low, high.
+    by_query : polars.DataFrame
+        One row per query: query, answers, agreement, low, high; the interval is that of this query's answers.
+    position : PositionBias or None
+        Position bias of the model; None where it is unknown which item was shown first.
+    scores : PredictionPowered or None
+        Scores of the runs by people's judgments, estimated from both, where runs were given.
+    decisions : polars.DataFrame
+        One row per measure and pair of systems: measure, a, b, difference, low, high, ``verdict``, more (queries
+        after which the conclusion could be another; null where there is no such number), more_answers.
+    alpha : float
+        Intervals are at level 1 − ``alpha``.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    check_model : Make it.
+    """
+
+    model: str
+    answers: int
+    queries: int
+    agreement: float
+    low: float
+    high: float
+    verdict: str
+    more: int | None
+    between_people: float | None
+    judges: pl.DataFrame = field(repr=False)
+    by_query: pl.DataFrame = field(repr=False)
+    position: PositionBias | None = field(repr=False)
+    scores: PredictionPowered | None = field(repr=False)
+    decisions: pl.DataFrame = field(repr=False)
+    alpha: float
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("alpha",)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Tabulate the agreement with all people, and with each.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row for all (judge null), then one per person: judge, answers, agreement, low, high.
+
+        Examples
+        --------
+        >>> rows = [("q", "x", "y", who) for who in ("small", "ann")]
+        >>> check_model(rows, "small").to_polars().select("judge", "answers", "agreement").rows()
+        [(None, 1, 1.0), ('ann', 1, 1.0)]
+        """
+        everybody = (None, self.answers, self.agreement, self.low, self.high)
+        return pl.concat([pl.DataFrame([everybody], schema=self.judges.schema, orient="row"), self.judges])
+
+
+def check_model(
+    judgments: Any,
+    model: str,
+    *,
+    runs: Mapping[str, Any] | None = None,
+    measures: str | Sequence[str] | None = None,
+    leave_out: Sequence[str] = (),
+    alpha: float = 0.05,
+) -> ModelCheck:
+    """Compare a model's judgments with people's on the same pairs, and estimate scores from both.
+
+    Scores are estimated by prediction-powered inference: the mean of the model's scores over all queries that it
+    judged, corrected by the difference between people and model on the queries that people have finished. These should
+    be a random sample of the queries; ``rankdev judge --check`` asks them in a random order.
+
+    Parameters
+    ----------
+    judgments : path, Preferences, table or rows
+        Judgments with workers; a database of ``rankdev judge`` knows skipped pairs too.
+    model : str
+        Name of the worker that is the model.
+    runs : dict of str to Run, path, table or dict, optional
+        Two or more systems to score.
+    measures : str or list of str, optional
+        Measures of the systems, such as RDQ@5.
+    leave_out : list of str, optional
+        Workers that are neither the model nor people, such as other models.
+    alpha : float, default 0.05
+        Intervals are at level 1 − ``alpha``.
+
+    Returns
+    -------
+    ModelCheck
+        Agreement by judge and query, a conclusion, and estimated scores.
+
+    Examples
+    --------
+    >>> rows = [(f"q{k}", "x", "y", who) for k in range(12) for who in ("small", "ann")]
+    >>> check_model(rows, "small").verdict
+    'better than chance'
+    """
+    alpha = check_number("alpha", alpha, 0, 1)
+    if (runs is None) != (measures is None):
+        raise UsageError("scores need runs= and measures=; give both or none")
+    judged, skipped = _read(judgments)
+    frame = judged.to_polars()
+    names = check_names("leave_out", leave_out)
+    for name in (model, *names):
+        if not isinstance(name, str) or name not in judged.workers:
+            known = ", ".join(map(shown, judged.workers[:5])) or "no worker"
+            raise UsageError(
+                f"{shown(name)} has judged nothing here{suggestion(str(name), judged.workers)}; found {known}"
+            )
+    mine = frame.filter(pl.col("worker") == model)
+    theirs = frame.filter(~pl.col("worker").is_in([model, *names]))
+    both = _both(mine, theirs)
+    if both.is_empty():
+        raise DataError(
+            f"no pair was judged by {shown(model)} and a person; ask people what it was asked (rankdev judge --check)"
+        )
+    agreement, low, high = _agreement(both, alpha, "query")
+    verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
+    scores, decisions, remarks = (
+        (None, _decisions([]), [])
+        if runs is None or measures is None
+        else _scores(mine, theirs, skipped, runs, measures, alpha)
+    )
+    return ModelCheck(
+        model=model,
+        answers=both.height,
+        queries=both["query"].n_unique(),
+        agreement=agreement,
+        low=low,
+        high=high,
+        verdict=verdict,
+        more=_more_answers(both, (agreement, low, high), verdict, alpha),
+        between_people=_between(theirs),
+        judges=_table(both, "worker", "query", alpha, "judge"),
+        by_query=_table(both, "query", None, alpha, "query"),
+        position=position_bias(Preferences.from_table(mine), alpha=alpha) if "first" in mine.columns else None,
+        scores=scores,
+        decisions=decisions,
+        alpha=alpha,
+        remarks=(*judged.remarks, *remarks),
+    )
+
+
+def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
+    """Return the judgments, and the pairs that a person skipped."""
+    if not isinstance(judgments, str | os.PathLike):
+        found, skipped = as_preferences(judgments), set()
+    elif is_database(judgments):
+        answers = read_answers(judgments)
+        table = as_judgments(answers)
+        if table.is_empty():
+            raise DataError(f"{judgments}: nothing was judged yet")
+        found = Preferences.from_table(table)
+        left = answers.filter(pl.col("outcome") == "skip").select("query", "first", "second")
+        skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
+    else:
+        from rankdev.io.preferences import read_preferences
+
+        found, skipped = read_preferences(judgments), set()
+    if found.worker is None:
+        raise DataError("the judgments do not record who judged; a check needs the worker of each")
+    return found, skipped
+
+
+def _sided(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return pairs with sorted items, and the score of the first of them: 1 won, ½ tied, 0 lost."""
+    first = pl.min_horizontal("winner", "loser")
+    score = pl.when("tie").then(0.5).when(pl.col("winner") == first).then(1.0).otherwise(0.0)
+    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
+    return frame.select(
+        "query", a=first, b=pl.max_horizontal("winner", "loser"), score=score, worker="worker", weight=weight
+    )
+
+
+def _both(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """Return people's answers to the model's pairs, with how far each agrees."""
+    model = _sided(mine).group_by("query", "a", "b").agg(pl.col("score").mean().alias("by_model"))
+    joined = _sided(theirs).join(model, on=["query", "a", "b"], maintain_order="left")
+    return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
+
+
+def _agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[float, float, float]:
+    """Return the mean agreement and its limits; answers of one ``unit`` vary together."""
+    weighted = both.select(*([unit] if unit else []), hits=pl.col("agrees") * pl.col("weight"), counts="weight")
+    sums = weighted.group_by(unit, maintain_order=True).sum() if unit else weighted
+    hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
+    return _limits(hits, counts, alpha)
+
+
+def _limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
+    low, high = fraction_limits(hits[:, None], counts, alpha)
+    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
+
+
+def _table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
+    rows = [
+        (key[0], part.height, *_agreement(part, alpha, unit)) for key, part in both.group_by(by, maintain_order=True)
+    ]
+    kinds = {name: pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _between(theirs: pl.DataFrame) -> float | None:
+    """Return the mean agreement of two people on one pair."""
+    sided = _sided(theirs)
+    pairs = sided.join(sided, on=["query", "a", "b"], suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
+    if pairs.is_empty():
+        return None
+    return float((1 - (pairs["score"] - pairs["score_other"]).abs()).mean())  # type: ignore[arg-type]
+
+
+def _more_answers(both: pl.DataFrame, found: tuple[float, float, float], verdict: str, alpha: float) -> int | None:
+    """Return how many further answers could change the conclusion."""
+    agreement, low, high = found
+    sums = both.group_by("query", maintain_order=True).agg(
+        (pl.col("agrees") * pl.col("weight")).sum().alias("hits"), pl.col("weight").sum()
+    )
+    hits, counts = sums["hits"].to_numpy(), sums["weight"].to_numpy()
+    usual = float(counts.mean())
+    if verdict == "undecided":
+        apart = abs(agreement - CHANCE)
+        reach = agreement - low if agreement > CHANCE else high - agreement
+        needed = (reach / apart) ** 2 - 1 if apart > 0 else np.inf
+        return None if needed > MOST else max(1, int(np.ceil(both.height * needed)))
+    against = 0.0 if verdict == "better than chance" else usual
+
+    def changed(more: int) -> bool:
+        _, down, up = _limits(np.append(hits, [against] * more), np.append(counts, [usual] * more), alpha)
+        return down <= CHANCE if verdict == "better than chance" else up >= CHANCE
+
+    more = _smallest(changed)
+    return None if more is None else int(np.ceil(more * usual))
+
+
+def _smallest(holds: Any) -> int | None:
+    """Return the smallest number from 1 for which something holds, if it does for all larger ones."""
+    high = 1
+    while not holds(high):
+        high *= 2
+        if high > MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _scores(
+    mine: pl.DataFrame,
+    theirs: pl.DataFrame,
+    skipped: Collection[tuple[str, str, str]],
+    runs: Mapping[str, Any],
+    measures: str | Sequence[str],
+    alpha: float,
+) -> tuple[PredictionPowered, pl.DataFrame, list[str]]:
+    """Score the runs by references of people and of the model, and join the two."""
+    pair = ["query", "a", "b"]
+    asked = _sided(mine).select(pair).unique()
+    sides = {"a": pl.min_horizontal("winner", "loser"), "b": pl.max_horizontal("winner", "loser")}
+    given = theirs.with_columns(**sides).join(asked, on=pair, how="semi")
+    passed = pl.DataFrame(sorted(skipped), schema=dict.fromkeys(pair, pl.String), orient="row")
+    known = pl.concat([given.select(pair), passed.join(asked, on=pair, how="semi")]).unique()
+    begun, open_ = set(known["query"]), set(asked.join(known, on=pair, how="anti")["query"])
+    finished = sorted((begun - open_) & set(given["query"]))
+    if len(finished) < FEWEST:
+        raise DataError(
+            f"people have finished {counted(len(finished), 'query')} that the model judged; scores need at least"
+            f" {FEWEST}: in each, an answer to every pair that the model answered"
+        )
+    left = len(begun) - len(finished)
+    remarks = [f"{counted(left, 'query', 'is')} left out of the scores: people have not finished."] if left else []
+    judged = given.filter(pl.col("query").is_in(finished))
+    human, model = (_scored(part.select("query", "winner", "loser", "tie"), runs, measures) for part in (judged, mine))
+    found = prediction_powered(human, model, alpha=alpha)
+    return found, _decisions(_decided(found, human, model, judged.height / len(finished), alpha)), remarks
+
+
+def _scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequence[str]) -> Scores:
+    """Score runs by references of which none depends on other queries, so that people's are a sample."""
+    references = references_from_preferences(judged, rule="strict", disconnected="largest")
+    return evaluate(references, runs, measures)
+
+
+def _decided(
+    found: PredictionPowered, human: Scores, model: Scores, usual: float, alpha: float
+) -> list[tuple[Any, ...]]:
+    """Return for each pair of systems the conclusion, and how many further queries could change it."""
+    there = {query: k for k, query in enumerate(model.queries)}
+    common = [there[query] for query in human.queries]
+    others = np.setdiff1d(np.arange(len(model.queries)), common)
+    rows: list[tuple[Any, ...]] = []
+    for row in found.to_polars().drop_nulls("b").iter_rows(named=True):
+        m = human.measures.index(row["measure"])
+        a, b = (human.systems.index(row[side]) for side in "ab")
+        people, by_model = (part.values[a, :, m] - part.values[b, :, m] for part in (human, model))
+        more = _more_queries(people, by_model[common], by_model[others], row, alpha)
+        better = "a" if row["low"] > 0 else "b" if row["high"] < 0 else ""
+        verdict = f"{row[better]} is better" if better else "undecided"
+        answers = None if more is None else int(np.ceil(more * usual))
+        rows.append(
+            (row["measure"], row["a"], row["b"], row["estimate"], row["low"], row["high"], verdict, more, answers)
+        )
+    return rows
+
+
+def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, Any], alpha: float) -> int | None:
+    """Return how many further queries could change a conclusion.
+
+    Of a decided pair: if people see no difference in any of them. Of an undecided one: about, if the difference stays
+    as it is; None where the queries of the model are too few for any number.
+    """
+    wide = (row["high"] - row["low"]) / 2  # holds for all pairs together, so that it may exceed that of one
+    alone = estimate(people, both, rest, alpha)
+    factor = wide / max((alone["high"] - alone["low"]) / 2, 1e-12)
+
+    def undecided(more: int) -> bool:
+        expected = np.full(more, float(np.concatenate([both, rest]).mean()))
+        then = estimate(np.append(people, np.zeros(more)), np.append(both, expected), rest, alpha)
+        return abs(then["estimate"]) <= factor * (then["high"] - then["low"]) / 2
+
+    if row["low"] > 0 or row["high"] < 0:
+        return _smallest(undecided)
+    trust = row["trust"]
+    residual = float((people - trust * both).var(ddof=1)) / len(people)
+    outside = trust**2 * float(np.concatenate([both, rest]).var(ddof=1)) / len(rest)
+    target = (row["estimate"] / wide) ** 2 * (residual + outside) if wide > 0 else 0.0
+    needed = len(people) * (residual / (target - outside) - 1) if target > outside else np.inf
+    return None if needed > MOST else max(1, int(np.ceil(needed)))
+
+
+def _decisions(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    texts, numbers = ("measure", "a", "b"), ("difference", "low", "high")
+    kinds: dict[str, Any] = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64)}
+    kinds |= {"verdict": pl.String, "more": pl.Int64, "more_answers": pl.Int64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+@reports(ModelCheck)
+def model_check_report(found: ModelCheck) -> Report:
+    """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
+    tables = [
+        Table(found.judges, "Agreement with each person", digits=3),
+        Table(found.by_query, "Agreement in each query", digits=3),
+    ]
+    if found.scores is not None:
+        tables += report_of(found.scores).tables
+    closing = [_decision_line(row) for row in found.decisions.iter_rows(named=True)]
+    return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
+
+
+def _opening(found: ModelCheck) -> list[str]:
+    where = f"{counted(found.answers, 'answer')} about {counted(found.queries, 'query')}"
+    between = f"{percent(1 - found.alpha)} interval {found.low:.0%} to {found.high:.0%}"
+    lines = [f"{found.model} agrees with people on {found.agreement:.0%} of {where}; {between}."]
+    if found.verdict == "undecided":
+        more = "no number of answers in reach" if found.more is None else f"about {counted(found.more, 'more answer')}"
+        lines.append(f"Whether that is better than chance is undecided; {more} would decide it at this rate.")
+    else:
+        more = "no number of further answers" if found.more is None else counted(found.more, "further answer")
+        lines.append(f"It is {found.verdict}; {more} to the contrary would change that.")
+    if found.between_people is not None:
+        lines.append(f"Two people agree on {found.between_people:.0%} of the pairs that both judged.")
+    if found.position is not None:
+        bias = found.position
+        span = f"{bias.low:.0%} to {bias.high:.0%}"
+        lines.append(f"Of equal items, the model prefers the one shown first in {bias.bias:.0%} ({span}).")
+    return lines
+
+
+def _decision_line(row: Mapping[str, Any]) -> str:
+    pair = f"{row['measure']}, {row['a']} and {row['b']}: {row['verdict']}"
+    if row["more"] is None:
+        return f"{pair}; no number of further answers in reach would change that"
+    more = f"{counted(row['more'], 'more query')} judged by people ({counted(row['more_answers'], 'answer')})"
+    if row["verdict"] == "undecided":
+        return f"{pair}; about {more} would decide it"
+    return f"{pair}; {more}, if they see no difference, would change that"

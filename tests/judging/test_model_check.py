@@ -1,0 +1,175 @@
+"""People check a model: they are asked what it was asked, and agreement, verdicts and scores follow."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankdev as rd
+from rankdev.judging import check_model
+from rankdev.judging.checking import CheckStrategy
+from rankdev.judging.items import read_items
+from rankdev.judging.model_check import _limits, _scored, _smallest
+from rankdev.judging.sessions import Session
+from rankdev.judging.store import Store, StoredAnswer
+from tests.judging.serving import written
+
+ITEMS = list("abcde")
+
+
+def rows(queries=15, error=0.0, people=("ann",), by_people=12, seed=0):
+    """Answers of a model to all pairs of all queries, and of people in the first queries; the alphabet is right."""
+    rng = np.random.default_rng(seed)
+    for k in range(queries):
+        for a, b in combinations(ITEMS, 2):
+            for worker in ("small", *(people if k < by_people else ())):
+                wrong = rng.random() < (error if worker == "small" else 0.05)
+                yield f"q{k}", *((b, a) if wrong else (a, b)), worker
+
+
+RUNS = {
+    "good": {f"q{k}": ITEMS for k in range(15)},
+    "poor": {f"q{k}": list("bdaec") if k % 3 else list("abced") for k in range(15)},
+}
+
+
+def test_agreement_is_that_of_the_answers_to_the_same_pairs():
+    judged = [
+        ("q1", "a", "b", "small"),
+        ("q1", "a", "b", "ann"),  # agrees
+        ("q1", "b", "a", "bob"),  # does not
+        ("q1", "a", "c", "ann"),  # was not asked
+        ("q2", "c", "d", "small"),
+    ]
+    tied = [
+        {"query": "q2", "winner": "c", "loser": "d", "tie": True, "worker": "ann"},  # half
+        {"query": "q3", "winner": "c", "loser": "d", "tie": True, "worker": "small"},
+        {"query": "q3", "winner": "d", "loser": "c", "tie": True, "worker": "bob"},  # agrees
+    ]
+    names = ("query", "winner", "loser", "worker")
+    records = [dict(zip(names, row, strict=True), tie=False) for row in judged] + tied
+    found = check_model(pl.DataFrame(records), "small")
+    assert (found.answers, found.queries, found.agreement) == (4, 3, 2.5 / 4)
+    assert found.judges.select("judge", "answers", "agreement").rows() == [("ann", 2, 0.75), ("bob", 2, 0.5)]
+    assert found.by_query.select("query", "agreement").rows() == [("q1", 0.5), ("q2", 0.5), ("q3", 1.0)]
+    assert found.between_people == 0.0
+    assert found.low <= found.agreement <= found.high
+    assert found.verdict == "undecided"
+    assert found.position is None
+    alone = check_model(pl.DataFrame(records), "small", leave_out=["bob"])
+    assert (alone.answers, alone.agreement, alone.between_people) == (2, 0.75, None)
+
+
+@pytest.mark.parametrize("error", [0.1, 0.95])
+def test_so_many_answers_to_the_contrary_change_the_verdict_and_no_fewer(error):
+    found = check_model(list(rows(error=error)), "small")
+    assert found.verdict == ("better than chance" if error < 0.5 else "worse than chance")
+    parts = found.by_query
+    hits, counts = (parts["agreement"] * parts["answers"]).to_numpy(), parts["answers"].to_numpy().astype(float)
+
+    def decided(more):
+        against = 0.0 if error < 0.5 else 10.0
+        _, low, high = _limits(np.append(hits, [against] * more), np.append(counts, [10.0] * more), 0.05)
+        return low > 0.5 or high < 0.5
+
+    assert found.more % 10 == 0
+    assert decided(found.more // 10 - 1)
+    assert not decided(found.more // 10)
+
+
+def test_an_undecided_verdict_needs_more_the_nearer_it_is_to_chance():
+    more = [check_model(list(rows(error=error, seed=5)), "small") for error in (0.42, 0.47)]
+    assert [found.verdict for found in more] == ["undecided"] * 2
+    near, far = sorted(more, key=lambda found: abs(found.agreement - 0.5))
+    assert near.more is None or near.more > far.more
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 64, 999])
+def test_the_smallest_number_is_found(limit):
+    assert _smallest(lambda n: n >= limit) == limit
+    assert _smallest(lambda n: False) is None
+
+
+def test_scores_are_those_of_people_estimated_from_both():
+    judged = list(rows(error=0.1))
+    found = check_model(judged, "small", runs=RUNS, measures="RDQ@5")
+    table = pl.DataFrame(judged, schema=["query", "winner", "loser", "worker"], orient="row")
+    parts = (table.filter(pl.col("worker") == worker).drop("worker") for worker in ("ann", "small"))
+    expected = rd.prediction_powered(*(_scored(part, RUNS, "RDQ@5") for part in parts))
+    assert found.scores.to_polars().equals(expected.to_polars())
+    assert (found.scores.both, found.scores.model_only) == (12, 3)
+    row = found.decisions.row(0, named=True)
+    assert (row["a"], row["b"], row["verdict"]) == ("good", "poor", "good is better")
+    assert row["more_answers"] == 10 * row["more"]
+    text = str(found)
+    assert "small agrees with people on" in text
+    assert "RDQ@5, good and poor: good is better" in text
+
+
+def test_no_reference_depends_on_other_queries():
+    judged = pl.DataFrame(list(rows(error=0.3)), schema=["query", "winner", "loser", "worker"], orient="row")
+    whole = _scored(judged, RUNS, "RDQ@5")
+    part = _scored(judged.filter(pl.col("query").is_in(["q1", "q2"])), RUNS, "RDQ@5")
+    assert whole.select(queries=list(part.queries)).values == pytest.approx(part.values)
+
+
+def test_a_query_that_people_have_not_finished_is_left_out():
+    judged = [row for row in rows() if row[:3] != ("q0", "a", "b") or row[3] == "small"]
+    found = check_model(judged, "small", runs=RUNS, measures=["RDQ@5"])
+    assert found.scores.both == 11
+    assert "1 query is left out of the scores: people have not finished." in found.remarks
+    with pytest.raises(rd.DataError, match="people have finished 9 queries that the model judged; scores need"):
+        check_model(list(rows(by_people=9)), "small", runs=RUNS, measures="RDQ@5")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"model": "smal"}, "'smal' has judged nothing here; did you mean small"),
+        ({"leave_out": ["zoe"]}, "'zoe' has judged nothing here"),
+        ({"leave_out": "ann"}, "leave_out must be a list"),
+        ({"leave_out": ["ann"]}, "no pair was judged by 'small' and a person"),
+        ({"runs": RUNS}, "scores need runs= and measures="),
+        ({"alpha": 2}, "alpha must be"),
+        ({"judgments": [("q", "a", "b")]}, "do not record who judged"),
+        ({"judgments": "none.sqlite"}, "none.sqlite"),
+    ],
+)
+def test_wrong_arguments_are_named(change, expected):
+    given = {"judgments": list(rows()), "model": "small", **change}
+    with pytest.raises((rd.RankdevError, OSError), match=expected):
+        check_model(given.pop("judgments"), given.pop("model"), **given)
+
+
+def asked_of_small(store, queries=4):
+    for k in range(queries):
+        for number, (a, b) in enumerate(combinations("abc", 2)):
+            outcome = "skip" if (k, number) == (1, 0) else "first"
+            store.add(f"{k} {a} {b}", [StoredAnswer(f"q{k}", a, b, outcome, "small")])
+
+
+def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):
+    path = written(tmp_path / "items.jsonl", [{"query": f"q{k}", "item": item} for k in range(4) for item in "abcd"])
+    items, store = read_items(path), Store(tmp_path / "judged.sqlite")
+    asked_of_small(store)
+    before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+    session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small")
+    seen = []
+    while question := session.question("ann")["question"]:
+        pair = [side["item"] for side in question["sides"]]
+        query = question["query"]["id"]
+        seen.append((query, *sorted(pair)))
+        outcome = "skip" if len(seen) == 2 else "first" if pair == sorted(pair) else "second"
+        reply = {"query": query, "first": pair[0], "second": pair[1], "outcome": outcome, "comment": ""}
+        session.answer("ann", f"r{len(seen)}", reply)
+    overview = session.overview(None)
+    session.close()
+    store.close()
+    assert sorted(seen) == sorted((a.query, a.first, a.second) for a in before if a.outcome != "skip")
+    order = [query for k, (query, *_) in enumerate(seen) if k == 0 or seen[k - 1][0] != query]
+    assert len(order) == 4
+    assert order != sorted(order)  # a random order of the queries
+    assert overview["error"] is None
+    found = check_model(tmp_path / "judged.sqlite", "small")
+    assert (found.answers, found.agreement) == (10, 1.0)
