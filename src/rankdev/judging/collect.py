@@ -222,7 +222,7 @@ class _Loop:
         """Choose what to ask at once; no pair twice, and none that was skipped."""
         chosen: list[Pair] = []
         while len(chosen) < number:
-            pair = self.strategy.ask([*self.skipped, *chosen])
+            pair = self.strategy.ask(self.skipped, chosen)
             if pair is None:
                 break
             chosen.append(pair)

@@ -20,13 +20,14 @@ from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.io.preferences import as_judgments, is_database, read_answers
-from rankdev.preferences import PositionBias, Preferences, position_bias, references_from_preferences
+from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
 from rankdev.statistics.bounded_mean import fraction_limits
 from rankdev.statistics.prediction_powered import FEWEST, PredictionPowered, estimate, prediction_powered
 
 MOST = 1024  # further queries that are considered
 CHANCE = 0.5
+FEW = 5  # queries that are shown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,8 +57,9 @@ class ModelCheck(Result):
         One row per person: judge, answers, agreement, low, high.
     by_query : polars.DataFrame
         One row per query: query, answers, agreement, low, high; the interval is that of this query's answers.
-    position : PositionBias or None
-        Position bias of the model; None where it is unknown which item was shown first.
+    first_wins : tuple of float or None
+        How often the item shown first won by the model, half of ties included, and its interval over queries; ½ if the
+        position has no influence, where the order was random. None where it is unknown which item was shown first.
     scores : PredictionPowered or None
         Scores of the runs by people's judgments, estimated from both, where runs were given.
     decisions : polars.DataFrame
@@ -84,7 +86,7 @@ class ModelCheck(Result):
     between_people: float | None
     judges: pl.DataFrame = field(repr=False)
     by_query: pl.DataFrame = field(repr=False)
-    position: PositionBias | None = field(repr=False)
+    first_wins: tuple[float, float, float] | None = field(repr=False)
     scores: PredictionPowered | None = field(repr=False)
     decisions: pl.DataFrame = field(repr=False)
     alpha: float
@@ -189,7 +191,7 @@ def check_model(
         between_people=_between(theirs),
         judges=_table(both, "worker", "query", alpha, "judge"),
         by_query=_table(both, "query", None, alpha, "query"),
-        position=position_bias(Preferences.from_table(mine), alpha=alpha) if "first" in mine.columns else None,
+        first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
         decisions=decisions,
         alpha=alpha,
@@ -246,6 +248,12 @@ def _agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[floa
 def _limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
     low, high = fraction_limits(hits[:, None], counts, alpha)
     return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
+
+
+def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
+    """Return how often the item shown first won, and limits."""
+    won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
+    return _agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
 
 
 def _table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
@@ -395,9 +403,10 @@ def _decisions(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 @reports(ModelCheck)
 def model_check_report(found: ModelCheck) -> Report:
     """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
+    least = found.by_query.sort("agreement", maintain_order=True).head(FEW)
     tables = [
         Table(found.judges, "Agreement with each person", digits=3),
-        Table(found.by_query, "Agreement in each query", digits=3),
+        Table(least, "Agreement by query" if len(least) == found.queries else "Queries with the least", digits=3),
     ]
     if found.scores is not None:
         tables += report_of(found.scores).tables
@@ -417,10 +426,9 @@ def _opening(found: ModelCheck) -> list[str]:
         lines.append(f"It is {found.verdict}; {more} to the contrary would change that.")
     if found.between_people is not None:
         lines.append(f"Two people agree on {found.between_people:.0%} of the pairs that both judged.")
-    if found.position is not None:
-        bias = found.position
-        span = f"{bias.low:.0%} to {bias.high:.0%}"
-        lines.append(f"Of equal items, the model prefers the one shown first in {bias.bias:.0%} ({span}).")
+    if found.first_wins is not None:
+        won, low, high = found.first_wins
+        lines.append(f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%).")
     return lines
 
 

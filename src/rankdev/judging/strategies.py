@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,8 +31,11 @@ PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finish
 class Strategy(Protocol):
     """Chooses questions towards a goal and is updated with the answers."""
 
-    def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
-        """Return the pair whose answer is most useful, other than those to skip; None where no pair is left."""
+    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+        """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
+
+        Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
+        """
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
         """Take an answer into account; ``times=-1`` takes it back."""
@@ -299,14 +303,18 @@ class OrderStrategy:
             state.learn(self.repeats)
         return self._queries
 
-    def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
+    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
-        for query, a, b in skip:
+        for query, a, b in [*skip, *under_way]:
             skipped.setdefault(query, []).append(self._pair(query, a, b))
         names = self.unsettled() or list(self._queries)  # settled queries only once all are settled
+        waiting = Counter(query for query, _, _ in under_way)
         if self.spread:
-            names.sort(key=lambda query: self._queries[query].count / max(self._queries[query].usual, 1.0))
+            states = self._queries
+            names.sort(key=lambda query: (states[query].count + waiting[query]) / max(states[query].usual, 1.0))
+        else:
+            names.sort(key=lambda query: waiting[query])
         for query in names:
             pair = self._queries[query].best(skipped.get(query, ()), self.repeats)
             if pair is not None:
@@ -378,9 +386,9 @@ class DecisionStrategy:
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 
-    def ask(self, skip: Collection[Pair] = ()) -> Pair | None:
+    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
         """Return the most informative pair; see :class:`Strategy`."""
-        skipped = [pair for pair in skip if self.asked.get(sorted_pair(pair), 0) < self.repeats]
+        skipped = [pair for pair in [*skip, *under_way] if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in skipped:
             self.decision.close(*pair)
         try:
