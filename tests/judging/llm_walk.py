@@ -23,7 +23,7 @@ class World:
         self.truth = rng.normal(size=(QUERIES, ITEMS)) * 5
         seen = self.truth + rng.normal(size=self.truth.shape) * ERROR
         names = [[f"d{k}-{i}" for i in range(ITEMS)] for k in range(QUERIES)]
-        for system, noise in (("old", 5.0), ("new", 2.0)):
+        for system, noise in (("old", 9.0), ("new", 2.0)):
             order = np.argsort(-(self.truth + rng.normal(size=self.truth.shape) * noise), axis=1)
             with open(f"{system}.run", "w", encoding="utf-8") as file:
                 for k, row in enumerate(order):

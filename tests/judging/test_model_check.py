@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.preferences.llm_judges import MODELS, population, trials
 
 import rankdev as rd
 from rankdev.judging import check_model
@@ -111,9 +112,22 @@ def test_scores_are_those_of_people_estimated_from_both():
     row = found.decisions.row(0, named=True)
     assert (row["a"], row["b"], row["verdict"]) == ("good", "poor", "good is better")
     assert row["more_answers"] == 10 * row["more"]
+    assert 1 <= row["more"] <= 12  # as many to the contrary as there are leave nothing
     text = str(found)
     assert "small agrees with people on" in text
     assert "RDQ@5, good and poor: good is better" in text
+
+
+def test_a_model_that_favours_a_system_misleads_alone_and_not_with_people():
+    rng = np.random.default_rng(3)
+    biased = next(model for model in MODELS if model.favours)
+    found = trials(population(biased, 600, rng, 0.3), 200, 20, 100, rng)
+    _, _, joined, _, alone, *_, joined_wrong, alone_wrong, agreement = found
+    assert joined >= 0.88
+    assert joined_wrong <= 0.05
+    assert agreement >= 0.9
+    assert alone < 0.2
+    assert alone_wrong > 0.5
 
 
 def test_no_reference_depends_on_other_queries():

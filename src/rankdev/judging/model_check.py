@@ -64,7 +64,8 @@ class ModelCheck(Result):
         Scores of the runs by people's judgments, estimated from both, where runs were given.
     decisions : polars.DataFrame
         One row per measure and pair of systems: measure, a, b, difference, low, high, ``verdict``, more (queries
-        after which the conclusion could be another; null where there is no such number), more_answers.
+        of people after which the conclusion could be another: of a decided one, if they see the opposite difference;
+        null where there is no such number), more_answers.
     alpha : float
         Intervals are at level 1 − ``alpha``.
     remarks : tuple of str
@@ -371,8 +372,8 @@ def _decided(
 def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, Any], alpha: float) -> int | None:
     """Return how many further queries could change a conclusion.
 
-    Of a decided pair: if people see no difference in any of them. Of an undecided one: about, if the difference stays
-    as it is; None where the queries of the model are too few for any number.
+    Of a decided pair: if people see the opposite difference in each of them. Of an undecided one: about, if the
+    difference stays as it is; None where the queries of the model are too few for any number.
     """
     wide = (row["high"] - row["low"]) / 2  # holds for all pairs together, so that it may exceed that of one
     alone = estimate(people, both, rest, alpha)
@@ -380,8 +381,9 @@ def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, 
 
     def undecided(more: int) -> bool:
         expected = np.full(more, float(np.concatenate([both, rest]).mean()))
-        then = estimate(np.append(people, np.zeros(more)), np.append(both, expected), rest, alpha)
-        return abs(then["estimate"]) <= factor * (then["high"] - then["low"]) / 2
+        opposite = np.full(more, -row["estimate"])
+        then = estimate(np.append(people, opposite), np.append(both, expected), rest, alpha)
+        return bool(np.sign(row["estimate"]) * then["estimate"] <= factor * (then["high"] - then["low"]) / 2)
 
     if row["low"] > 0 or row["high"] < 0:
         return _smallest(undecided)
@@ -439,4 +441,4 @@ def _decision_line(row: Mapping[str, Any]) -> str:
     more = f"{counted(row['more'], 'more query')} judged by people ({counted(row['more_answers'], 'answer')})"
     if row["verdict"] == "undecided":
         return f"{pair}; about {more} would decide it"
-    return f"{pair}; {more}, if they see no difference, would change that"
+    return f"{pair}; {more}, if they see the opposite, would change that"
