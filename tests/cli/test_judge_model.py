@@ -39,7 +39,7 @@ def asked(chat, *options):
 
 def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
     (folder / "said.txt").write_text("Prefer early letters.")
-    with chatting(Chat(babble=0.1, busy=0.1)) as chat:
+    with chatting(Chat(busy=0.2)) as chat:
         options = ["--price", "1", "10", "--instructions", "said.txt"]
         done = rankdev(*asked(chat, "--questions", "7", *options))
         assert done.status == 0, done.err

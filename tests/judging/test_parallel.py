@@ -56,6 +56,35 @@ def test_answers_do_not_depend_on_how_long_they_take():
     assert len(set(pairs)) == len(pairs) == 21
 
 
+def test_a_round_is_spread_over_the_queries():
+    items = {f"q{k}": list("abcd") for k in range(6)}
+    for budget, rounds in ((12, 2), (None, 1)):
+        found = rd.collect(alphabetical, items, budget=budget, parallel=6)
+        for k in range(rounds):
+            assert {answer.query for answer in found.answers[6 * k : 6 * k + 6]} == set(items)
+
+
+def test_repeats_show_the_other_order_and_no_pair_is_twice_in_a_round():
+    rounds = Batches()
+    rounds.batch = lambda questions: seen.append([frozenset(q[1:]) for q in questions]) or [None] * len(questions)
+    seen = []
+    found = rd.collect(rounds, {"q": ["x", "y", "z"]}, repeats=2, budget=10, parallel=4)
+    assert all(len(set(pairs)) == len(pairs) for pairs in seen)
+    shown = found.to_polars().select("first", "second").rows()
+    assert sorted(shown) == sorted((a, b) for a in "xyz" for b in "xyz" if a != b)
+
+
+def test_systems_are_decided_between_with_several_at_once():
+    lists = {f"q{k}": list("abcdefgh") for k in range(8)}
+    runs = {"good": lists, "poor": {q: list("cdbafegh") for q in lists}}
+    found = [
+        rd.collect(judge, lists, goal="decide", runs=runs, measure="RDQ@5", parallel=4)
+        for judge in (alphabetical, slow)
+    ]
+    assert found[0].verdict.system == "good"
+    assert found[0].to_polars().equals(found[1].to_polars())
+
+
 def test_one_at_a_time_is_as_without():
     plain = rd.collect(alphabetical, ITEMS).to_polars()
     for judge in (awaited, Batches()):
@@ -225,7 +254,7 @@ def test_killed_while_asking_and_resumed(tmp_path, monkeypatch):
             os.kill(process.pid, signal.SIGKILL)
         return float(a < b)
 
-    with chatting(Chat(better, busy=0.2, babble=0.1)) as chat:
+    with chatting(Chat(better, busy=0.2)) as chat:
         process = subprocess.Popen([sys.executable, "-c", KILLED, chat.url, str(path)])
         assert process.wait(60) == -signal.SIGKILL
         kept = rd.io.preferences.read_answers(path)

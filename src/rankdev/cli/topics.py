@@ -201,7 +201,8 @@ A language model answers as assessors do, in the same database:
 
 URL is that of an OpenAI-compatible API, such as https://api.example.com/v1, and
 NAME a model there. The key is read from the environment variable
-RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all.
+RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all, and
+waits for the calls under way unless it is pressed again.
 
   --parallel N           How many questions are asked at once. Default: 8.
   --questions N          At most so many in all, spread over the queries.
@@ -210,8 +211,8 @@ RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all.
                          as equally good unless both replies agree.
   --instructions FILE    What makes an item better, as text.
   --price SENT RECEIVED  Price of a million tokens, to report the cost.
-  --budget-cost X        Stop before the cost exceeds this.
-  --budget-tokens N      Stop before so many tokens are used.
+  --budget-cost X        Stop before the cost of this call exceeds this.
+  --budget-tokens N      Stop before so many tokens are used in this call.
 
 People find out how far it can be trusted. rankdev judge --check NAME asks them
 what the model was asked. rankdev refs agreement judgments.sqlite --model NAME

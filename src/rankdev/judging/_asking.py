@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Lock, Thread, current_thread, main_thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, shown
 from rankdev.judging.replies import CommentingJudge
+
+if TYPE_CHECKING:
+    import asyncio
 
 Question = tuple[Any, Any, Any]  # query, the item shown first, the other
 Outcome = tuple[int, Any]  # number of the question, and the reply or an exception
@@ -103,10 +105,14 @@ class Asker:
         async def awaited() -> Any:
             return await reply
 
+        import asyncio
+
         return asyncio.run_coroutine_threadsafe(awaited(), self._events()).result()
 
     def _events(self) -> asyncio.AbstractEventLoop:
         """Return an event loop in a thread of its own, since this one may have one that runs (a notebook)."""
+        import asyncio
+
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

@@ -16,7 +16,6 @@ import polars as pl
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.tables import as_id
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.judging._endpoint import RejectedError, endpoint
 from rankdev.judging.items import SHOWN
 from rankdev.judging.pool import table_of_texts
 from rankdev.judging.replies import BudgetSpentError, CommentingJudge, NoAnswerError, Reply
@@ -167,6 +166,8 @@ class ChatJudge(CommentingJudge):
         name: str | None = None,
         seed: int = 0,
     ) -> None:
+        from rankdev.judging._endpoint import endpoint  # loads what speaks HTTP
+
         instructions = INSTRUCTIONS if instructions is None else instructions
         name = model if name is None else name
         for parameter, value in {"model": model, "instructions": instructions, "name": name}.items():
@@ -294,6 +295,8 @@ class ChatJudge(CommentingJudge):
         raise NoAnswerError(self._endpoint.key.removed(f"the model gave no valid answer{times}: {why}"))
 
     def _call(self, messages: list[dict[str, str]], label: str) -> dict[str, Any]:
+        from rankdev.judging._endpoint import RejectedError
+
         with self._lock:
             self._purse.reserve()
         tokens = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,13 +17,13 @@ from rankdev.display.cells import percent
 from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
-from rankdev.evaluation.evaluate import evaluate
-from rankdev.evaluation.scores import Scores
 from rankdev.io.preferences import as_judgments, is_database, read_answers
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
-from rankdev.statistics.bounded_mean import fraction_limits
-from rankdev.statistics.prediction_powered import FEWEST, PredictionPowered, estimate, prediction_powered
+
+if TYPE_CHECKING:  # and otherwise when it is needed: collecting needs none of these
+    from rankdev.evaluation.scores import Scores
+    from rankdev.statistics.prediction_powered import PredictionPowered
 
 MOST = 1024  # further queries that are considered
 CHANCE = 0.5
@@ -247,6 +247,8 @@ def _agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[floa
 
 
 def _limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
+    from rankdev.statistics.bounded_mean import fraction_limits
+
     low, high = fraction_limits(hits[:, None], counts, alpha)
     return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
 
@@ -320,6 +322,8 @@ def _scores(
     alpha: float,
 ) -> tuple[PredictionPowered, pl.DataFrame, list[str]]:
     """Score the runs by references of people and of the model, and join the two."""
+    from rankdev.statistics.prediction_powered import FEWEST, prediction_powered
+
     pair = ["query", "a", "b"]
     asked = _sided(mine).select(pair).unique()
     sides = {"a": pl.min_horizontal("winner", "loser"), "b": pl.max_horizontal("winner", "loser")}
@@ -343,6 +347,8 @@ def _scores(
 
 def _scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequence[str]) -> Scores:
     """Score runs by references of which none depends on other queries, so that people's are a sample."""
+    from rankdev.evaluation.evaluate import evaluate
+
     references = references_from_preferences(judged, rule="strict", disconnected="largest")
     return evaluate(references, runs, measures)
 
@@ -375,6 +381,8 @@ def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, 
     Of a decided pair: if people see the opposite difference in each of them. Of an undecided one: about, if the
     difference stays as it is; None where the queries of the model are too few for any number.
     """
+    from rankdev.statistics.prediction_powered import estimate
+
     wide = (row["high"] - row["low"]) / 2  # holds for all pairs together, so that it may exceed that of one
     alone = estimate(people, both, rest, alpha)
     factor = wide / max((alone["high"] - alone["low"]) / 2, 1e-12)
@@ -410,9 +418,11 @@ def model_check_report(found: ModelCheck) -> Report:
         Table(found.judges, "Agreement with each person", digits=3),
         Table(least, "Agreement by query" if len(least) == found.queries else "Queries with the least", digits=3),
     ]
+    closing = []
     if found.scores is not None:
         tables += report_of(found.scores).tables
-    closing = [_decision_line(row) for row in found.decisions.iter_rows(named=True)]
+        rest = found.scores.model_only
+        closing = [_decision_line(row, rest) for row in found.decisions.iter_rows(named=True)]
     return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
 
 
@@ -434,11 +444,13 @@ def _opening(found: ModelCheck) -> list[str]:
     return lines
 
 
-def _decision_line(row: Mapping[str, Any]) -> str:
+def _decision_line(row: Mapping[str, Any], rest: int) -> str:
+    """State the conclusion about a pair of systems; ``rest`` queries are judged by the model alone."""
     pair = f"{row['measure']}, {row['a']} and {row['b']}: {row['verdict']}"
     if row["more"] is None:
         return f"{pair}; no number of further answers in reach would change that"
     more = f"{counted(row['more'], 'more query')} judged by people ({counted(row['more_answers'], 'answer')})"
     if row["verdict"] == "undecided":
-        return f"{pair}; about {more} would decide it"
+        lacking = f"; the model has judged {rest:,} more, and must judge others too" if row["more"] > rest else ""
+        return f"{pair}; about {more} would decide it{lacking}"
     return f"{pair}; {more}, if they see the opposite, would change that"
