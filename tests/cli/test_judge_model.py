@@ -1,14 +1,16 @@
 """``rankdev judge --model``: a language model answers into the database, next to people."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 from tests.judging.chat_server import Chat, chatting
+from tests.judging.serving import Client
 from tests.judging.test_model_check import RUNS, rows
 
 import rankdev as rd
@@ -22,8 +24,7 @@ ROWS = [
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
+def _no_key(monkeypatch):
     monkeypatch.delenv("RANKDEV_API_KEY", raising=False)
 
 
@@ -113,8 +114,7 @@ def test_an_interruption_keeps_everything(items, folder):
 
     with chatting(Chat(better)) as chat:
         command = [sys.executable, "-m", "rankdev", *asked(chat, "--parallel", "3")]
-        environment = {**os.environ, "no_proxy": "*"}
-        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment)
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         _, said = process.communicate(timeout=60)
     kept = read_answers(folder / "judged.db")
     assert process.returncode == 130
@@ -130,6 +130,29 @@ def test_a_model_that_was_not_asked_cannot_be_checked(rankdev, folder):
     assert "'small' has not judged these items; ask it first, with --model" in done.err
     done = rankdev("judge", "items.jsonl", "--db", "judged.sqlite", "--check", "small", "--goal", "top")
     assert "--goal does not go with --check; leave it out" in done.err
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
+def test_people_check_the_model_on_the_page(rankdev, items, folder):
+    with chatting() as chat:
+        assert rankdev(*asked(chat, "--questions", "7")).status == 0
+    command = [sys.executable, "-m", "rankdev", "judge", "items.jsonl", "--db", "judged.db", "--check", "small"]
+    process = subprocess.Popen(
+        [*command, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    link = urlsplit(process.stdout.readline().split()[1])
+    ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
+    seen = []
+    while question := ann.next():
+        seen.append((question["query"]["id"], *sorted(side["item"] for side in question["sides"])))
+        assert ann.answer(question, "tie")[1]["saved"]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    answers = read_answers("judged.db")
+    mine = answers.filter(pl.col("worker") == "small").select("query", "first", "second").rows()
+    assert sorted(seen) == sorted((query, *sorted(pair)) for query, *pair in mine)
+    done = rankdev("refs", "agreement", "judged.db", "--model", "small")
+    assert "small agrees with people on 50% of 7 answers" in done.out
 
 
 def test_the_command_line_reports_how_far_to_trust_it(rankdev, folder):

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -14,8 +15,8 @@ class Chat:
     """Answers as a model does; ``script`` is what it does first, one entry per call, ahead of the model.
 
     An entry is a text (the reply), a status, ``(status, headers)``, ``(status, headers, JSON)``, bytes (the body), a
-    dict (the JSON), "CUT" or "GONE". ``better(query, a, b)`` is the chance that a, shown first, is preferred. What a
-    model does with a pair depends on the pair, its order and the seed only, not on when it is asked.
+    dict (the JSON), "CUT", "TRICKLE" or "GONE". ``better(query, a, b)`` is the chance that a, shown first, is
+    preferred. What a model does with a pair depends on the pair, its order and the seed only, not on when it is asked.
     """
 
     def __init__(self, better=lambda query, a, b: float(a < b), *, script=(), babble=0.0, busy=0.0, key="", seed=0):
@@ -71,6 +72,13 @@ class Handler(BaseHTTPRequestHandler):
                 self.end_headers()
                 self.wfile.write(content[:40])
                 self.close_connection = True
+            case "TRICKLE":
+                self.send_response(200)
+                self.send_header("Content-Length", "100")
+                self.end_headers()
+                for _ in range(100):
+                    self.wfile.write(b" ")
+                    time.sleep(0.02)
             case int(status):
                 self.send(status, {"error": {"message": f"the key is {chat.key}"}})
             case (status, headers):

@@ -38,7 +38,7 @@ class World:
 
         self._serving = chatting(Chat(better, babble=0.03, busy=0.05, key="secret"))
         self.url = self._serving.__enter__().url
-        os.environ |= {"MODEL_URL": self.url, "RANKDEV_API_KEY": "secret", "no_proxy": "*"}
+        os.environ |= {"MODEL_URL": self.url, "RANKDEV_API_KEY": "secret"}
 
     def check(self, name, number):
         """Answer so many questions of ``rankdev judge --check`` as a person would."""
@@ -59,5 +59,5 @@ class World:
     def end(self):
         """Stop the model."""
         self._serving.__exit__(None, None, None)
-        for name in ("MODEL_URL", "RANKDEV_API_KEY", "no_proxy"):
+        for name in ("MODEL_URL", "RANKDEV_API_KEY"):
             os.environ.pop(name, None)

@@ -19,8 +19,8 @@ KEY = "sk-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
+def _environment(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # which is none
     monkeypatch.delenv("RANKDEV_API_KEY", raising=False)
 
 
@@ -197,6 +197,22 @@ def test_nobody_answers():
         taken.listen()
         with pytest.raises(rd.DataError, match=r"no (reply|connection) within 0.2 s"):
             ChatJudge(url, model="small", timeout=0.2)("q", "x", "y")
+
+
+def test_a_reply_that_trickles_is_not_waited_for():
+    with chatting(script=["TRICKLE"]) as chat, pytest.raises(rd.DataError, match=r"no reply within 0.3 s"):
+        judge_of(chat, timeout=0.3)("q", "x", "y")
+
+
+def test_probabilities_can_be_soft_answers():
+    tokens = [{"token": t, "logprob": p} for t, p in (("A", -0.2877), ("B", -1.3863))]
+    known = message("A", logprobs={"content": [{"token": "A", "logprob": -0.2877, "top_logprobs": tokens}]})
+    with chatting(script=[known] * 3) as chat:
+        judge = judge_of(chat, logprobs=True)
+        rd.collect(judge, {"q": ["x", "y", "z"]}, budget=3)
+    columns = {"item_a": "first", "item_b": "second", "winner": None, "probability": "p_first"}
+    soft = rd.Preferences.from_table(judge.to_polars(), columns=columns)
+    assert soft.share == pytest.approx([0.75] * 3, abs=1e-3)
 
 
 def test_one_request_that_is_rejected_is_skipped_once_others_were_not():

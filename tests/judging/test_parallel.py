@@ -245,8 +245,7 @@ rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], 
 
 
 @posix
-def test_killed_while_asking_and_resumed(tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
+def test_killed_while_asking_and_resumed(tmp_path):
     path = tmp_path / "answers.sqlite"
 
     def better(query, a, b):

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from rankdev.errors import DataError, RankdevWarning, UsageError, printable, shown
 
@@ -122,7 +122,7 @@ class Endpoint:
         request = Request(self.url, content, headers, method="POST")
         until = time.monotonic() + self.timeout
         try:
-            with build_opener(_NoRedirect).open(request, timeout=self.timeout) as response:
+            with self._opener().open(request, timeout=self.timeout) as response:
                 body = _read(response, until)
         except HTTPError as error:
             with error:
@@ -145,6 +145,11 @@ class Endpoint:
         if not isinstance(found, dict):
             raise _FailedError(f"the reply is {shown(found)}; expected a JSON object")
         return found
+
+    def _opener(self) -> OpenerDirector:
+        """Follow no redirects, and pass no proxy on the way to this machine."""
+        local = urlsplit(self.url).hostname in LOCAL
+        return build_opener(_NoRedirect, ProxyHandler({}) if local else ProxyHandler())
 
     def _refusal(self, error: HTTPError) -> Exception:
         code, said = _message(error)
