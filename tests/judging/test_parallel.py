@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ import pytest
 
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
+from rankdev.judging.replies import CommentingJudge, Reply
+from rankdev.judging.store import Store
 from tests.judging.chat_server import Chat, chatting
 
 ITEMS = {"q": list("hcafbgde"), "r": list("stuv")}
@@ -192,6 +195,34 @@ def test_a_batch_has_an_answer_for_every_question():
     judge.batch = lambda questions: ["a"]
     with pytest.raises(JudgeError, match="batch must return a list of 4 answers; got"):
         rd.collect(judge, ITEMS, parallel=4)
+
+
+@pytest.mark.parametrize("file", ["answers.jsonl", "answers.sqlite"])
+def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(file, tmp_path, monkeypatch):
+    def full(*_):
+        if len(written) == 5:
+            raise OSError(28, "No space left on device") if file.endswith("jsonl") else sqlite3.OperationalError("full")
+        written.append(1)
+        return real(*_)
+
+    written = []
+    holder, name = (os, "fsync") if file.endswith("jsonl") else (Store, "add")
+    real = getattr(holder, name)
+    monkeypatch.setattr(holder, name, full)
+    with pytest.raises(JudgeError, match=rf"{file}: the answer cannot be written \(.*; 5 answers are in") as caught:
+        rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / file)
+    assert caught.value.collected.asked == 5
+
+
+def test_comments_are_kept_and_read_again(tmp_path):
+    class Commenting(CommentingJudge):
+        def reply(self, query, a, b):
+            return Reply(min(a, b), "sure" if a < b else "")
+
+    for file in ("answers.jsonl", "answers.sqlite"):
+        found = [rd.collect(Commenting(), ITEMS, budget=n, file=tmp_path / file) for n in (6, 6)][1]
+        assert {answer.comment for answer in found.answers} == {"sure", ""}
+        assert len(rd.read_preferences(tmp_path / file)) == 6
 
 
 @posix

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -43,20 +45,28 @@ class AnswerFile:
             self._stream.close()
             raise
         self.skipped: list[Pair] = []
+        self._failed = ""
         self.unmatched = 0
 
     def add(self, answer: Answer) -> None:
         """Write an answer through to disk."""
-        self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        if self._failed:  # a line may be incomplete, and must remain the last
+            raise DataError(self._failed)
+        try:
+            self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            self._failed = f"{self.path}: the answer cannot be written ({error.strerror})"
+            raise DataError(self._failed) from None
 
     def skip(self, query: str, first: str, second: str, reason: str) -> None:
         """Do nothing: a file of preferences has no place for a question without an answer."""
 
     def close(self) -> None:
         """Close the file."""
-        self._stream.close()
+        with suppress(OSError):  # of what could not be written, and was said before
+            self._stream.close()
 
     def _read(self, pool: Pool) -> list[Answer]:
         """Read earlier answers; an incomplete last line was never acknowledged, and is removed."""
@@ -125,7 +135,10 @@ class AnswerDatabase:
         self._store.close()
 
     def _write(self, query: str, first: str, second: str, outcome: str, comment: str) -> None:
-        self._store.add(uuid4().hex, [StoredAnswer(query, first, second, outcome, self.name, comment=comment)])
+        try:
+            self._store.add(uuid4().hex, [StoredAnswer(query, first, second, outcome, self.name, comment=comment)])
+        except sqlite3.Error as error:
+            raise DataError(f"{self.path}: the answer cannot be written ({error})") from None
 
 
 def _order(answer: StoredAnswer) -> tuple[str, str]:

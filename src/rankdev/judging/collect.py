@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import RankdevError, UsageError, counted, shown
+from rankdev.errors import DataError, RankdevError, UsageError, counted, shown
 from rankdev.judging._asking import Asker, finishing
 from rankdev.judging.answer_files import AnswerDatabase, AnswerFile, kept_in
 from rankdev.judging.items import Pair, Pool, sorted_pair
@@ -159,7 +159,8 @@ def collect(
                 return result(str(spent))
         return result("budget spent" if strategy.unsettled() else reached)
     except KeyboardInterrupt as interrupt:
-        interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
+        with suppress(Exception):  # in the middle of an update there may be none
+            interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
         raise
     finally:
         asker.close()
@@ -239,8 +240,7 @@ class _Loop:
         with finishing() if len(pairs) > 1 else nullcontext():
             try:
                 for k, reply in self.asker.ask([(given[q,], given[q, a], given[q, b]) for q, a, b in asked]):
-                    found[k] = self._read(asked[k], reply)
-                    self._keep(asked[k], found[k])
+                    found[k] = self._kept(asked[k], self._read(asked[k], reply))
             finally:
                 for k in sorted(found):
                     self._note(asked[k], found[k])
@@ -248,11 +248,12 @@ class _Loop:
         for kind in (_NoAnswersError, BudgetSpentError):
             if failed := next((each for each in failures if isinstance(each, kind)), None):
                 if isinstance(failed, _NoAnswersError):
-                    raise _NoAnswersError(f"{failed}; {self._kept()}") from failed.__cause__
+                    raise _NoAnswersError(f"{failed}; {self._where()}") from failed.__cause__
                 raise failed
         if self.silent >= MOST_SILENT:
             raise _NoAnswersError(
-                f"the judge gave no answer to {self.silent} questions in a row; the last: {self.reason}; {self._kept()}"
+                f"the judge gave no answer to {self.silent} questions in a row; the last: {self.reason};"
+                f" {self._where()}"
             )
 
     def remarks(self) -> tuple[str, ...]:
@@ -286,11 +287,16 @@ class _Loop:
         winner, loser = (second, first) if answer is not None and answer == asked[1] else (first, second)
         return Answer(query, winner, loser, answer is None, first, comment)
 
-    def _keep(self, question: Pair, found: Answer | Exception) -> None:
-        if self.file is not None and isinstance(found, Answer):
-            self.file.add(found)
-        elif self.file is not None and isinstance(found, NoAnswerError):
-            self.file.skip(*question, str(found))
+    def _kept(self, question: Pair, found: Answer | Exception) -> Answer | Exception:
+        """Write to disk what was found; return it, or why it could not be written."""
+        try:
+            if self.file is not None and isinstance(found, Answer):
+                self.file.add(found)
+            elif self.file is not None and isinstance(found, NoAnswerError):
+                self.file.skip(*question, str(found))
+        except DataError as error:
+            return _NoAnswersError(str(error))
+        return found
 
     def _note(self, question: Pair, found: Answer | Exception) -> None:
         if isinstance(found, Answer):
@@ -311,7 +317,7 @@ class _Loop:
         self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
         self.strategy.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
 
-    def _kept(self) -> str:
+    def _where(self) -> str:
         count = len(self.answers)
         if not count:
             return "there are no other answers"
