@@ -398,11 +398,9 @@ class _Purse:
             spent + ahead * most for spent, most in zip((self.prompt, self.completion), self.largest, strict=True)
         )
         if self.most_tokens is not None and prompt + completion > self.most_tokens:
-            used = self.prompt + self.completion
-            raise BudgetSpentError(f"{used:,} of {self.most_tokens:,} tokens are used, and a call may exceed that")
+            raise BudgetSpentError(f"another call may exceed the budget of {self.most_tokens:,} tokens")
         if self.most_cost is not None and self.cost(prompt, completion) > self.most_cost:
-            used_cost = self.cost(self.prompt, self.completion)
-            raise BudgetSpentError(f"{used_cost:.4f} of {self.most_cost:g} is spent, and a call may exceed that")
+            raise BudgetSpentError(f"another call may exceed the budget of {self.most_cost:g}")
         self.running += 1
 
     def settle(self, tokens: tuple[int, int] | None) -> None:

@@ -232,9 +232,10 @@ def _watched(judge: ChatJudge) -> Iterator[None]:
 
     def show() -> None:
         while not done.wait(0.5):
-            print(
-                f"\r{counted(judge.usage.answers, 'answer')}; {used(judge.usage)}", end=" ", file=sys.stderr, flush=True
-            )
+            usage = judge.usage
+            cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}{cost}"
+            print(f"\r{line}", end=" ", file=sys.stderr, flush=True)
 
     watch = Thread(target=show, daemon=True)
     if sys.stderr.isatty():
