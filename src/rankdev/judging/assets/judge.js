@@ -203,8 +203,8 @@ const showOwner = () =>
     );
     byId("which").value = reply.query;
     const text = openOf({ ...reply, queries: reply.queries.length });
-  const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-  byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
+    const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
+    byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
