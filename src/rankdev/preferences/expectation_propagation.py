@@ -169,8 +169,8 @@ def _tilted_in_parts(variance: Floats, number: Floats, columns: tuple[Floats, ..
         chosen = np.flatnonzero(kind)
         for start in range(0, len(chosen), TOGETHER):
             mine = chosen[start : start + TOGETHER]
-            centre, *answers = (column[mine] for column in columns)
-            result[:, mine] = tilted(centre, variance[mine], *answers, tie_rate, nodes)
+            centre, won, lost, tied, lapse = (column[mine] for column in columns)
+            result[:, mine] = tilted(centre, variance[mine], won, lost, tied, lapse, tie_rate, nodes)
     return result
 
 
