@@ -157,7 +157,7 @@ def tie_divisor(answers: Answers, found: Normal, tie_rate: float) -> Floats:
 
 
 def estimated_tie_rate(ties: float, divisor: float) -> float:
-    """Estimate Davidson's ν from the ties and the sum of :func:`tie_divisor`; at the mode of the strengths it would be too large."""
+    """Estimate Davidson's ν from the ties and the sum of :func:`tie_divisor`; at the mode it would be too large."""
     return (ties + 0.25) / (divisor + 1) if ties else 0.0
 
 
