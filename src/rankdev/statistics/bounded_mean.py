@@ -278,8 +278,12 @@ def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tu
     known = np.where(np.isinf(within), (smallest, largest), within)
     unseen = Unseen.of(values, *known)
     unseen = replace(unseen, above=np.minimum(unseen.above, known[1]), below=np.maximum(unseen.below, known[0]))
-    sparse = np.flatnonzero(unseen.weight > 0)
+    unknown = (family.error == 0) & bool(np.isinf(within).any() or queries < 2)  # what else there may be
+    sparse = np.flatnonzero((unseen.weight > 0) & ~unknown)
+    half = special.stdtrit(max(queries - 1, 1), 1 - level / 2) * family.error
     for part in np.array_split(sparse, 1 + len(sparse) * queries // AT_ONCE):
         below, above = unseen.of_rows(part).limits(values[part], level)
-        low[part], high[part] = np.minimum(low[part], below), np.maximum(high[part], above)
+        # not Hall's, which exaggerates the skewness of values most of which are equal
+        low[part] = np.minimum(family.mean[part] - half[part], below)
+        high[part] = np.maximum(family.mean[part] + half[part], above)
     return np.maximum(low, within[0]), np.minimum(high, within[1])

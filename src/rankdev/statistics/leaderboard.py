@@ -45,7 +45,7 @@ def mean_intervals(
     >>> values = np.array([[[0.2], [0.4], [0.6]], [[1.0], [1.0], [1.0]]])
     >>> low, high = mean_intervals(Scores(("s", "t"), ("a", "b", "c"), ("P@5",), values))
     >>> low.round(4).tolist(), high.round(4).tolist()  # Student's would reach −.0968 and .8968, and [1, 1]
-    ([[0.0], [0.0]], [[0.8968], [1.0]])
+    ([[0.0], [0.369]], [[0.8968], [1.0]])
     """
     check_number("alpha", alpha, 0, 1)
     if clusters is not None or replicates is not None:
