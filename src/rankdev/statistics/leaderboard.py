@@ -355,7 +355,8 @@ def leaderboard(
     elif rule != "mean":
         raise UsageError(f"rule={rule!r} is for several tasks; give {{task: scores}}, or leave it out")
     first = next(iter(parts.values()))
-    at_risk = _risk(risk, baseline, first, several=len(parts) > 1, other=clusters or replicates)
+    plain = len(parts) == 1 and clusters is None and replicates is None
+    at_risk = _risk(risk, baseline, first, plain=plain)
     boards = [
         _board(
             {name: part.select(measures=[measure]) for name, part in parts.items()},
@@ -392,16 +393,14 @@ def leaderboard(
     )
 
 
-def _risk(
-    risk: float | None, baseline: str | None, scores: Scores, *, several: bool, other: Any
-) -> tuple[float, int | None] | None:
+def _risk(risk: float | None, baseline: str | None, scores: Scores, *, plain: bool) -> tuple[float, int | None] | None:
     """Check and return how much more losses count, and the place of the baseline."""
     if risk is None:
         if baseline is not None:
             raise UsageError("baseline is for risk, how much more losses count; give risk=1, or leave it out")
         return None
     aversion = check_number("risk", risk, 0, ends=True)
-    if several or other is not None:
+    if not plain:
         raise UsageError("risk is for a single collection without clusters or replicates; leave one of them out")
     place = None if baseline is None else scores.systems.index(scores.select(systems=[baseline]).systems[0])
     return aversion, place
