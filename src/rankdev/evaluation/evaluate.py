@@ -252,7 +252,7 @@ class _Evaluation:
             try:
                 self._prepared = pool.submit(copy_context().run, self._prepare)
                 parts = _parts(list(self._systems.items()))
-                tasks = [pool.submit(copy_context().run, self._score, *part) for part in parts]
+                tasks = [pool.submit(copy_context().run, self._score, first, part) for first, part in parts]
                 with suppress(_StoppedError), self._faults.noted():
                     _awaited(self._prepared)
                 coverage = tuple(met for task in tasks for met in _awaited(task))
@@ -333,7 +333,7 @@ class _Evaluation:
                 choices.dialect == PLAIN and reading().collapse is None and joins(ordering)
             ):  # it takes the references first
                 ready = self._ready()
-                matched = ready and ready.files.match(source, ordering, depth, self._wanted, watch)
+                matched = None if ready is None else ready.files.match(source, ordering, depth, self._wanted, watch)
                 if matched is not None:
                     return matched
         run = load_run(system, source, choices.order, choices.ties, depth, watch, choices.dialect)
