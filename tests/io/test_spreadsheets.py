@@ -101,6 +101,8 @@ def test_tied_ranks(tmp_path):
     assert run["q"] == ["c", "b", "a", "d"]  # ties are those of scores
     assert rd.evaluate({"q": ["a"]}, {"x": run}, "RR").coverage[0].tied == 1
     assert rd.Run.of(pl.read_csv(path), ranks="competition") == run
+    lines = "q Q0 a 1 1 t\nq Q0 b 1 2 t\nq Q0 c 1 3 t\nq Q0 d 4 4 t\n"
+    assert rd.read_run(written(tmp_path, lines, "a.run"), order="rank", ranks="competition") == run
 
 
 def test_positions_of_lists(tmp_path):

@@ -126,7 +126,7 @@ def run_from_source(
     """Read a run from an open source."""
     kind = source.kind
     if kind == "trec":
-        builder = RunBuilder(ordering, depth, source.name)
+        builder = RunBuilder(_by_ties(ordering), depth, source.name)
         parts = read_trec(source, RUN, ordering.order, dialect, builder.wants_ranks)
         return _run_of(source.name, (Table(source.name, *part) for part in parts), ordering, depth, builder)
     if kind == "json":
@@ -170,7 +170,7 @@ def _run_of(
     builder: RunBuilder | None = None,
 ) -> Run:
     """Make a run of its batches; where there is a ``builder``, columns are known to hold ids and finite numbers."""
-    checked, tied = builder is not None, False
+    checked = builder is not None
     systems: dict[str, str] = {}
     for table in tables:
         if not checked:
@@ -181,13 +181,13 @@ def _run_of(
                 raise FileFormatError(name, "this looks like references; give them before the runs")
             if "score" not in names and "rank" in names:
                 ordering = Ordering("rank", ordering.ties)
-            tied = ordering.order == "rank" and reading().ranks == "competition"
-            builder = RunBuilder(Ordering("score", ordering.ties) if tied else ordering, depth, name)
+            builder = RunBuilder(_by_ties(ordering), depth, name)
         try:
             check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
             rank = table.frame["rank"] if "rank" in names else None
             value = frame[ordering.order].to_numpy()
+            tied = _by_ties(ordering) != ordering
             builder.add(frame["query"], frame["item"], -value if tied else value, None if tied else rank)
         except DataError as error:
             table.fail(error)
@@ -195,6 +195,12 @@ def _run_of(
         return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
     except DataError as error:
         raise FileFormatError(name, str(error)) from None
+
+
+def _by_ties(ordering: Ordering) -> Ordering:
+    """Order ranks that may be tied as scores are, the lowest first, so that ties are broken and counted."""
+    tied = ordering.order == "rank" and reading().ranks == "competition"
+    return Ordering("score", ordering.ties) if tied else ordering
 
 
 def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
