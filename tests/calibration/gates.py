@@ -19,26 +19,26 @@ def gates(trials: int) -> Iterator[Finding]:
     """A gate with two measures, three segments of 20 queries and a release, 60 queries in all.
 
     It fails wrongly where the candidate is worse by exactly the margin everywhere, the edge of what may not fail. It
-    passes wrongly where only one segment is worse by the margin, and everything else is far better.
+    passes wrongly where it is worse by the margin in one segment by one measure, and far better in all else.
     """
     kinds = {**KINDS, "exponential, reversed": lambda rng, size: 1 - rng.exponential(1, size)}
     for kind, draw in kinds.items():
         rng = np.random.default_rng([len(kind), QUERIES])
         failed = passed = 0
         for _ in range(trials):
-            noise = np.zeros((3, QUERIES, 2))  # of differences: the baseline scores 0, the release about 0
-            noise[1], noise[2] = 0.1 * draw(rng, (QUERIES, 2)), rng.normal(0, 0.03, (QUERIES, 2))
-            failed += _gate(noise, np.full(QUERIES, -MARGIN)) == "fail"
-            one = np.where(np.arange(QUERIES) % 3 == 0, -MARGIN, 1.0)
-            passed += _gate(noise, one) == "pass"
+            values = np.zeros((3, QUERIES, 2))  # the baseline scores 0, the release about 0
+            values[1], values[2] = 0.1 * draw(rng, (QUERIES, 2)) - MARGIN, rng.normal(0, 0.03, (QUERIES, 2))
+            failed += _decided(values) == "fail"
+            values[1, :, 1] += 1.0
+            values[1, np.arange(QUERIES) % 3 != 0, 0] += 1.0
+            values[2] -= 1.0
+            passed += _decided(values) == "pass"
         yield Finding("gate, wrong failure", kind, failed / trials, trials, ALPHA, True)
         yield Finding("gate, wrong pass", kind, passed / trials, trials, ALPHA, True)
 
 
-def _gate(noise: np.ndarray, shift: np.ndarray) -> str:
-    """Decide about a candidate that is better than baseline and release by this much, by every measure."""
-    values = noise.copy()
-    values[1] += shift[:, None]
+def _decided(values: np.ndarray) -> str:
+    """Return what a gate decides about a baseline, a candidate and a release."""
     queries = tuple(f"q{i}" for i in range(QUERIES))
     scores = rd.Scores(("old", "new", "release"), queries, ("x", "y"), values, kinds=MEASURES)
     options = {"baseline": "old", "candidate": "new", "release": "release", "segments": SEGMENTS}
