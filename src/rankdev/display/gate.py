@@ -10,7 +10,8 @@ from rankdev.display.cells import Cell
 from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.errors import printable
-from rankdev.statistics.gate import ALL, Gate
+from rankdev.statistics.gate import Gate
+from rankdev.statistics.segments import ALL
 
 WORDS = {"pass": "Pass", "fail": "Fail", "undecided": "Cannot tell"}
 WORST = 5  # queries that are shown
