@@ -91,7 +91,7 @@ def test_a_gate_and_collections_take_clusters(rankdev, clusters):
 
 def test_a_table_says_how_many_runs(rankdev, folder):
     done = rankdev("table", "places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*")
-    assert "Means over runs: x 2, blended 1" in done.out.replace("\n", " ")
+    assert "over runs: x 2, blended 1" in done.out.replace("\n", " ")
     assert "paired t test" in done.out.replace("\n", " ")
 
 

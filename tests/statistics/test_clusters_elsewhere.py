@@ -46,7 +46,7 @@ ANALYSES = {
     "leaderboard": lambda scores, **given: rd.leaderboard(scores, resamples=50, **given),
     "equivalence": lambda scores, **given: rd.equivalence(scores, margin=0.1, **given),
 }
-COUNTS = ("wins", "ties", "losses", "verdicts", "queries")  # of queries, whatever they are drawn with
+COUNTS = ("wins", "ties", "losses", "verdicts", "queries", "reason")  # of queries, whatever they are drawn with
 
 
 def tables(found):

@@ -277,7 +277,8 @@ def compare(
         scores, lost = repeated.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
         loaded = {name: loaded[single.systems[first]] for name, (first, *_) in repeated.members.items()}
     several = len(scores.systems) > 1
-    named = {} if segments is None or segments == {} else named_segments(segments)
+    none = segments is None or (isinstance(segments, Mapping) and not segments)
+    named = {} if none else named_segments(segments)
     return Comparison(
         scores=scores,
         alpha=0.05,

@@ -42,13 +42,13 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
             found[name] = frozenset(query for query, its in known.items() if its == name)
     else:
         for name, queries in segments.items():
-            listed = is_list(queries) and by_id(dict.fromkeys(queries))
-            if not isinstance(name, str) or not listed or not all(isinstance(one, str) for one in listed):
+            listed = is_list(queries) and all(isinstance(one, str | int) for one in queries)
+            if not isinstance(name, str) or not listed:
                 raise UsageError(
                     f"segments has {shown(queries)} for {shown(name)}; expected {{query: segment}} or"
                     " {segment: [query, …]}"
                 )
-            found[name] = frozenset(listed)
+            found[name] = frozenset(by_id(dict.fromkeys(queries)))
     if ALL in found:
         raise UsageError(f"a segment is called {ALL!r}, which denotes all queries; rename it")
     return found
