@@ -14,28 +14,29 @@ MODULES = {
 }
 
 
-def imported(module: str, nodes: list[ast.stmt], everywhere: bool) -> Iterator[str]:
-    """Modules of ours that these statements import, as far as possible; ``everywhere``: also inside functions."""
+def run_on_import(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Statements that run when a module is imported: none inside functions, none for type checkers only."""
     for node in nodes:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                whole = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
-                yield from (
-                    name for name in (whole, getattr(node, "module", None)) if name in MODULES and name != module
-                )
-        elif everywhere or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not everywhere:
-                continue
-            inner = [child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]
-            direct = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
-            yield from imported(module, inner if everywhere else direct, everywhere)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from run_on_import([child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)])
 
 
 def imports(everywhere: bool) -> dict[str, set[str]]:
-    return {
-        module: set(imported(module, ast.parse(path.read_text(encoding="utf-8")).body, everywhere))
-        for module, path in MODULES.items()
-    }
+    """Modules of ours that each imports; ``everywhere``: also inside functions."""
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names: set[str] = set()
+        for node in ast.walk(tree) if everywhere else run_on_import(tree.body):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        found[module] = (names & MODULES.keys()) - {module}
+    return found
 
 
 def home(module: str) -> str | None:

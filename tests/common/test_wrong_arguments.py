@@ -102,7 +102,16 @@ FUNCTIONS = {
 }
 
 
-SLOW = ("place_runs", "power_map", "power_maps", "report", "sensitivity", "tune")
+SLOW = (
+    "collect",
+    "evaluate_with_uncertainty",
+    "place_runs",
+    "power_map",
+    "power_maps",
+    "report",
+    "sensitivity",
+    "tune",
+)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_a_perfect_judge_is_asked_little_more_than_sorting_needs():
         assert wrong_pairs(found.references[query], items) <= 0.05
 
 
+@pytest.mark.slow  # docs/calibration.md has it at length
 def test_what_is_stated_when_it_stops_is_so_on_average():
     truth = drawn(4, 8, 1, spread=3.0)
     found = rd.collect(noisy(truth, 2), {q: list(items) for q, items in truth.items()}, repeats=20)
@@ -118,6 +119,7 @@ def test_a_probability_asks_for_more():
     assert asked[0] < asked[1]
 
 
+@pytest.mark.slow
 def test_few_answers_of_any_design_tell_an_order_from_its_reverse():
     for judged, each in ((perfect, 20), (lambda truth: noisy(truth, 1), 40)):
         truth = drawn(5, 15, 7)
@@ -130,6 +132,7 @@ def test_few_answers_of_any_design_tell_an_order_from_its_reverse():
         assert right - reverse > 0.2
 
 
+@pytest.mark.slow
 def test_the_top_needs_fewer_answers_than_the_order():
     truth = drawn(2, 16, 3)
     items = {q: list(entries) for q, entries in truth.items()}

@@ -97,7 +97,7 @@ def clicked_by_users_of(persistence, made, sessions, seed=7):
     return pl.DataFrame(log, schema=["query", "session", "system", "position", "clicked"], orient="row")
 
 
-@pytest.mark.parametrize("persistence", [0.5, 0.9])
+@pytest.mark.parametrize("persistence", [0.5, pytest.param(0.9, marks=pytest.mark.slow)])
 def test_clicks_of_users_of_known_persistence_choose_it(persistence):
     made = studies.simulate(100, seed=1, models={"a": 1.0, "b": 1.3, "c": 0.8}, settings={"s": 1.0})
     verdicts = learning.verdicts_from_clicks(clicked_by_users_of(persistence, made, 6000))

@@ -53,7 +53,7 @@ def test_known_weights_are_found_where_click_rates_mislead(method):
     assert misled > 4 * error
 
 
-@pytest.mark.parametrize("method", ["harvesting", "em"])
+@pytest.mark.parametrize("method", ["harvesting", pytest.param("em", marks=pytest.mark.slow)])
 def test_intervals_hold_the_truth(method):
     held = []
     for seed in range(12):

@@ -96,6 +96,7 @@ def test_what_an_answer_tells_about_the_top_is_what_drawn_orders_say():
     assert 0.9 < found.sum() / expected.sum() < 1.1
 
 
+@pytest.mark.slow
 def test_asking_for_the_top_knows_it_better_than_asking_for_the_order():
     found = {}
     for strategy in ("top-heavy", "information"):

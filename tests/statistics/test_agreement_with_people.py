@@ -61,7 +61,7 @@ def test_judges_are_each_others_ceiling():
     assert rd.agreement_with_people(scores, said(["x", "x"])).ceiling is None
 
 
-@pytest.mark.parametrize("queries", [40, 150])
+@pytest.mark.parametrize("queries", [40, pytest.param(150, marks=pytest.mark.slow)])
 def test_intervals_hold_the_true_agreement_and_its_difference(queries):
     """Measures that see people's taste through noise: their true agreement is known from many queries."""
 

@@ -29,7 +29,7 @@ def test_not_available_agrees_only_with_not_available():
     assert not replace(cell, value=0.0, published=None).agrees
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", pytest.param("svg", marks=pytest.mark.slow)])
 def test_the_examples_are_drawn(tmp_path, ending):
     path = tmp_path / f"examples.{ending}"
     controlled_figure(run_controlled(), path)

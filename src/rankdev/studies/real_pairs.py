@@ -90,7 +90,7 @@ class RealPairs(Result):
         --------
         >>> from rankdev.studies import simulate
         >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
-        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=6, resamples=20, quick=True)
         >>> found.to_polars().columns
         ['a', 'b', 'retrieval', 'order', 'measure', 'power', 'said']
         """
@@ -116,7 +116,7 @@ class RealPairs(Result):
         --------
         >>> from rankdev.studies import simulate
         >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
-        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+        >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=6, resamples=20, quick=True)
         >>> found.summary()["way"].to_list()
         ['place', 'references', 'hindsight', 'gain of the place']
         """
@@ -220,7 +220,7 @@ def place_runs(
     --------
     >>> from rankdev.studies import simulate
     >>> made = simulate(30, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
-    >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=10, resamples=20, quick=True)
+    >>> found = place_runs(made.references, dict(made.runs), ["RDQ@5", "AP@5"], n=6, resamples=20, quick=True)
     >>> found.power.shape
     (3, 2)
     """
