@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from rankdev._common.cautions import caution
 from rankdev._common.checks import check_choice
 from rankdev.errors import UsageError, shown, suggestion
 
@@ -30,6 +31,7 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     ranks: Ranks = "consecutive"
     collapse: str | None = None
+    met: set[str] = field(default_factory=set, compare=False)  # names of columns that some input has
 
     def __post_init__(self) -> None:
         if self.duplicates is not None:
@@ -67,8 +69,21 @@ def reading() -> Reading:
 def reading_with(**choices: Any) -> Iterator[None]:
     """Read with these choices; what is None is left to those who called."""
     given = {name: value for name, value in choices.items() if value is not None}
+    if "columns" in given:
+        given["met"] = set()
     token = _reading.set(replace(_reading.get(), **given))
     try:
         yield
+        if "columns" in given:
+            warn_of_unmet()
     finally:
         _reading.reset(token)
+
+
+def warn_of_unmet() -> None:
+    """Warn once of chosen columns that no input had so far."""
+    chosen = _reading.get()
+    unmet = [theirs for theirs in chosen.columns.values() if theirs not in chosen.met]
+    if unmet:
+        chosen.met.update(unmet)
+        caution(f"columns names {', '.join(map(shown, unmet))}, which no input has; check the spelling")

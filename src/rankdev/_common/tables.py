@@ -14,7 +14,7 @@ from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
 from rankdev._common.reading import OURS, reading
 from rankdev._common.work import refuse_lost_threads
-from rankdev.errors import DataError, MissingExtraError, shown
+from rankdev.errors import DataError, MissingExtraError, counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,6 +160,7 @@ def known_names(frame: pl.DataFrame) -> pl.DataFrame:
     """Rename columns to rankdev's names: those that were chosen, and those of ir_measures, PyTerrier or BEIR."""
     chosen = {theirs: ours for ours, theirs in reading().columns.items() if theirs in frame.columns}
     if chosen:
+        reading().met.update(chosen)
         frame = frame.drop([ours for ours in chosen.values() if ours not in chosen], strict=False).rename(chosen)
     plain: dict[str, str] = {}
     for name in frame.columns:
@@ -178,6 +179,21 @@ def known_names(frame: pl.DataFrame) -> pl.DataFrame:
         if found != name:
             frame = frame.drop(name, strict=False).rename({found: name})
     return frame
+
+
+def unrated(frame: pl.DataFrame) -> pl.Series | None:
+    """Mark rows whose rating is missing, as exports of judging tools have them; None where there are none."""
+    name = next((name for name in frame.columns if folded_name(name) == "rating"), None)
+    if name is None or our_name(name) != "grade" or frame[name].dtype.is_nested():
+        return None
+    text = frame[name].cast(pl.String)
+    missing = text.is_null() | text.is_in(["", "NaN"])
+    return missing if missing.any() and not missing.all() else None
+
+
+def unrated_note(missing: pl.Series) -> str:
+    """Count the rows without a rating."""
+    return f"{counted(int(missing.sum()), 'row', 'has')} no rating; they are left out"
 
 
 def is_beir(columns: Collection[str]) -> bool:
@@ -302,7 +318,9 @@ def _written(value: object) -> str | None:
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name``, or raise an error that lists the columns there are."""
     if name not in frame.columns:
-        raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}")
+        nameable = what in ("references", "a run") and frame.width
+        hint = f"; if it has another name, name it with columns={{{name!r}: …}}" if nameable else ""
+        raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}{hint}")
     return frame[name]
 
 
@@ -316,7 +334,8 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     values = column(frame, name, what)
     whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
     if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
-        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers")
+        remedy = "; make ids of floats whole numbers or text first" if values.dtype.is_float() else ""
+        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers{remedy}")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)
     if missing.any():

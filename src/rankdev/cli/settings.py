@@ -97,6 +97,8 @@ def _value(where: str, value: Any, option: click.Option, ctx: click.Context) -> 
         if isinstance(one, bool) != bool(option.is_flag) or not isinstance(one, str | int | float):
             expected = "true or false" if option.is_flag else "a text or a number"
             raise UsageError(f"{where} is {shown(value)}; expected {expected}")
+        if isinstance(option.type, click.Path) and not isinstance(one, str):
+            raise UsageError(f"{where} is {shown(value)}; expected the name of a file")
     try:
         option.type_cast_value(ctx, value)
     except click.BadParameter as error:

@@ -36,6 +36,8 @@ def as_options(message: str, command: click.Command) -> str:
     def option(found: re.Match[str]) -> str:
         return f"{names[found[1]]} {found[3] or ''}".strip() if found[1] in names else found[0]
 
+    if "columns" in names:
+        message = re.sub(r"columns=\{'(\w+)': …\}", r"--columns \1=…", message)
     # in a measure, as in RDQ(alpha=4), it stays; in brackets of a sentence, as in (family='all'), it does not
     return re.sub(r"(?<![\w,\[])(?<!\w\()(\w+)=(['\"]?)([\w.,-]*\w)?\2", option, message)
 

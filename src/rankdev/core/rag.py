@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rankdev._common.lazy import pl
 from rankdev._common.reading import reading
+from rankdev._common.tables import KNOWN_NAMES
 from rankdev.errors import DataError, shown
 
-QUESTIONS = ("user_input", "question", "input")  # besides the names that queries have in tables
+QUESTIONS = (*KNOWN_NAMES["query"], "user_input", "question", "input")
 RETRIEVED = (
     *("retrieved_context_ids", "retrieved_ids", "retrieved_contexts", "contexts", "retrieved_texts"),
     *("source_documents", "source_nodes"),
@@ -21,9 +23,24 @@ _IDS = ("id", "id_", "node_id", "chunk_id", "doc_id")
 _TEXTS = ("page_content", "text", "content")
 
 
+def question_of(record: Mapping[str, Any]) -> Any:
+    """Return the query that a record names, by the column that was chosen or by a name that is known."""
+    own = reading().columns.get("query")
+    if own is not None and own in record:
+        reading().met.add(own)
+        return record[own] if isinstance(record[own], str | int) else None
+    return next((record[name] for name in QUESTIONS if isinstance(record.get(name), str | int)), None)
+
+
 def is_retrieved(value: Any) -> bool:
     """Tell whether a record holds what was retrieved for a question."""
     return isinstance(value, Mapping) and any(isinstance(value.get(name), list) for name in RETRIEVED)
+
+
+def records_in(frame: pl.DataFrame, names: tuple[str, ...]) -> list[dict[str, Any]] | None:
+    """Return the rows of a table with lists of contexts, as ragas' ``to_pandas`` makes it; None of any other."""
+    lists = any(name in frame.columns and frame[name].dtype in (pl.List, pl.Array) for name in names)
+    return frame.to_dicts() if lists else None
 
 
 def is_right(value: Any) -> bool:
@@ -59,6 +76,7 @@ def _name(context: Any, where: str) -> str:
         value = context
         for name in own.split("."):
             value = _field(value, name)
+        reading().met.update([own] if value is not None else [])
     else:
         value = next((held for name in (*_IDS, *_TEXTS) if (held := _field(context, name)) not in (None, "")), None)
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rankdev._common.reading import reading
-from rankdev._common.tables import KNOWN_NAMES
-from rankdev.core.rag import QUESTIONS, is_right, right
+from rankdev.core.rag import QUESTIONS, is_right, question_of, right
 from rankdev.core.responses import plain
 from rankdev.errors import DataError, shown
 
@@ -22,7 +20,9 @@ def grades_of(value: Any) -> list[dict[str, Any]] | None:
     if is_right(value):
         value = [value]
     if isinstance(value, list):
-        return [row for record in value for row in _right_rows(record)] if value and all(map(is_right, value)) else None
+        if not any(map(is_right, value)):
+            return None
+        return [row for place, record in enumerate(value, 1) for row in right_rows(record, f"record {place}: ")]
     if not isinstance(value, Mapping):
         return None
     rows = None
@@ -54,12 +54,13 @@ def _listed(items: Any, query: Any) -> list[Any]:
     return items
 
 
-def _right_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    own = reading().columns.get("query")
-    names = (*KNOWN_NAMES["query"], *QUESTIONS) if own is None else (own,)
-    query = next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
+def right_rows(record: Any, where: str = "") -> list[dict[str, Any]]:
+    """Return rows of the contexts that are right for a question, among records of which others have them."""
+    if not is_right(record):
+        raise DataError(f"{where}no contexts are known to be right here (reference_contexts); leave this record out")
+    query = question_of(record)
     if query is None:
-        raise DataError(f"this record names no question; expected one of {', '.join(names)}")
+        raise DataError(f"{where}this record names no question; expected one of {', '.join(QUESTIONS)}")
     return [{"query": query, "item": item, "grade": 1} for item in right(record, f"query {shown(query)}: ")]
 
 

@@ -26,6 +26,8 @@ from rankdev._common.tables import (
     number_column,
     tabled,
     truth_column,
+    unrated,
+    unrated_note,
 )
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.core.columns import (
@@ -40,6 +42,7 @@ from rankdev.core.columns import (
     last_of_each,
     tier_ranks,
 )
+from rankdev.core.rag import RIGHT, records_in
 from rankdev.core.ratings import grades_of
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
@@ -201,6 +204,9 @@ class References(ByQuery[Reference]):
         Reference({'d1': 1, 'd2': 2})
         """
         table = as_polars(tabled(table))
+        if (missing := unrated(table)) is not None:
+            caution(f"references: {unrated_note(missing)}")
+            table = table.filter(~missing)
         frame = as_frame(table)
         if is_interactions(table.columns):
             return cls._from_ranked(frame.with_columns(rank=pl.lit(1)))
@@ -265,7 +271,8 @@ class References(ByQuery[Reference]):
             return cls.from_grades(rated)
         value = tabled(value)
         if is_table(value):
-            return cls.from_table(value)
+            value = as_polars(value)
+            return cls.from_table(value) if (found := records_in(value, RIGHT)) is None else cls.of(found)
         if hasattr(value, "qrels"):
             return cls.from_grades(from_ranx(value, "qrels"))
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")

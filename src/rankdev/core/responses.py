@@ -7,12 +7,13 @@ and whatever the answer was sorted by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rankdev._common.cautions import caution
 from rankdev._common.reading import reading
 from rankdev._common.tables import KNOWN_NAMES
-from rankdev.core.rag import QUESTIONS, is_retrieved, retrieved
+from rankdev.core.rag import is_retrieved, question_of, retrieved
 from rankdev.errors import DataError, counted, shown
 
 _MULTI = ("responses", "results")
@@ -147,11 +148,9 @@ def named_record(record: Any) -> tuple[Any, Any]:
     if not is_record(record):
         raise DataError(f"this is not the response of a search engine, as others are; {_HOW}")
     response = record["response"] if is_response(record.get("response")) else record
-    own = reading().columns.get("query")
-    names = (*KNOWN_NAMES["query"], *QUESTIONS) if own is None else (own,)
-    query = next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
+    query = question_of(record)
     for source, name in (("request_params", "q"), ("responseHeader", "params")):  # Typesense, Solr
-        if query is None and own is None and isinstance(response.get(source), Mapping):
+        if query is None and isinstance(response.get(source), Mapping):
             query = response[source].get(name)
             query = query.get("q") if isinstance(query, Mapping) else query
     if query is None or query == "":
@@ -242,7 +241,8 @@ def _vespa_hit(hit: Any, where: str) -> Any:
     known = str(hit.get("id", "")) if isinstance(hit, Mapping) else ""
     if known.startswith("group:"):
         raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
-    if "item" in reading().columns:
+    own = reading().columns.get("item")
+    if own is not None and _at(hit, own) is not None:
         return fields
     if isinstance(fields.get("documentid"), str):
         return {"id": fields["documentid"]}
@@ -255,6 +255,10 @@ def _vespa_hit(hit: Any, where: str) -> Any:
 
 def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
     own = reading().columns.get("item")
+    if own is not None and all(_at(hit, own) is None for hit in hits):  # it is a column of another input
+        own = None
+    elif own is not None:
+        reading().met.add(own)
     found = []
     for place, hit in enumerate(hits, 1):
         value = _at(hit, own) if own else next((hit[key] for key in keys if key in hit), None) if _is_hit(hit) else None
@@ -262,7 +266,7 @@ def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
             value = value[0]
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
             raise DataError(
-                f"{where}hit {place} has no {own or keys[0]}; return that field, or name another with columns=item="
+                f"{where}hit {place} has no {own or keys[0]}; return that field, or name another: columns={{'item': …}}"
             )
         found.append(value)
     return found
@@ -277,6 +281,17 @@ def _at(hit: Any, path: str) -> Any:
         if value is not None:
             return value
     return None
+
+
+def items_of(listed: Any, query: Any) -> Any:
+    """Return the ids of a list of hits alone, such as ``response["hits"]["hits"]``; all else as it is."""
+    if not isinstance(listed, list | tuple) or not any(map(_is_hit, listed)):
+        return listed
+    where = f"query {shown(query)}: "
+    scores = [hit.get("score") for hit in listed if _is_hit(hit)]
+    if any(isinstance(a, int | float) and isinstance(b, int | float) and a < b for a, b in pairwise(scores)):
+        raise DataError(f"{where}these records are not in the order of their scores; sort them, best first")
+    return _ids(list(listed), ("_id", "id", "objectID", *KNOWN_NAMES["item"]), where)
 
 
 def _is_hit(hit: Any) -> bool:

@@ -19,8 +19,8 @@ from rankdev._common.tables import (
     TableLike,
     as_frame,
     as_id,
+    as_polars,
     check_mapping,
-    check_no_records,
     check_one_system,
     from_ranx,
     is_table,
@@ -33,7 +33,8 @@ from rankdev._common.tables import (
 )
 from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
-from rankdev.core.responses import is_answer, lists_of
+from rankdev.core.rag import RETRIEVED, records_in
+from rankdev.core.responses import is_answer, items_of, lists_of
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
 
@@ -105,7 +106,7 @@ class Run(ByQuery[list[str]]):
         ['d2', 'd1']
         """
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
-        check_no_records(lists)
+        lists = {query: items_of(items, query) for query, items in lists.items()}
         for query, items in lists.items():
             if isinstance(items, Set) or not is_list(items):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
@@ -264,6 +265,9 @@ class Run(ByQuery[list[str]]):
             return cls.from_lists(lists_of(value))
         value = tabled(value)
         if is_table(value):
+            value = as_polars(value)
+            if (records := records_in(value, RETRIEVED)) is not None:
+                return cls.from_lists(lists_of(records))
             return cls.from_table(value, order=ordering.order, ties=ordering.ties)
         value = from_ranx(value, "run")
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")

@@ -18,7 +18,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import caution, held_cautions, strict_input
 from rankdev._common.checks import check_choice, check_flag
-from rankdev._common.reading import Duplicates, reading, reading_with
+from rankdev._common.reading import Duplicates, Ranks, reading, reading_with, warn_of_unmet
 from rankdev._common.work import Progress, Together, cores, refuse_lost_threads
 from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
@@ -131,6 +131,9 @@ def evaluate(
     empty: Empty | None = None,
     like: str | None = None,
     duplicates: Duplicates | None = None,
+    columns: Mapping[str, str] | None = None,
+    ranks: Ranks | None = None,
+    collapse: str | None = None,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
@@ -163,6 +166,12 @@ def evaluate(
         Which row of an item counts where a run has several for a query: the first or the last, or that with the highest
         score (the lowest rank). The others are left out, and counted in ``coverage``. A Run keeps what it has. Default:
         two scores of an item are refused.
+    columns : dict of str to str, optional
+        Names of the columns of tables, or of the fields of responses, by ours: ``{"item": "sku"}``.
+    ranks : {"consecutive", "competition"}, optional
+        Whether ranks in tables are consecutive, or leave out as many as are tied: 1, 1, 1, 4. Default: consecutive.
+    collapse : str, optional
+        What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
         ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
@@ -181,7 +190,10 @@ def evaluate(
     [[0.5255, 1.0]]
     """
     wanted, choices = choose(like, measures, order, ties, empty)
-    with strict_input(check_flag("strict", strict)), reading_with(duplicates=duplicates):
+    with (
+        strict_input(check_flag("strict", strict)),
+        reading_with(duplicates=duplicates, columns=columns, ranks=ranks, collapse=collapse),
+    ):
         return _evaluate(references, runs, wanted, choices, progress)
 
 
@@ -260,6 +272,7 @@ class _Evaluation:
                 prepared = self._prepared.result()
                 for line in chain(prepared.cautions, *self._cautions.values()):
                     caution(line)
+                warn_of_unmet()
                 check_coverage(coverage)
             except BaseException:
                 self._stopped.set()

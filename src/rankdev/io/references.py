@@ -11,13 +11,24 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from rankdev._common.cautions import caution
 from rankdev._common.checks import check_kind
 from rankdev._common.reading import Ranks, reading, reading_with
-from rankdev._common.tables import is_interactions, known_names, listed, ranked_names, text_column
+from rankdev._common.tables import (
+    is_interactions,
+    known_names,
+    listed,
+    ranked_names,
+    text_column,
+    unrated,
+    unrated_note,
+)
 from rankdev._common.work import Progress
 from rankdev.core.columns import check_once
+from rankdev.core.rag import RETRIEVED, RIGHT
 from rankdev.core.ratings import grades_of
 from rankdev.core.references import References
+from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.json_documents import read_json
@@ -166,7 +177,7 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
     rated = ratings_in(source) if kind == "jsonl" else None
     if rated is not None:
         return _from_mapping(source, References.from_grades, rated)
-    table = parse_table(source.name, source.read(), kind)
+    table = _rated(parse_table(source.name, source.read(), kind))
     chosen = is_interactions(table.frame.columns)
     table = replace(table, frame=known_names(table.frame))
     if chosen:
@@ -177,13 +188,33 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
     return references if "nonrelevant" in table.frame.columns else replace(references, nonrelevant=None)
 
 
+def _rated(table: Table) -> Table:
+    """Leave out rows without a rating."""
+    missing = unrated(table.frame)
+    if missing is None:
+        return table
+    caution(f"{table.name}: {unrated_note(missing)}")
+    kept = (~missing).arg_true()
+    return Table(table.name, table.frame.filter(~missing), lambda row: table.line_of(kept[row]))
+
+
 def _build(table: Table) -> References:
     names = set(table.frame.columns)
     if not names & {"rank", "grade"}:
-        looks = "; it looks like a run: give it as a run" if "score" in names else ""
         expected = "expected the columns query, item and rank (or grade), or query and tiers"
-        raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}{looks}")
+        raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}; {_advice(names)}")
     return _guarded(table, References.from_table)
+
+
+def _advice(names: set[str]) -> str:
+    """Return what to do with a table that holds no references."""
+    if names & {*RIGHT}:
+        return "records with lists of contexts are read from JSON and JSONL"
+    if names & {*RETRIEVED}:
+        return "references also need the contexts that are right (reference_contexts)"
+    if names & {"score", "response", "hits"}:
+        return "it looks like a run: give it as a run"
+    return "if they have other names, name them: columns={'grade': …}"
 
 
 def _guarded(table: Table, build: Callable[[Any], References]) -> References:
@@ -207,6 +238,8 @@ def _from_json(source: Source) -> References:
     rated = _from_mapping(source, grades_of, value)
     if rated is not None:
         return _from_mapping(source, References.from_grades, rated)
+    if is_answer(value):
+        raise FileFormatError(source.name, "these are answers of a search engine: a run; references come before runs")
     for query, entry in value.items():
         if not isinstance(entry, list):
             raise FileFormatError(

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from rankdev.core.rag import RIGHT
-from rankdev.core.ratings import grades_of
+from rankdev.core.ratings import grades_of, right_rows
 from rankdev.core.responses import gathered, is_answer, is_response, lists_of, named_record
 from rankdev.errors import DataError, FileFormatError
 from rankdev.io.streams import Source
@@ -125,8 +125,18 @@ def ratings_in(source: Source) -> list[dict[str, Any]] | None:
     line = source.first_line()
     try:
         first = grades_of(loads(line)) if _RATED.search(line) else None
-        return first if first is None or b'"ratings"' in line else grades_of([record for _, record in _lines(source)])
+        return first if first is None or b'"ratings"' in line else list(_right_in_lines(source))
+    except FileFormatError:
+        raise
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError):
         return None
+
+
+def _right_in_lines(source: Source) -> Iterator[dict[str, Any]]:
+    for at, record in _lines(source):
+        try:
+            yield from right_rows(record)
+        except DataError as error:
+            raise FileFormatError(source.name, str(error), at) from None

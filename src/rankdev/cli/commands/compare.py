@@ -110,7 +110,6 @@ def compare_command(
     **source: Any,
 ) -> None:
     """Test all pairs of systems, or all against baselines, for each measure.
-
     Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
     from rankdev.display.dispatch import report_of

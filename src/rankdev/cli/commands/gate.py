@@ -80,8 +80,8 @@ def gate_command(
 ) -> None:
     """Decide whether a candidate may replace a baseline: whether it is no worse.
 
-    Give REFERENCES, the RUN of the baseline (or --against) and that of the candidate. Exits with 3 where it fails,
-    and with 4 where one cannot tell and --undecided is fail.
+    Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exits with 3 where it fails, with 4 where
+    it cannot tell and --undecided is fail.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.encodings import FORMATS
@@ -197,7 +197,10 @@ def _read_saved(path: str) -> Scores:
 
     if not os.path.exists(path):
         raise UsageError(f"{path}: there is no such file; save one with rankdev gate REFERENCES RUN --save {path}")
-    scores = read_scores(path)
+    try:
+        scores = read_scores(path)
+    except DataError as error:
+        raise DataError(f"{error}; {REMEDY}") from None
     if scores.origin is None:
         raise FileFormatError(path, f"it does not state its references; {REMEDY}")
     return scores

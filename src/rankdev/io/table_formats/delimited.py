@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankdev._common.cautions import caution
 from rankdev._common.tables import our_name, text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
@@ -20,7 +19,7 @@ from rankdev.io.table_formats.base import Part, TableFormat, begins_json
 
 _SPACE = " \t"
 _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
-_QUEPID = ["query", "docid", "rating"]  # its export has lines without a rating, or of a query alone
+_QUEPID = ["query", "docid", "rating"]  # its export has lines of a query alone
 _ROWS = 200_000  # read with care at once
 _OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 
@@ -151,7 +150,6 @@ def _careful(
     reader = csv.reader(texts, delimiter=separator, strict=True, skipinitialspace=True)
     rows: list[list[str]] = []
     lines: list[int] = []
-    unrated = 0
     try:
         for row in reader:
             fields = [field.strip(_SPACE) for field in row]
@@ -162,9 +160,8 @@ def _careful(
                 header = fields
                 _check_header(name, header, at)
                 continue
-            if header == _QUEPID and (fields in (fields[:1], [*fields[:2], ""])):
-                unrated += 1
-                continue
+            if header == _QUEPID and len(row) == 1:
+                row = fields = [*fields, "", ""]  # noqa: PLW2901 (nothing is rated)
             if len(row) != len(header):
                 raise FileFormatError(name, f"{counted(len(row), 'column')}; the header has {len(header)}", at)
             rows.append(fields)
@@ -176,8 +173,6 @@ def _careful(
         raise FileFormatError(name, f"this is not a table ({error})", line - 1 + reader.line_num) from None
     if header is None:
         raise FileFormatError(name, "the table is empty")
-    if unrated:
-        caution(f"{name}: {counted(unrated, 'row', 'has')} no rating; they are left out")
     yield _frame(header, rows), lines.__getitem__
 
 
