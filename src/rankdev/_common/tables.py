@@ -55,6 +55,32 @@ def as_id(value: object, where: str = "") -> str:
     raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
 
 
+def as_given(ids: pl.Series, values: Iterable[Any]) -> pl.Series:
+    """Return ids as whole numbers where all of their values were."""
+    return as_integers(ids) if all(map(is_integer, values)) else ids
+
+
+def is_integer(value: object) -> bool:
+    """Tell whether an id is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def as_integers(ids: pl.Series) -> pl.Series:
+    """Return ids as whole numbers, where that changes none of them (007, 2**80)."""
+    whole = ids.cast(pl.Int64, strict=False)
+    return whole if len(ids) and (whole.cast(pl.String) == ids).fill_null(False).all() else ids
+
+
+def integer_ids(frame: pl.DataFrame) -> tuple[str, ...]:
+    """Name the ids in a table that are whole numbers."""
+    return tuple(name for name in ("query", "item") if name in frame.columns and frame[name].dtype.is_integer())
+
+
+def with_integers(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Return a table with the ids that were whole numbers as such."""
+    return frame.with_columns(as_integers(frame[name]) for name in names)
+
+
 def by_id(values: Mapping[Any, Value]) -> dict[str, Value]:
     """Return what is known by ids, whole numbers among them, by their text."""
     return {str(key) if isinstance(key, Integral) and not isinstance(key, bool) else key: values[key] for key in values}
@@ -262,7 +288,7 @@ def _mixed(name: str, values: list[Any]) -> pl.Series:
     """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
     if ALIASES.get(name, name) not in IDS:
         return mixed_series(name, values)
-    return text_series(name, [None if _is_missing(value) else as_id(value) for value in values])
+    return as_given(text_series(name, [None if _is_missing(value) else as_id(value) for value in values]), values)
 
 
 def _is_missing(value: object) -> bool:

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankdev._common.tables import (
     as_frame,
+    as_given,
     as_id,
     check_mapping,
     column,
@@ -105,7 +106,8 @@ def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any
     check_once(names, "query {} appears twice, as a number and as text; keep one")
     counts = [len(entries) for entries in pairs.values()]
     values = [value for entries in pairs.values() for _, value in entries]
-    query = names.gather(np.repeat(np.arange(len(names)), counts))
+    query = as_given(names, pairs).gather(np.repeat(np.arange(len(names)), counts))
+    items = as_given(items, (item for entries in pairs.values() for item, _ in entries))
     return pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
 
 

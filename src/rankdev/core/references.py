@@ -21,6 +21,8 @@ from rankdev._common.tables import (
     check_mapping,
     check_no_records,
     from_ranx,
+    integer_ids,
+    is_integer,
     is_interactions,
     is_table,
     number_column,
@@ -28,6 +30,7 @@ from rankdev._common.tables import (
     truth_column,
     unrated,
     unrated_note,
+    with_integers,
 )
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.core.columns import (
@@ -72,6 +75,8 @@ class References(ByQuery[Reference]):
         Grade of each item; None where the references were made from ranks.
     nonrelevant : Nonrelevant or None
         Items judged nonrelevant; None where it is not known which they are.
+    integer_ids : tuple of str
+        Which of query and item were whole numbers; they are text inside, and whole numbers in tables that come out.
 
     Examples
     --------
@@ -86,6 +91,7 @@ class References(ByQuery[Reference]):
     ranks: Ints
     grades: Floats | None = None
     nonrelevant: Nonrelevant | None = None
+    integer_ids: tuple[str, ...] = ()
 
     @classmethod
     def from_lists(cls, lists: Any, *, nonrelevant: Any = None) -> References:
@@ -277,7 +283,8 @@ class References(ByQuery[Reference]):
             return cls.from_grades(from_ranx(value, "qrels"))
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
         check_no_records(value)
-        return cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
+        made = cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
+        return replace(made, integer_ids=(*made.integer_ids, "item")) if _are_integers(value.values()) else made
 
     @classmethod
     def _from_each(cls, entries: Mapping[Any, Reference]) -> References:
@@ -292,6 +299,10 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def _from_ranked(cls, frame: pl.DataFrame) -> References:
+        return replace(cls._of_ranked(frame), integer_ids=integer_ids(frame))
+
+    @classmethod
+    def _of_ranked(cls, frame: pl.DataFrame) -> References:
         query, item = names_of(frame)
         marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
         rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()
@@ -321,7 +332,8 @@ class References(ByQuery[Reference]):
         rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
         relevant, others = rows[grade[rows] > 0], rows[grade[rows] <= 0]
         ranks = tier_ranks(groups.codes[relevant], grade[relevant])
-        return cls._of_rows(groups, item, relevant, ranks, grade[relevant], others, grade[others])
+        made = cls._of_rows(groups, item, relevant, ranks, grade[relevant], others, grade[others])
+        return replace(made, integer_ids=integer_ids(frame))
 
     @classmethod
     def _of_rows(
@@ -418,6 +430,21 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]}).to_polars().rows()
         [('q1', 'd1', 1), ('q1', 'd2', 2)]
         """
+        return with_integers(self.text_table(nonrelevant=nonrelevant), self.integer_ids)
+
+    def text_table(self, *, nonrelevant: bool = False) -> pl.DataFrame:
+        """Return what :meth:`to_polars` does, with all ids as text.
+
+        Parameters
+        ----------
+        nonrelevant : bool, default False
+            Whether to add the items known to be nonrelevant.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and grade where there are grades.
+        """
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,
@@ -462,9 +489,9 @@ class References(ByQuery[Reference]):
         Returns
         -------
         polars.DataFrame
-            The columns of :meth:`to_polars`.
+            The columns of :meth:`to_polars`; ids are text.
         """
-        return self.to_polars(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
+        return self.text_table(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
 
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
@@ -491,7 +518,7 @@ def _check_agreement(references: References, frame: pl.DataFrame) -> None:
     relevant = number_column(frame, "grade", "references") > 0
     ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
     ranked = ranked.select(*names_of(frame), "rank")
-    pairs = references.to_polars().join(ranked, on=["query", "item"], suffix="_given")
+    pairs = references.text_table().join(ranked, on=["query", "item"], suffix="_given")
     wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
     if len(wrong):
         query, item, rank, grade, given = wrong.row(0)
@@ -499,3 +526,11 @@ def _check_agreement(references: References, frame: pl.DataFrame) -> None:
             f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
             " keep one of the two columns"
         )
+
+
+def _are_integers(values: Iterable[Any]) -> bool:
+    """Tell whether all items of lists, tiers or sets are whole numbers."""
+    return all(
+        _are_integers(value) if isinstance(value, Iterable) and not isinstance(value, str) else is_integer(value)
+        for value in values
+    )

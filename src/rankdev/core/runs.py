@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,11 +18,14 @@ from rankdev._common.tables import (
     OfRanx,
     TableLike,
     as_frame,
+    as_given,
     as_id,
     as_polars,
     check_mapping,
     check_one_system,
     from_ranx,
+    integer_ids,
+    is_integer,
     is_table,
     number_column,
     number_series,
@@ -30,6 +33,7 @@ from rankdev._common.tables import (
     tabled,
     text_column,
     text_series,
+    with_integers,
 )
 from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
@@ -69,6 +73,8 @@ class Run(ByQuery[list[str]]):
         How many positions were kept where the run was cut.
     left_out : int
         Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
+    integer_ids : tuple of str
+        Which of query and item were whole numbers; they are text inside, and whole numbers in tables that come out.
 
     Examples
     --------
@@ -85,6 +91,7 @@ class Run(ByQuery[list[str]]):
     ordering: Ordering = TREC_EVAL
     depth: int | None = None
     left_out: int = 0
+    integer_ids: tuple[str, ...] = ()
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
@@ -120,6 +127,11 @@ class Run(ByQuery[list[str]]):
             names = items.to_list()
         if len(set(ids)) < len(ids):
             check_once(queries, "query {} appears twice, as a number and as text; keep one")
+        integers = tuple(
+            name
+            for name, values in (("query", lists), ("item", chain.from_iterable(lists.values())))
+            if lists and all(map(is_integer, values))
+        )
         repeats, duplicates = None, reading().duplicates
         if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
             codes = np.repeat(np.arange(len(counts)), counts)
@@ -127,10 +139,12 @@ class Run(ByQuery[list[str]]):
                 kept = kept_once(codes, items, -np.arange(len(items), dtype=float), duplicates)
                 offsets = offsets_of(np.bincount(codes[kept], minlength=len(counts)))
                 left_out = len(kept) - int(kept.sum())
-                return cls(queries, offsets, items.filter(pl.Series(kept)), None, left_out=left_out)
+                return cls(
+                    queries, offsets, items.filter(pl.Series(kept)), None, left_out=left_out, integer_ids=integers
+                )
             repeats = repeated_rows(codes, items)
             warn_of_repeats(repeats, queries.gather(codes), items)
-        return cls(queries, offsets, items, None, repeats)
+        return cls(queries, offsets, items, None, repeats, integer_ids=integers)
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -156,10 +170,11 @@ class Run(ByQuery[list[str]]):
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
         for query, values in scores.items():
             check_mapping(values, f"query {shown(query)}", "{item: score}")
+        queries = text_series("query", [as_id(query) for query, values in scores.items() for _ in values])
         frame = pl.DataFrame(
             {
-                "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
-                "item": item_series(scores),
+                "query": as_given(queries, scores),
+                "item": as_given(item_series(scores), chain.from_iterable(scores.values())),
                 "score": number_series("score", [value for values in scores.values() for value in values.values()]),
             }
         )
@@ -209,7 +224,7 @@ class Run(ByQuery[list[str]]):
             order, value, rank = "score", -value, None
         builder = RunBuilder(Ordering(order, ties))
         builder.add(text_column(frame, "query", "a run"), text_column(frame, "item", "a run"), value, rank)
-        return cls(*builder.finish())
+        return replace(cls(*builder.finish()), integer_ids=integer_ids(frame))
 
     @classmethod
     def of(
@@ -363,6 +378,16 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]}).to_polars().rows()
         [('q1', 'd2', 1), ('q1', 'd1', 2)]
         """
+        return with_integers(self.text_table(), self.integer_ids)
+
+    def text_table(self) -> pl.DataFrame:
+        """Return what :meth:`to_polars` does, with all ids as text.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and score where there are scores.
+        """
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,
@@ -380,7 +405,7 @@ class Run(ByQuery[list[str]]):
         if not isinstance(other, Run):
             return NotImplemented
         columns = ["query", "rank", "item"]
-        mine, theirs = (run.to_polars().select(columns).sort("query", "rank") for run in (self, other))
+        mine, theirs = (run.text_table().select(columns).sort("query", "rank") for run in (self, other))
         return mine.equals(theirs)
 
     __hash__ = None  # type: ignore[assignment]

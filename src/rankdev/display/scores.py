@@ -50,11 +50,14 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     values = scores.to_polars()
 
     def wide() -> pl.DataFrame:
-        table = values.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
+        table = values.cast({"query": pl.String}).pivot(
+            "measure", index=["system", "query"], values="value", maintain_order=True
+        )
         return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
     table = Table(wide, **_look(scores))
     origin: dict[str, Any] = {"provenance": provenance_of(scores), "noteworthy": is_noteworthy(scores)}
+    rows = rows.cast({"query": values["query"].dtype})
     return Report(pl.concat([values, rows]), [table], remarks=scores.remarks, **origin)
 
 

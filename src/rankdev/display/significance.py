@@ -226,7 +226,7 @@ def _equals(p: float | None) -> str:
 @reports(QueryDifferences)
 def query_differences_report(found: QueryDifferences) -> Report:
     """Show the scores of two systems for every query, where the first did worst on top."""
-    rows = found.to_polars()
+    rows = found.to_polars().cast({"query": pl.String})
     tables = [
         Table(
             rows.filter(measure=measure).select("query", "a", "b", pl.col("difference").alias("a − b")),

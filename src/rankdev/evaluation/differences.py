@@ -10,6 +10,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
+from rankdev._common.tables import with_integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class QueryDifferences(Result):
         Notes on the scores.
     lower_is_better : tuple of str
         Measures of which a lower value is better.
+    integer_queries : bool
+        Whether queries were whole numbers, as they are in the table then.
 
     See Also
     --------
@@ -44,6 +47,7 @@ class QueryDifferences(Result):
     values: Floats = field(repr=False)
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+    integer_queries: bool = field(default=False, repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the differences as a table.
@@ -61,4 +65,5 @@ class QueryDifferences(Result):
             columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
             names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
             tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
-        return pl.concat(tables).fill_nan(None)
+        table = pl.concat(tables).fill_nan(None)
+        return with_integers(table, ["query"]) if self.integer_queries else table

@@ -291,6 +291,7 @@ class _Evaluation:
             self._choices.empty,
             notes=order_notes(known, self._wanted),
             kinds=tuple(info_of(measure) for measure in self._wanted),
+            integer_queries="query" in known.integer_ids,
         )
 
     def _prepare(self) -> _Prepared:

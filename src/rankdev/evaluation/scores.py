@@ -14,7 +14,7 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
+from rankdev._common.tables import as_frame, as_integers, check_mapping, integer_ids, places_in, text_column
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, for_measures, named_counts
 from rankdev.evaluation.differences import QueryDifferences
@@ -60,6 +60,8 @@ class Scores(Result):
         in pickles and score files, so that they are not needed there.
     origin : Origin, optional
         Digests of the references and lists they were made from, where they are kept as a baseline.
+    integer_queries : bool
+        Whether queries were whole numbers; they are text inside, and whole numbers in tables that come out.
 
     See Also
     --------
@@ -86,6 +88,7 @@ class Scores(Result):
     notes: tuple[str, ...] = field(default=(), repr=False)
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
     origin: Origin | None = field(default=None, repr=False)
+    integer_queries: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query")
@@ -165,7 +168,8 @@ class Scores(Result):
         values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
         systems, queries, measures = (tuple(known.to_list()) for known in names)
         sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
-        return cls(systems, queries, measures, values, sizes)
+        integers = "query" in integer_ids(frame)
+        return cls(systems, queries, measures, values, sizes, integer_queries=integers)
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
@@ -415,7 +419,13 @@ class Scores(Result):
         if len(pair.systems) != 2:
             raise UsageError(f"a and b are both {names[0]!r}; name two systems")
         return QueryDifferences(
-            *pair.systems, pair.queries, pair.measures, pair.values, pair.remarks, pair.lower_is_better
+            *pair.systems,
+            pair.queries,
+            pair.measures,
+            pair.values,
+            pair.remarks,
+            pair.lower_is_better,
+            pair.integer_queries,
         )
 
     def standardize(
@@ -477,6 +487,7 @@ class Scores(Result):
         _, queries, measures = self.values.shape
         row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
         names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
+        names[1] = as_integers(names[1]) if self.integer_queries else names[1]
         return pl.DataFrame(
             {
                 "system": names[0].gather(row // (queries * measures)),

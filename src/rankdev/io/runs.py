@@ -21,6 +21,7 @@ from rankdev._common.tables import (
     as_id,
     by_system,
     check_one_system,
+    integer_ids,
     number_column,
     number_series,
     ranked_names,
@@ -172,6 +173,7 @@ def _run_of(
     """Make a run of its batches; where there is a ``builder``, columns are known to hold ids and finite numbers."""
     checked = builder is not None
     systems: dict[str, str] = {}
+    integers: set[str] = {"query", "item"}
     for table in tables:
         if not checked:
             table = replace(table, frame=ranked_names(table.frame))  # noqa: PLW2901 (the same, by our names)
@@ -185,6 +187,7 @@ def _run_of(
         try:
             check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
+            integers &= {*integer_ids(table.frame)}
             rank = table.frame["rank"] if "rank" in names else None
             value = frame[ordering.order].to_numpy()
             tied = _by_ties(ordering) != ordering
@@ -192,7 +195,8 @@ def _run_of(
         except DataError as error:
             table.fail(error)
     try:
-        return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
+        run = Run(*(builder or RunBuilder(ordering, depth, name)).finish())
+        return replace(run, integer_ids=tuple(sorted(integers)))
     except DataError as error:
         raise FileFormatError(name, str(error)) from None
 
