@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging.collect import strategy_for
-from rankdev.judging.items import read_items
+from rankdev.judging.items import Pool, read_items
 from rankdev.judging.server import EXPORTS, JudgeServer
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer
@@ -527,3 +528,15 @@ def test_wrong_options_are_named(options, message, tmp_path):
     items = written(tmp_path / "items.jsonl")
     result = CliRunner().invoke(cli, ["judge", str(items), "--db", str(tmp_path / "j.sqlite"), *options])
     assert message in str(result.exception)
+
+
+def test_a_start_does_not_grow_with_the_pairs_of_every_query():
+    sizes = {}
+    for queries in (2, 20):
+        pool = Pool.of({f"q{q}": [f"d{k}" for k in range(300)] for q in range(queries)})
+        tracemalloc.start()
+        strategy = strategy_for(pool, "order", Rule())
+        sizes[queries] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert strategy.left().about > 0
+    assert sizes[20] - sizes[2] < 18 * 44_850 * 8 / 2  # less than half of one array of pairs for each more query

@@ -72,12 +72,16 @@ class Pool:
 
     def knows(self, query: str, *items: str) -> bool:
         """Return whether items are in the pool."""
-        return all(item in self.items.get(query, ()) for item in items)
+        return self._known.get(query, frozenset()).issuperset(items)
+
+    @cached_property
+    def _known(self) -> dict[str, frozenset[str]]:
+        return {query: frozenset(items) for query, items in self.items.items()}
 
     def check(self, query: str, *items: str) -> None:
         """Reject items that are not in the pool."""
         for item in items:
-            if item not in self.items.get(query, ()):
+            if not self.knows(query, item):
                 raise DataError(f"query {query!r}: item {item!r} is not among the items to be judged")
 
 

@@ -15,7 +15,7 @@ from rankdev.io.loading import load_runs, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
-from rankdev.preferences.decision import Decision, Scorer, Verdict
+from rankdev.preferences.decision import Decision, Scorer, Verdict, all_pairs
 from rankdev.preferences.expectation_propagation import NORMAL_NODES, NORMAL_WEIGHTS, chances
 from rankdev.preferences.posterior import Mixture, Posteriors
 
@@ -84,7 +84,7 @@ class _Query:
         self.checks = checks
         self.posteriors, self.number, self.size, self.rule, self.seed = posteriors, number, size, rule, seed
         self.asked: dict[tuple[int, int], float] = {}
-        self.i, self.j = np.triu_indices(size, 1)
+        self.i, self.j = all_pairs(size)
         self.stale = True
         self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
         self.remaining: float | None = None  # what all answers would leave wrong, where the goal is out of reach
@@ -292,8 +292,9 @@ class OrderStrategy:
             query: _Query(self.posteriors, number, len(items), rule, seed, FEW_CHECKS if spread else CHECKS)
             for number, (query, items) in enumerate(pool.items.items())
         }
+        started = _started(pool)
         for number, (query, places) in enumerate(self.places.items()):
-            for winner, loser, weight in _started(pool).get(query, ()):
+            for winner, loser, weight in started.get(query, ()):
                 self.posteriors.tell(number, places[winner], places[loser], times=weight)
 
     @property
@@ -371,9 +372,8 @@ class OrderStrategy:
 
 def _started(pool: Pool) -> dict[str, list[tuple[str, str, float]]]:
     """List what grades imply, by query: winner, loser, weight."""
-    started = pool.start()
     found: dict[str, list[tuple[str, str, float]]] = {}
-    for query, winner, loser, _, weight in started.to_polars().rows() if len(started) else ():
+    for query, winner, loser, _, weight in pool.start().to_polars().rows() if pool.grades else ():
         found.setdefault(query, []).append((winner, loser, weight))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,14 @@ class Verdict:
     probability: float
 
 
+@lru_cache(16)
+def all_pairs(size: int) -> tuple[Ints, Ints]:
+    """Return the places of all pairs, kept once for all queries of a size: of 500 items they take 2 MB."""
+    i, j = np.triu_indices(size, 1)
+    i.flags.writeable = j.flags.writeable = False
+    return i, j
+
+
 class _Query:
     """One query: orders drawn from the posterior, and the systems' scores under them."""
 
@@ -53,7 +62,7 @@ class _Query:
         self.name, self.scorer = name, scorer
         half = rng.standard_normal((DRAWS // 2, size))
         self.noise = np.concatenate([half, -half])  # the same for every update, so that choices change little
-        self.i, self.j = np.triu_indices(size, 1)
+        self.i, self.j = all_pairs(size)
         self.closed = np.zeros(len(self.i), bool)
 
     def learn(self, posterior: Mixture) -> None:
