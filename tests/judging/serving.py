@@ -44,11 +44,11 @@ def written(path, rows=ROWS):
 
 
 @contextmanager
-def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite"):
+def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite", **options):
     items = read_items(written(folder / "items.jsonl", rows))
     store = Store(folder / database)
     session = Session(items, store, OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0))
-    server = JudgeServer(session, "127.0.0.1", 0, Tokens())
+    server = JudgeServer(session, "127.0.0.1", 0, Tokens(), **options)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

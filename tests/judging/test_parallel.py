@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ import pytest
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
 from rankdev.judging.replies import CommentingJudge, Reply
-from rankdev.judging.store import Store
+from rankdev.judging.store import Store, StoreError
 from tests.judging.chat_server import Chat, chatting
 
 ITEMS = {"q": list("hcafbgde"), "r": list("stuv")}
@@ -201,7 +200,11 @@ def test_a_batch_has_an_answer_for_every_question():
 def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(file, tmp_path, monkeypatch):
     def full(*_):
         if len(written) == 5:
-            raise OSError(28, "No space left on device") if file.endswith("jsonl") else sqlite3.OperationalError("full")
+            raise (
+                OSError(28, "No space left on device")
+                if file.endswith("jsonl")
+                else StoreError("answers.sqlite: the disk is full")
+            )
         written.append(1)
         return real(*_)
 
@@ -209,7 +212,7 @@ def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(file, tmp_path, monke
     holder, name = (os, "fsync") if file.endswith("jsonl") else (Store, "add")
     real = getattr(holder, name)
     monkeypatch.setattr(holder, name, full)
-    with pytest.raises(JudgeError, match=rf"{file}: the answer cannot be written \(.*; 5 answers are in") as caught:
+    with pytest.raises(JudgeError, match=rf"{file}: the (answer|disk) .*; 5 answers are in") as caught:
         rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / file)
     assert caught.value.collected.asked == 5
 

@@ -62,12 +62,14 @@ def is_database(path: PathLike) -> bool:
 def read_answers(path: PathLike) -> pl.DataFrame:
     """Read the answers that were not taken back, skipped pairs included, in the order given."""
     try:
-        connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
     except sqlite3.Error as error:
         raise FileFormatError(path, f"the database cannot be opened ({error})") from None
     try:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE NOT undone ORDER BY id").fetchall()
     except sqlite3.Error as error:
+        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
+            raise FileFormatError(path, "another program has locked the database; close that program") from None
         raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
     finally:
         connection.close()

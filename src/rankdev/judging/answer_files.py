@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -135,10 +134,7 @@ class AnswerDatabase:
         self._store.close()
 
     def _write(self, query: str, first: str, second: str, outcome: str, comment: str) -> None:
-        try:
-            self._store.add(uuid4().hex, [StoredAnswer(query, first, second, outcome, self.name, comment=comment)])
-        except sqlite3.Error as error:
-            raise DataError(f"{self.path}: the answer cannot be written ({error})") from None
+        self._store.add(uuid4().hex, [StoredAnswer(query, first, second, outcome, self.name, comment=comment)])
 
 
 def _order(answer: StoredAnswer) -> tuple[str, str]:

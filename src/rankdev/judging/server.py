@@ -11,6 +11,7 @@ import json
 import secrets
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +24,7 @@ from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.sessions import Session
+from rankdev.judging.store import StoreError
 from rankdev.preferences import Preferences
 
 LARGEST = 1 << 20
@@ -58,8 +60,10 @@ class JudgeServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, session: Session, host: str, port: int, tokens: Tokens) -> None:
-        self.session, self.tokens = session, tokens
+    def __init__(
+        self, session: Session, host: str, port: int, tokens: Tokens, *, warn: Callable[[str], object] = print
+    ) -> None:
+        self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.names = {"localhost", host.lower(), socket.gethostname().lower()}
         remote = " ".join(session.items.remote())
         self.policy = (
@@ -72,6 +76,21 @@ class JudgeServer(ThreadingHTTPServer):
         """Ignore a browser that disconnected; its answers are kept."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
+
+    def service_actions(self) -> None:
+        """Look several times a second whether the database is still there, also while nobody answers."""
+        try:
+            self.session.store.check()
+        except StoreError as error:
+            self.warn(str(error))
+        else:
+            self._warned = ""
+
+    def warn(self, message: str) -> None:
+        """Tell the owner, on the terminal, what judges see on the page; the same only once."""
+        if message != self._warned:
+            self._warned = message
+            self._warn(message)
 
     def link(self, token: str) -> str:
         """Return the address of the page; what follows # is never sent over a network.
@@ -110,6 +129,10 @@ class Handler(BaseHTTPRequestHandler):
             status, (content, kind) = HTTPStatus.OK, work()
         except RefusedError as error:
             status, content, kind = error.status, _json({"error": str(error)}), "application/json"
+        except StoreError as error:
+            self.server.warn(str(error))
+            status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "application/json"
+            content = _json({"error": f"Your answer was not saved. {error}"})
         except RankdevError as error:
             status, content, kind = HTTPStatus.BAD_REQUEST, _json({"error": str(error)}), "application/json"
         except Exception as error:

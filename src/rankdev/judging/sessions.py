@@ -46,6 +46,7 @@ class Session:
     def question(self, name: str) -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
         check_name(name)
+        self.store.check()  # nobody should read a pair in vain
         pair = self.questions.ask(name)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import IO
@@ -25,6 +26,18 @@ except ImportError:  # Windows: a database can be opened twice
 
 
 LONGEST_NAME = 80
+PRIVATE = 0o600  # answers and names are for the owner's eyes, until the owner says otherwise
+PATIENCE = 2.0  # seconds to wait for a lock of another program
+REASONS = {
+    "SQLITE_BUSY": "another program has locked it; close that program",
+    "SQLITE_LOCKED": "another program has locked it; close that program",
+    "SQLITE_FULL": "the disk is full; make room, and answer again",
+    "SQLITE_READONLY": "it cannot be written to; give the right to write to the file and its folder",
+    "SQLITE_CANTOPEN": "its folder cannot be written to",
+    "SQLITE_IOERR": "the disk fails, or is full",
+    "SQLITE_CORRUPT": "the file is damaged; go on with a copy of it from before",
+    "SQLITE_NOTADB": "the file is damaged; go on with a copy of it from before",
+}
 
 
 def check_name(name: str) -> None:
@@ -65,23 +78,48 @@ class StoredAnswer:
         return self.query, self.first, self.second
 
 
+class StoreError(DataError):
+    """The database cannot be used: what is wrong with it, and what to do."""
+
+
 class Store:
-    """The database of one project; one process at a time writes to it, any number may read it."""
+    """The database of one project; one process at a time writes to it, any number may read it.
+
+    An answer that was kept is in the file itself, not in another one next to it, so that a copy of the file has it.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._lock = Lock()
+        self._last: tuple[int, str] | None = None  # the last answer: where it is missing, the file is another one
+        self._rescued: Path | None = None
+        self._own = self._file = self._connection = None
         try:
-            if self.path.exists() and self.path.stat().st_size and not is_database(self.path):
-                raise FileFormatError(path, "this is not a database; choose another name")
-            self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-            self._own = self._claim()
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        try:
+            file = self.path.resolve()  # links to one file are one database
+            if not file.parent.is_dir():
+                raise StoreError(f"{self.path}: there is no folder {file.parent}")
+            if file.exists() and not file.is_file():
+                raise FileFormatError(self.path, "this is not a file; choose another name")
+            if file.exists() and file.stat().st_size and not is_database(file):
+                raise FileFormatError(self.path, "this is not a database; choose another name")
+            self._claim(Path(f"{file}-judging"))
+            self._file = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
+            self._connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            self._refuse_others()
+            self._connection.execute("PRAGMA journal_mode=DELETE")
+            self._connection.execute("PRAGMA synchronous=EXTRA")
             self._connection.execute(SCHEMA)
-            self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers LIMIT 1")
+            self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
+            self._last = self._newest()
         except (OSError, sqlite3.Error) as error:
-            raise DataError(f"{self.path}: the database cannot be opened ({error})") from None
+            raise StoreError(self._wrong(error, "the database cannot be opened")) from None
 
     def add(self, request: str, answers: Sequence[StoredAnswer]) -> bool:
         """Keep the answers of one request, all or none; False if the same request was kept before."""
@@ -90,62 +128,148 @@ class Store:
             (request, part, a.query, a.first, a.second, a.outcome, a.worker, a.weight, a.comment, now)
             for part, a in enumerate(answers)
         ]
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany(
+        with self._writing() as connection:
+            before = connection.execute(
+                "SELECT query, first, second, outcome, worker FROM answers WHERE request = ? ORDER BY part", (request,)
+            ).fetchall()
+            if not before:
+                connection.executemany(
                     f"INSERT INTO answers (request, part, {', '.join(COLUMNS)}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows
                 )
-                self._connection.execute("COMMIT")
-            except sqlite3.IntegrityError:
-                self._connection.execute("ROLLBACK")
-                before = self._connection.execute(
-                    "SELECT query, first, second, outcome, worker FROM answers WHERE request = ? ORDER BY part",
-                    (request,),
-                ).fetchall()
-                if before != [(a.query, a.first, a.second, a.outcome, a.worker) for a in answers]:
-                    raise DataError("this request was made before, with another answer; load the page again") from None
-                return False
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
-        return True
+            elif before != [(a.query, a.first, a.second, a.outcome, a.worker) for a in answers]:
+                raise DataError("this request was made before, with another answer; load the page again")
+        return not before
 
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
         """Take back the last request of a judge, unless its items are unknown; nothing is deleted."""
-        with self._lock:
-            last = self._connection.execute(
+        with self._writing() as connection:
+            last = connection.execute(
                 "SELECT request FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
             ).fetchone()
             if last is None:
                 return []
-            rows = self._connection.execute(
+            rows = connection.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM answers WHERE request = ? ORDER BY part", last
             ).fetchall()
             answers = [StoredAnswer(*row) for row in rows]
             if not all(map(known, answers)):
                 return []
-            self._connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)
+            connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)
         return answers
 
     def answers(self) -> pl.DataFrame:
         """Return all answers that were not taken back."""
+        self.check()
         return read_answers(self.path)
 
+    def check(self) -> None:
+        """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
+        assert self._file is not None
+        mine = os.fstat(self._file)
+        try:
+            there = self.path.stat()
+        except OSError as error:
+            what = (
+                "is no longer there" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+            )
+        else:
+            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                return
+            what = "is another file now"
+        if mine.st_nlink:
+            raise StoreError(f"{self.path} {what}: it was moved. Move it back; what was saved is in it")
+        raise StoreError(f"{self.path} {what}: it was deleted. {self._rescue()}")
+
     def close(self) -> None:
-        """Close the database, with everything in one file."""
+        """Close the database."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
+            if self._file is not None:
+                os.close(self._file)
             if self._own is not None:
                 self._own.close()
+            self._own = self._file = self._connection = None
 
-    def _claim(self) -> IO[bytes] | None:
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write all or nothing, into the file that was opened; it is on disk at the end."""
+        connection = self._connection
+        with self._lock:
+            if connection is None or self._connection is None:
+                raise StoreError(f"{self.path}: the database is closed")
+            self.check()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                if self._last is not None and self._last != self._newest(self._last[0]):
+                    raise StoreError(
+                        f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
+                        " to go on with what it has now"
+                    )
+                yield connection
+                last = self._newest()
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(self._wrong(error, "nothing can be saved")) from None
+            finally:
+                if connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+            self._last = last
+
+    def _newest(self, number: int | None = None) -> tuple[int, str] | None:
+        """Return number and request of the last answer, or of one with a number."""
+        assert self._connection is not None
+        which = "ORDER BY id DESC LIMIT 1" if number is None else f"WHERE id = {number:d}"
+        return self._connection.execute(f"SELECT id, request FROM answers {which}").fetchone()  # type: ignore[no-any-return]
+
+    def _refuse_others(self) -> None:
+        """Refuse the database of something else, before anything is written to it."""
+        assert self._connection is not None
+        tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        try:
+            if tables:
+                self._connection.execute(f"SELECT request, part, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
+        except sqlite3.OperationalError as error:
+            raise FileFormatError(
+                self.path, f"this is not a database of judgments ({error}); choose another name"
+            ) from None
+
+    def _rescue(self) -> str:
+        """Write what the deleted file had to a new one; it is there until it is closed."""
+        assert self._file is not None
+        if self._rescued is None:
+            content = os.pread(self._file, os.fstat(self._file).st_size, 0)
+            for number in count(1):
+                path = self.path.with_name(f"{self.path.name}-rescued{'' if number == 1 else f'-{number}'}")
+                try:
+                    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+                except FileExistsError:
+                    continue
+                except OSError as error:
+                    return f"What was saved cannot be written to {path} ({error.strerror})"
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                self._rescued = path
+                break
+        return f"What was saved is in {self._rescued}: rename it, and start again"
+
+    def _wrong(self, error: Exception, what: str) -> str:
+        """Say what is wrong with the file or the disk."""
+        kind = getattr(error, "sqlite_errorname", "") or ""
+        for start, reason in REASONS.items():
+            if kind.startswith(start):
+                return f"{self.path}: {what}: {reason} ({error})"
+        return f"{self.path}: {what} ({getattr(error, 'strerror', None) or error})"
+
+    def _claim(self, path: Path) -> None:
         """Reject a second process, which would not see the answers of this one."""
         if fcntl is None:
-            return None
-        handle = Path(f"{self.path}-judging").open("wb")  # noqa: SIM115 (held until the end)
+            return
+        handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
         if not claimed(handle):
             handle.close()
-            raise DataError(f"{self.path}: another process has it open; end it first, or use its page") from None
-        return handle
+            raise StoreError(f"{self.path}: another process has it open; end it first, or use its page")
+        self._own = handle

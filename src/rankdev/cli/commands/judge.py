@@ -140,7 +140,7 @@ def judge_command(
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
     try:
-        server = JudgeServer(session, host, port, Tokens())
+        server = JudgeServer(session, host, port, Tokens(), warn=write_line)
     except (OSError, OverflowError) as error:
         raise DataError(f"{host}:{port}: no server can be started here ({error}); choose another --port") from None
     _serve(server, browser=not no_browser)
@@ -161,8 +161,10 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
     finally:
         server.server_close()
         session.close()
-        count = len(store.answers())
-        store.close()
+        try:
+            count = len(store.answers())
+        finally:
+            store.close()
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
 
 
