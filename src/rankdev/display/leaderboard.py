@@ -47,7 +47,7 @@ def leaderboard_report(found: Leaderboard) -> Report:
 
 
 def _risk(found: Leaderboard, measure: str, rows: pl.DataFrame, spread: str) -> Table:
-    frame = rows.select("system", "mean")
+    frame = rows.select("system")
     title = f"{measure}: risk"
     if found.baseline is not None:
         own = pl.col("system") == found.baseline
