@@ -8,6 +8,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.display.dispatch import report_of
+from rankdev.display.encodings import FORMATS
 from rankdev.display.gate import junit_of
 from rankdev.measures.base import MeasureInfo
 
@@ -218,3 +219,32 @@ def test_junit_has_a_case_per_measure():
     assert [case.find("failure").text[:10] for case in root] == ["AP@5: wors", "RR: worse,"]
     undecided = ET.fromstring(junit_of(rd.gate(scores(0.0), baseline="old")))
     assert undecided.attrib["skipped"] == "1"
+
+
+def test_the_sentence_names_the_measure_of_its_counts():
+    for margin, how in ((0.02, "not worse than old by more than 0.02"), (0.0, "better than old")):
+        found = rd.gate(scores(0.05, measures=("AP@5", "RR")), baseline="old", margin=margin)
+        assert found.conclusion.startswith(f"Ship: new is {how} in both measures, in AP@5 ")
+    found = rd.gate(scores(0.05), baseline="old", margin=0.02)
+    assert found.conclusion.startswith("Ship: new is not worse than old by more than 0.02, better on ")
+
+
+def test_required_queries_may_be_whole_numbers():
+    known = scores(0.05, noise=0)
+    known = rd.Scores(known.systems, tuple(map(str, range(60))), known.measures, known.values)
+    assert rd.gate(known, baseline="old", margin=0.1, required=[3, "4"]).passed
+    assert not rd.gate(known, baseline="new", margin=0.1, required=[3]).passed
+    with pytest.raises(rd.DataError, match="required query '99' has no score"):
+        rd.gate(known, baseline="old", required=[99])
+    with pytest.raises(rd.UsageError, match=r"required is \[3.5\]; expected a list of queries"):
+        rd.gate(known, baseline="old", required=[3.5])
+
+
+def test_the_page_has_the_sentence_as_its_title():
+    found = rd.gate(scores(0.05), baseline="old", margin=0.02)
+    page = FORMATS["html"].encode(report_of(found)).decode()
+    assert f"<title>{found.conclusion}</title>" in page
+    assert page.count("p:first-child") == 1
+    plain = FORMATS["html"].encode(report_of(scores(0.05))).decode()
+    assert "<title>rankdev</title>" in plain
+    assert "p:first-child" not in plain

@@ -156,8 +156,7 @@ def _sentence(a: str, b: str, shown: Sequence[_Shown]) -> str:
         where = f" in {fallen[0].measure}" if several else ""
         return f"Don't ship {a} yet: better than {b} on average, but {fallen[0].changes.fallen}{where}."
     first = shown[0]
-    every = "both measures" if len(shown) == 2 else f"all {len(shown)} measures"
-    where = f"{every}, in {first.measure}" if several else first.measure
+    where = f"{_every(shown)}, in {first.measure}" if several else first.measure
     return f"Ship {a}: better than {b} in {where} {first.changes.won}; {at_worst([one.changes for one in shown])}."
 
 
@@ -195,6 +194,10 @@ def _named(shown: Sequence[_Shown]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def _every(measures: Sequence[Any]) -> str:
+    return "both measures" if len(measures) == 2 else f"all {len(measures)} measures"
+
+
 def _p(p: float) -> str:
     return "p is undefined" if math.isnan(p) else "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
@@ -214,17 +217,20 @@ def of_gate(
     candidate: str,
     baseline: str,
     margin: float,
+    measures: Sequence[str],
     changes: Sequence[Changes],
     decisive: Sequence[str],
     unchanged: bool,
 ) -> str:
-    """Conclude from a gate, whose decision it is."""
+    """Conclude from a gate, whose decision it is; ``changes`` are those under each measure."""
     first = changes[0]
     candidate, baseline = printable(candidate), printable(baseline)
     if unchanged and verdict == "pass":
         return f"Ship: {candidate} returns the same lists as {baseline} for all {counted(first.queries, 'query')}."
     if verdict == "pass":
-        how = f"not worse than {baseline} by more than {margin:g}, better" if margin else f"better than {baseline}"
+        where = f" in {_every(measures)}, in {measures[0]}" if len(measures) > 1 else ""
+        how = f"not worse than {baseline} by more than {margin:g}{where or ','} better"
+        how = how if margin else f"better than {baseline}{where}"
         return f"Ship: {candidate} is {how} {first.won}; {at_worst(changes)}."
     more = f" (and {len(decisive) - 3} more)" if len(decisive) > 3 else ""
     word = "Don't ship" if verdict == "fail" else "Cannot tell"

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.result import Result
+from rankdev._common.tables import is_integer
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -119,7 +120,7 @@ def gate(
     measures: Sequence[str] | None = None,
     margin: float = 0.0,
     query_margin: float | None = None,
-    required: Collection[str] = (),
+    required: Collection[str | int] = (),
     segments: Mapping[str, Any] | None = None,
     unchanged: bool = False,
     alpha: float = 0.05,
@@ -150,7 +151,7 @@ def gate(
         Loss of the mean that is acceptable. At 0 the candidate passes only where it is shown to be better.
     query_margin : float, optional
         Fail where a single query loses more than this. Default: single queries may lose anything.
-    required : list of str
+    required : list of str or int
         Queries that must not lose anything.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: none may be worse by more than the margin.
@@ -185,7 +186,7 @@ def gate(
     known = as_scores(scores, measures)
     known, baseline, release = _joined(known, baseline, release)
     pair = _pair(known, baseline, candidate, release)
-    _check_queries(pair, required)
+    required = _required(pair, required)
     parts = {} if segments is None else named_segments(segments)
     compared = [one for against in pair.systems[1:] for one in _comparisons(pair, against, clusters)]
     within, empty = _within(compared, parts)
@@ -194,7 +195,7 @@ def gate(
     if unchanged:
         same.add(baseline)
     unchanged = baseline in same
-    guards = _Guards(query_margin, frozenset(required))
+    guards = _Guards(query_margin, required)
     decided = [
         _decide(one, margin, guards, one.against in same, alpha, high)
         for one, high in zip([*compared, *within], highest, strict=True)
@@ -208,7 +209,9 @@ def gate(
         verdict=verdict,
         reasons=tuple(reason for _, reason in found),
         decisive=decisive,
-        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, changes, decisive, baseline in same),
+        conclusion=of_gate(
+            verdict, pair.systems[0], baseline, margin, pair.measures, changes, decisive, baseline in same
+        ),
         frame=pl.DataFrame([one.row for one in decided]),
         worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
         baseline=baseline,
@@ -249,12 +252,14 @@ def _pair(scores: Scores, baseline: str, candidate: str | None, release: str | N
     return chosen
 
 
-def _check_queries(pair: Scores, required: Collection[str]) -> None:
-    if not is_list(required) or not all(isinstance(query, str) for query in required):
+def _required(pair: Scores, required: Collection[Any]) -> frozenset[str]:
+    """Return the queries that must not lose, all of which have scores."""
+    if not is_list(required) or not all(isinstance(query, str) or is_integer(query) for query in required):
         raise UsageError(f"required is {shown(required)}; expected a list of queries")
-    for query in required:
+    for query in map(str, required):
         if query not in pair.queries:
-            raise DataError(f"required query {shown(query)} has no score{suggestion(str(query), pair.queries)}")
+            raise DataError(f"required query {shown(query)} has no score{suggestion(query, pair.queries)}")
+    return frozenset(map(str, required))
 
 
 def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

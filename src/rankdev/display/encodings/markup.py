@@ -14,10 +14,24 @@ if TYPE_CHECKING:
     from rankdev.display.report import Report, Table
 
 
+_PAGE = """
+:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 70rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+table { border-collapse: collapse; margin: 1.5rem 0 .5rem; font-variant-numeric: tabular-nums; }
+caption { padding-bottom: .3rem; font-weight: 600; white-space: nowrap; }
+th, td { padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8886; white-space: nowrap; }
+p { margin: .4rem 0; overflow-wrap: anywhere; }
+"""
+_FIRST = ".rankdev > p:first-child { font-size: 1.25rem; font-weight: 600; }\n"
+
+
 @report_format("html", ".html", holds_remarks=True)
 def as_html(report: Report) -> bytes:
-    """Return a page with nothing but the fragment."""
-    return f'<!doctype html>\n<meta charset="utf-8">\n<title>rankdev</title>\n{fragment(report)}'.encode()
+    """Return a page with the fragment, whose look in a notebook is left to that."""
+    title = escape(printable(report.conclusion.partition("\n")[0] or " ".join(["rankdev", report.command]).strip()))
+    head = f'<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n<title>{title}</title>'
+    first = _FIRST if report.conclusion else ""
+    return f'<!doctype html>\n<html lang="en">\n{head}\n<style>{_PAGE}{first}</style>\n{fragment(report)}'.encode()
 
 
 def fragment(report: Report) -> str:
