@@ -64,7 +64,7 @@ def test_ratings_that_are_missing(tmp_path):
     path = written(tmp_path, QUEPID, "a.csv")
     expected = rd.References.from_grades({"q": {"d1": 3, "d3": 0}})
     for read in (rd.read_references, lambda path: rd.References.of(pd.read_csv(path))):
-        with pytest.warns(rd.RankdevWarning, match="1 row has no rating; they are left out"):
+        with pytest.warns(rd.RankdevWarning, match="1 row has no rating; it is left out"):
             assert read(path) == expected
     with pytest.raises(rd.DataError, match=r"a.csv:4: query 'q', item 'd3': the grade is 'x'"), pytest.warns():
         rd.read_references(written(tmp_path, QUEPID.replace("d3,3,0", "d3,3,x"), "a.csv"))

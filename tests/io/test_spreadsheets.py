@@ -110,8 +110,8 @@ def test_positions_of_lists(tmp_path):
     assert read_lists(path) == rd.References.from_lists({"q": ["a", "b"]})
 
 
-def workbook(rows):
-    """Write the least that is a workbook: texts and numbers, on one sheet."""
+def workbook(rows, sheets=1):
+    """Write the least that is a workbook: texts and numbers, on the first sheet; others show the same."""
 
     def cell(value):
         text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
@@ -131,7 +131,8 @@ def workbook(rows):
         "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
         f' Type="{office}/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}/relationships"><sheets>'
-        '<sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
+        + "".join(f'<sheet name="{"ab"[i]}" sheetId="{i + 1}" r:id="r1"/>' for i in range(sheets))
+        + "</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
         f' Type="{office}/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
@@ -153,6 +154,22 @@ def test_a_workbook(tmp_path):
         rd.read_run(written(tmp_path, workbook(rows), "a.xlsx"))
     with pytest.raises(rd.DataError, match="this workbook cannot be read"):
         rd.read_run(written(tmp_path, workbook(rows)[:300], "a.xlsx"))
+
+
+def test_what_people_leave_in_workbooks(tmp_path):
+    """Rows without anything, ids of both types below those that a type would be inferred from, names that repeat."""
+    pytest.importorskip("fastexcel")
+    head = ["Query Text", "Doc ID", "Rating"]
+    rows = [head, ["q", 1, 3], [None, None, None], *(["q", i, 1] for i in range(2, 1500)), ["q", "x1", 2]]
+    references = rd.read_references(written(tmp_path, workbook(rows), "a.xlsx"))
+    assert [len(tier) for tier in references["q"].tiers] == [1, 1, 1498]
+    rows[-1] = ["q", "x1", "good"]
+    with pytest.raises(rd.DataError, match=r"a.xlsx:1502: query 'q', item 'x1': the grade is 'good'"):
+        rd.read_references(written(tmp_path, workbook(rows), "a.xlsx"))
+    with pytest.raises(rd.DataError, match=r"a.xlsx:1: the column 'item' appears twice in the header"):
+        rd.read_run(written(tmp_path, workbook([["query", "item", "item", "score"], ["q", "a", "b", 1]]), "a.xlsx"))
+    with pytest.warns(rd.RankdevWarning, match="a.xlsx: of 2 sheets only the first is read, 'a'"):
+        rd.read_run(written(tmp_path, workbook([["query", "item", "score"], ["q", "d", 1]], sheets=2), "a.xlsx"))
 
 
 def test_a_workbook_without_its_library(tmp_path, monkeypatch):

@@ -219,7 +219,8 @@ def unrated(frame: pl.DataFrame) -> pl.Series | None:
 
 def unrated_note(missing: pl.Series) -> str:
     """Count the rows without a rating."""
-    return f"{counted(int(missing.sum()), 'row', 'has')} no rating; they are left out"
+    count = int(missing.sum())
+    return f"{counted(count, 'row', 'has')} no rating; {'it is' if count == 1 else 'they are'} left out"
 
 
 def is_beir(columns: Collection[str]) -> bool:

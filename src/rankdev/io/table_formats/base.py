@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, FileFormatError, shown
 
 Part = tuple[pl.DataFrame, Callable[[int], int | None]]  # rows, and the line of each where the file has lines
 
@@ -87,3 +88,10 @@ def begins_json(head: bytes, ending: str) -> bool:
     """Return whether a file begins as JSON does, unless its ending decides that it is something else."""
     decided = any(ending == known.ending for known in TABLE_FORMATS.values() if known.ending_decides)
     return not decided and _JSON_BEGINS.match(head) is not None
+
+
+def check_header(name: str, header: list[str], line: int) -> None:
+    """Refuse two columns of the same name."""
+    column, count = Counter(header).most_common(1)[0] if header else ("", 0)
+    if count > 1:
+        raise FileFormatError(name, f"the column {shown(column)} appears twice in the header", line)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import ClassVar
@@ -15,7 +14,7 @@ import polars as pl
 from rankdev._common.tables import our_name, text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
-from rankdev.io.table_formats.base import Part, TableFormat, begins_json
+from rankdev.io.table_formats.base import Part, TableFormat, begins_json, check_header
 
 _SPACE = " \t"
 _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
@@ -158,7 +157,7 @@ def _careful(
             at = line - 1 + reader.line_num
             if header is None:
                 header = fields
-                _check_header(name, header, at)
+                check_header(name, header, at)
                 continue
             if header == _QUEPID and len(row) == 1:
                 row = fields = [*fields, "", ""]  # noqa: PLW2901 (nothing is rated)
@@ -190,9 +189,3 @@ def _text_lines(name: str, batches: Iterable[bytes], line: int) -> Iterator[str]
             raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
         yield from io.StringIO(text, newline="")
         line += batch.count(b"\n")
-
-
-def _check_header(name: str, header: list[str], line: int) -> None:
-    column, count = Counter(header).most_common(1)[0]
-    if count > 1:
-        raise FileFormatError(name, f"the column {shown(column)} appears twice in the header", line)

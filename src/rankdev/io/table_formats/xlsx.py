@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
+from rankdev._common.cautions import caution
 from rankdev._common.tables import first_line
-from rankdev.errors import DataError, FileFormatError, MissingExtraError
-from rankdev.io.table_formats.base import Part, TableFormat
+from rankdev.errors import DataError, FileFormatError, MissingExtraError, shown
+from rankdev.io.table_formats.base import Part, TableFormat, check_header
 
 
 class Xlsx(TableFormat):
@@ -29,11 +30,17 @@ class Xlsx(TableFormat):
         except ImportError:
             raise MissingExtraError("fastexcel", "excel", f"{name}: reading .xlsx") from None
         try:
-            sheet = fastexcel.read_excel(b"".join(pieces)).load_sheet(0)
-            frame = pl.DataFrame(sheet)
+            book = fastexcel.read_excel(b"".join(pieces))
+            frame = pl.DataFrame(book.load_sheet(0, schema_sample_rows=None))  # a type holds for all rows
+            first = pl.DataFrame(book.load_sheet(0, header_row=None, n_rows=1, dtypes="string"))
         except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as error:
             raise FileFormatError(name, f"this workbook cannot be read ({first_line(error)})") from None
-        yield frame.with_columns(map(_whole, frame)), lambda row: row + 2
+        check_header(name, [text for text in (first.row(0) if first.height else ()) if text], 1)
+        if len(book.sheet_names) > 1:
+            caution(f"{name}: of {len(book.sheet_names)} sheets only the first is read, {shown(book.sheet_names[0])}")
+        filled = pl.select(~pl.all_horizontal(column.is_null() for column in frame)).to_series() if frame.width else []
+        rows = pl.Series(filled, dtype=pl.Boolean).arg_true()
+        yield frame[rows].with_columns(map(_whole, frame[rows])), lambda row: int(rows[row]) + 2
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Refuse: a table without types and limits is safer."""
