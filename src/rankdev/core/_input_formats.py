@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankdev._common.ids import as_given
 from rankdev._common.tables import (
     as_frame,
-    as_given,
     as_id,
     check_mapping,
     column,

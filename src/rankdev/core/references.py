@@ -12,6 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
+from rankdev._common.ids import integer_ids, is_integer, with_integers
 from rankdev._common.reading import reading
 from rankdev._common.tables import (
     OfRanx,
@@ -21,8 +22,6 @@ from rankdev._common.tables import (
     check_mapping,
     check_no_records,
     from_ranx,
-    integer_ids,
-    is_integer,
     is_interactions,
     is_table,
     number_column,
@@ -30,7 +29,6 @@ from rankdev._common.tables import (
     truth_column,
     unrated,
     unrated_note,
-    with_integers,
 )
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.core.columns import (

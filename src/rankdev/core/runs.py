@@ -13,19 +13,17 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.files_in_use import PathLike
+from rankdev._common.ids import as_given, integer_ids, is_integer, with_integers
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
     OfRanx,
     TableLike,
     as_frame,
-    as_given,
     as_id,
     as_polars,
     check_mapping,
     check_one_system,
     from_ranx,
-    integer_ids,
-    is_integer,
     is_table,
     number_column,
     number_series,
@@ -33,7 +31,6 @@ from rankdev._common.tables import (
     tabled,
     text_column,
     text_series,
-    with_integers,
 )
 from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Floats
+from rankdev._common.ids import with_integers
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import with_integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
+from rankdev._common.ids import as_integers, integer_ids
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import as_frame, as_integers, check_mapping, integer_ids, places_in, text_column
+from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, for_measures, named_counts
 from rankdev.evaluation.differences import QueryDifferences

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
+from rankdev._common.ids import integer_ids
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
     POSITIONS,
@@ -21,7 +22,6 @@ from rankdev._common.tables import (
     as_id,
     by_system,
     check_one_system,
-    integer_ids,
     number_column,
     number_series,
     ranked_names,

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_flag, check_number, is_list
+from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
-from rankdev._common.tables import is_integer
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
