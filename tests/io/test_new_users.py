@@ -109,3 +109,17 @@ def test_records_without_right_contexts(tmp_path):
 def test_ids_that_are_floats():
     with pytest.raises(rd.DataError, match=r"'item' holds Float64; .*; make ids of floats whole numbers or text first"):
         rd.evaluate(pd.DataFrame({"user_id": [1], "item_id": [2.0], "rating": [3]}), {"x": {1: [2]}}, "RR")
+
+
+def test_tabs_in_a_csv(tmp_path):
+    run = rd.read_run(written(tmp_path, "query\titem\tscore\nq a\td1\t1\nq a\td2\t2\n", "a.csv"))
+    assert dict(run) == {"q a": ["d2", "d1"]}
+    kept = rd.read_run(written(tmp_path, "query,item\tid,score\nq,d1,1\n", "a.csv"), columns={"item": "item\tid"})
+    assert dict(kept) == {"q": ["d1"]}
+
+
+def test_the_same_fault_is_named_once(tmp_path):
+    path = written(tmp_path, "q 0 d\n", "a.txt")
+    with pytest.raises(rd.DataError) as error:
+        rd.evaluate({"q": ["d"]}, {"x": path, "y": path}, "RR")
+    assert str(error.value).count("a.txt") == 1

@@ -47,7 +47,9 @@ def _files(folder: Path) -> list[Path]:
     entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
     files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
-        raise UsageError(f"{folder}: this is a folder; give a file, or a folder that holds .parquet files; all its files are {folder}/*")
+        raise UsageError(
+            f"{folder}: this is a folder; give a file, or a folder that holds .parquet files; all its files are {folder}/*"
+        )
     for entry in entries:
         if plain_suffix(entry) in _DATA:
             raise UsageError(f"{entry}: of a folder only .parquet files are read; move it away, or read it alone")

@@ -85,7 +85,7 @@ class Faults:
             raise
         except (DataError, UsageError) as error:
             each = [type(error)(line) for line in error.faults[1:]] if error.faults else [error]
-            self._found += [(place, one) for one in each]
+            self._found += [(place, one) for one in each if str(one) not in {str(known) for _, known in self._found}]
 
     def check(self) -> None:
         """Raise what was noted."""

@@ -45,7 +45,7 @@ class Delimited(TableFormat, abstract=True):
         first = next(pieces, b"")
         separator = separator_of(first.lstrip().partition(b"\n")[0], self.separator)
         parts = csv_parts(name, chain([first], pieces), separator)
-        return parts if separator == self.separator else map(_with_points, parts)
+        return map(_with_points, parts) if separator == ";" else parts
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Return the lines; refuse texts that would be read back without their white space."""
@@ -59,8 +59,10 @@ class Delimited(TableFormat, abstract=True):
 
 
 def separator_of(header: bytes, usual: str) -> str:
-    """Return what separates columns: the semicolons of a spreadsheet whose decimals have commas, or as usual."""
-    return ";" if usual == "," and b";" in header and b"," not in header else usual
+    """Return what separates columns: as usual; or, without commas, the semicolons or tabs of a spreadsheet's .csv."""
+    if usual != "," or b"," in header:
+        return usual
+    return ";" if b";" in header else "\t" if b"\t" in header else usual
 
 
 def _with_points(part: Part) -> Part:
