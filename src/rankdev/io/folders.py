@@ -48,7 +48,7 @@ def _files(folder: Path) -> list[Path]:
     files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
         raise UsageError(
-            f"{folder}: this is a folder; give a file, or a folder that holds .parquet files; all its files are {folder}/*"
+            f"{folder}: this is a folder; give a file, or a folder that holds .parquet files; its files are {folder}/*"
         )
     for entry in entries:
         if plain_suffix(entry) in _DATA:
