@@ -38,9 +38,11 @@ class Xlsx(TableFormat):
         check_header(name, [text for text in (first.row(0) if first.height else ()) if text], 1)
         if len(book.sheet_names) > 1:
             caution(f"{name}: of {len(book.sheet_names)} sheets only the first is read, {shown(book.sheet_names[0])}")
-        filled = pl.select(~pl.all_horizontal(column.is_null() for column in frame)).to_series() if frame.width else []
-        rows = pl.Series(filled, dtype=pl.Boolean).arg_true()
-        yield frame[rows].with_columns(map(_whole, frame[rows])), lambda row: int(rows[row]) + 2
+        lines = pl.Series(range(frame.height), dtype=pl.Int64)
+        if frame.width:
+            filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+            frame, lines = frame.filter(filled), lines.filter(filled)
+        yield frame.with_columns(map(_whole, frame)), lambda row: int(lines[row]) + 2
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Refuse: a table without types and limits is safer."""
