@@ -184,3 +184,11 @@ def test_files_of_scores_keep_whole_numbers(tmp_path):
         read = rd.read_scores(tmp_path / name).to_polars()
         assert read["query"].cast(str).to_list() == ["1", "20"]
         assert read["query"].dtype == kind
+
+
+def test_movielens(tmp_path):
+    (tmp_path / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n1,10,4.0,1260759179\n")
+    assert rd.read_references(tmp_path / "ratings.csv") == rd.References.from_grades({1: {31: 2.5, 10: 4}})
+    chosen = pd.DataFrame({"userId": [1, 1], "movieId": [31, 10]})
+    assert rd.References.of(chosen) == rd.References.from_tiers({1: [[31, 10]]})
+    assert dict(rd.Run.of(chosen.assign(score=[1, 2]))) == {"1": ["10", "31"]}

@@ -26,8 +26,17 @@ Value = TypeVar("Value")
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
     # PyTerrier's query is a text, query_id may be internal; users are the queries of recommenders
-    "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "user"),
-    "item": ("item", "docno", "doc_id", "docid", "corpus-id", "item_id"),  # PyTerrier's docid is internal
+    "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
+    "item": (
+        "item",
+        "docno",
+        "doc_id",
+        "docid",
+        "corpus-id",
+        "item_id",
+        "itemid",
+        "movieid",
+    ),  # PyTerrier's docid is internal
     "grade": ("grade", "relevance", "label", "rating"),
     "nonrelevant": ("nonrelevant", "worthless"),  # the name in files of older versions
     "nonrelevant_grades": ("nonrelevant_grades", "worthless_grades"),
@@ -145,7 +154,7 @@ def our_name(column: str) -> str:
 def is_interactions(columns: Collection[str]) -> bool:
     """Recognise users and items that they chose, without a rank, a grade or a score; other pairs could be in order."""
     names = {our_name(name) for name in columns}
-    users = {folded_name(name) for name in columns} & {"user", "user_id"}
+    users = {folded_name(name) for name in columns} & {"user", "user_id", "userid"}
     return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
 
