@@ -28,6 +28,7 @@ SHORT = {
     "one tier": 24,
     "crowds": 4,
     "more judgments": 24,
+    "position bias": 3,
     "variance": 150,
     "collections": 500,
     "unequal collections": 300,

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position_bias import correct_order, fit_order_effect
+from rankdev.preferences.position_bias import _Integral, correct_order, fit_order_effect
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units
@@ -138,6 +139,53 @@ def test_position_bias_is_found_for_all_and_for_each():
     assert found.to_polars()["worker"].to_list() == [None, "fair", "left", "right"]
     fair = Preferences.from_rows([*shown(rng, {"fair": 0.0})])
     assert position_bias(fair).p > 0.01
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_position_bias_with_one_answer_to_a_pair(spread):
+    """Strengths that follow every answer would exaggerate it: .84 instead of .73 where items are equally good."""
+    estimates = []
+    for seed in range(4):
+        rng, rows = np.random.default_rng(seed), []
+        for query in range(60):
+            strength = rng.normal(0, spread, 4)
+            for i, j in combinations(rng.permutation(4), 2):
+                won = rng.random() < 1 / (1 + np.exp(strength[j] - strength[i] - 1.0))
+                rows.append({"query": str(query), "a": str(i), "b": str(j), "winner": "a" if won else "b"})
+        found = position_bias(Preferences.from_rows(rows))
+        assert not found.remarks
+        estimates.append(found.bias)
+    assert np.mean(estimates) == pytest.approx(1 / (1 + np.exp(-1.0)), abs=0.04)
+
+
+def test_position_bias_notes_that_strengths_explain_every_answer():
+    rng, rows = np.random.default_rng(0), []
+    for query in range(20):
+        strength = rng.normal(0, 6, 4)
+        for i, j in combinations(rng.permutation(4), 2):
+            winner = "a" if strength[i] > strength[j] else "b"
+            rows.append({"query": str(query), "a": str(i), "b": str(j), "winner": winner})
+    (note,) = position_bias(Preferences.from_rows(rows)).remarks
+    assert "1.0 answers to a pair tell little about the order" in note
+
+
+@given(seed=st.integers(0, 1000))
+def test_the_integral_over_strengths_is_laplaces(seed):
+    rng = np.random.default_rng(seed)
+    judged = Preferences.from_rows([*shown(rng, {"w": 0.8}, judgments=30, items=4)])
+    integral = _Integral(fit_order_effect(judged).pairs)
+    effect, log_spread = rng.normal(size=2)
+    found, pairs, x = integral.log(effect, log_spread), integral.pairs, integral.strength
+    ridge = np.exp(-2 * log_spread)
+    bend = ridge * np.eye(len(x))
+    for i, j, count in zip(pairs.first, pairs.second, pairs.count, strict=True):
+        p = 1 / (1 + np.exp(x[j] - x[i] - effect))
+        apart = np.eye(len(x))[i] - np.eye(len(x))[j]
+        bend += count * p * (1 - p) * np.outer(apart, apart)
+    at = x[pairs.first] - x[pairs.second] + effect
+    fits = (pairs.score * at - pairs.count * np.log1p(np.exp(at))).sum() - ridge / 2 * (x @ x)
+    plain = fits - len(x) * log_spread - np.linalg.slogdet(bend)[1] / 2
+    assert found == pytest.approx(plain + log_spread - 0.1 * np.exp(log_spread), abs=1e-6)
 
 
 def test_a_better_item_shown_first_is_no_bias():

@@ -13,11 +13,15 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_kind, check_number
 from rankdev._common.result import Result
 from rankdev.errors import UsageError
-from rankdev.preferences._fitting import solve
+from rankdev.preferences._fitting import damped, solve
 from rankdev.preferences._pairs import Pairs, moments, sums
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 
 GRID = np.linspace(0.0025, 0.9975, 200)
+NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none
+SPREADS = (np.log(0.05), np.log(20.0))  # logs of spreads that strengths may have
+APART, ENOUGH = 2.5, 2  # spread of strengths from which on fewer answers to a pair are too few
+PRIOR = (2.0, 0.1)  # shape and rate of the spread's gamma prior, which keeps it from 0 (Chung et al. 2013)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +46,8 @@ class PositionBias(Result):
         Columns of :meth:`to_polars` by worker.
     alpha : float
         Intervals are at level 1 − ``alpha``.
+    remarks : tuple of str
+        Whether the judgments tell too little about the order.
 
     See Also
     --------
@@ -60,6 +66,7 @@ class PositionBias(Result):
     workers: tuple[str, ...] = field(repr=False)
     by_worker: dict[str, npt.NDArray[Any]] = field(repr=False)
     alpha: float = 0.05
+    remarks: tuple[str, ...] = ()
 
     made_with = ("alpha",)
 
@@ -128,8 +135,20 @@ def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: 
         change = max(float(np.ptp(ahead)) + abs(step), 0.0)
         safe = 1.0 if change <= 1.25 else np.log1p(change) / change
         strength, effect = strength + safe * ahead, effect + safe * step
-    leverage = 1.0 - both[pairs.first, 1] + both[pairs.second, 1]
-    coupling = _coupling(pairs, curvature, mixed, both[:, 1], information)
+    return _order_effect(pairs, strength, effect, ridge, tie_rate)
+
+
+def _order_effect(pairs: Pairs, strength: Floats, effect: float, ridge: float, tie_rate: float = 0.0) -> OrderEffect:
+    """Describe strengths and an order effect that were fitted."""
+    n = pairs.items
+    _, variance = moments(strength[pairs.first] - strength[pairs.second] + effect, tie_rate)
+    curvature = pairs.count * variance
+    mixed = sums(pairs.first, curvature, n) - sums(pairs.second, curvature, n)
+    diagonal = sums(pairs.first, curvature, n) + sums(pairs.second, curvature, n) + max(ridge, 1e-9)
+    moved = solve(pairs, curvature, diagonal, mixed, 1e-6)
+    information = float(curvature.sum() - mixed @ moved)
+    leverage = 1.0 - moved[pairs.first] + moved[pairs.second]
+    coupling = _coupling(pairs, curvature, mixed, moved, information)
     return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage, coupling)
 
 
@@ -152,19 +171,18 @@ def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0)
     return OrderCorrection(effects, variance[pairs.of], found.coupling)
 
 
-def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float = 0.05) -> PositionBias:
+def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionBias:
     """Estimate how often the item shown first wins if both are equally good, for all judges and for each.
 
-    Strengths and the order effect are fitted together, so that better items shown first are no bias. Answers of one
-    worker to one pair, in either order, count as one cluster for the interval. A worker's interval is the posterior
-    under a uniform prior, given the strengths.
+    Strengths are normal, and the order effect is the most probable one whatever they are, so that better items shown
+    first are no bias, nor are strengths that follow a few answers. Answers of one worker to one pair, in either order,
+    count as one cluster for the interval. A worker's interval is the posterior under a uniform prior, given the
+    strengths.
 
     Parameters
     ----------
     preferences : Preferences
         Judgments that record which item was shown first.
-    ridge : float, default 0.1
-        Regularisation of the strengths.
     alpha : float, default 0.05
         Intervals are at level 1 − ``alpha``.
 
@@ -183,10 +201,10 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float 
     from scipy.special import expit, ndtr, ndtri
 
     check_order(preferences)
-    ridge, alpha = check_number("ridge", ridge, 0, ends=True), check_number("alpha", alpha, 0, 1)
+    alpha = check_number("alpha", alpha, 0, 1)
     unweighted = replace(preferences, weight=None)
-    found = fit_order_effect(unweighted, ridge)
-    error = _standard_error(unweighted, found)
+    found, own_error, spread = _most_probable(unweighted)
+    error = max(own_error, _clustered_error(unweighted, found))
     wide = float(ndtri(1 - alpha / 2)) * error
     p = 2 * float(ndtr(-abs(found.effect) / error)) if error > 0 else 1.0
     swapped, changed = _swapped(unweighted)
@@ -201,6 +219,17 @@ def position_bias(preferences: Preferences, *, ridge: float = 0.1, alpha: float 
         workers=unweighted.workers,
         by_worker=_by_worker(unweighted, found, alpha),
         alpha=alpha,
+        remarks=_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1)),
+    )
+
+
+def _remarks(spread: float, answers: float) -> tuple[str, ...]:
+    """Warn where strengths explain almost every answer."""
+    if spread < APART or answers >= ENOUGH:
+        return ()
+    return (
+        f"items differ much (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair tell"
+        " little about the order: the interval is too narrow; ask for each pair in both orders",
     )
 
 
@@ -243,20 +272,89 @@ def _residuals(preferences: Preferences, found: OrderEffect, effect: float) -> t
     return _score_of_first(preferences) - mean[pairs.of], variance[pairs.of]
 
 
-def _standard_error(preferences: Preferences, found: OrderEffect) -> float:
-    """Take the larger of the model's standard error and the sandwich's, clustered by worker and pair.
+def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]:
+    """Maximise the probability of the answers over the order effect, which has an error, and the spread of strengths.
 
-    The sandwich alone is too small for judges who never contradict themselves: what the ridge removes from the
-    strengths would look like a bias wherever better items are shown first more often.
+    Strengths fitted together with the effect would follow every answer, and the effect with them: with one answer to a
+    pair, an effect of .73 is estimated as .84. Here they are integrated out (Laplace's method). Newton's method, with
+    derivatives by differences.
     """
+    pairs = _oriented(preferences)
+    integral = _Integral(pairs)
+    at = np.zeros(2)  # the effect, and the log of the spread
+    for _ in range(NEWTON):
+        slope, bend = _derivatives(integral, at)
+        sizes, directions = np.linalg.eigh(-bend)
+        step = directions @ ((directions.T @ slope) / np.maximum(np.abs(sizes), FLAT))
+        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
+        at += step
+        at[1] = np.clip(at[1], *SPREADS)
+        if float(np.abs(step).max()) < 1e-3:
+            break
+    variance = np.linalg.inv(-bend) if sizes[0] > FLAT else np.diag(1 / np.maximum(np.diag(-bend), FLAT))
+    integral.log(*at)
+    effect, spread = float(at[0]), float(np.exp(at[1]))
+    return _order_effect(pairs, integral.strength, effect, spread**-2), float(np.sqrt(variance[0, 0])), spread
+
+
+def _derivatives(integral: _Integral, at: Floats) -> tuple[Floats, Floats]:
+    """Return slope and curvature of the log integral, by central differences."""
+    moves = NEAR * np.eye(2)
+    middle = integral.log(*at)
+    up, down = (np.array([integral.log(*(at + sign * move)) for move in moves]) for sign in (1, -1))
+    bend = np.diag((up - 2 * middle + down) / NEAR**2)
+    corners = integral.log(*(at + NEAR)) + integral.log(*(at - NEAR))
+    bend[0, 1] = bend[1, 0] = (corners - up.sum() - down.sum() + 2 * middle) / (2 * NEAR**2)
+    return (up - down) / (2 * NEAR), bend
+
+
+class _Integral:
+    """The probability of the answers under normal strengths, as a function of the order effect and their spread."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs, self.strength = pairs, np.zeros(pairs.items)
+
+    def log(self, effect: float, log_spread: float) -> float:
+        """Return the log of the integral over strengths, with the prior of the spread; keep the most probable ones."""
+        pairs, n, ridge = self.pairs, self.pairs.items, np.exp(-2 * log_spread)
+        for _ in range(100):
+            at = self.strength[pairs.first] - self.strength[pairs.second] + effect
+            mean, variance = moments(at)
+            rest = pairs.score - pairs.count * mean
+            slope = sums(pairs.first, rest, n) - sums(pairs.second, rest, n) - ridge * self.strength
+            factors = self._factors(pairs.count * variance, ridge)
+            step, change = damped(pairs, factors.solve(slope))
+            if change < 1e-7:
+                break
+            self.strength = self.strength + step
+        fits = (pairs.score * at - pairs.count * np.logaddexp(0.0, at)).sum() - ridge / 2 * (self.strength**2).sum()
+        volume = n * log_spread + 0.5 * np.log(np.abs(factors.U.diagonal())).sum()
+        shape, rate = PRIOR
+        return float(fits - volume + (shape - 1) * log_spread - rate * np.exp(log_spread))
+
+    def _factors(self, curvature: Floats, ridge: float) -> Any:
+        """Factorise the curvature of the strengths."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        first, second, n = self.pairs.first, self.pairs.second, self.pairs.items
+        own = np.arange(n)
+        diagonal = sums(first, curvature, n) + sums(second, curvature, n) + ridge
+        rows, columns = np.concatenate([own, first, second]), np.concatenate([own, second, first])
+        matrix = coo_array((np.concatenate([diagonal, -curvature, -curvature]), (rows, columns)), (n, n)).tocsc()
+        unscaled = {"SymmetricMode": True, "Equil": False}  # so that the factors' diagonal has the determinant
+        return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=unscaled)
+
+
+def _clustered_error(preferences: Preferences, found: OrderEffect) -> float:
+    """Return the sandwich's standard error, clustered by worker and pair: answers to one pair are alike."""
     rest, _ = _residuals(preferences, found, found.effect)
     pushes = rest * found.leverage[found.pairs.of]
     if preferences.worker is not None:
         keys = preferences.worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
         group = np.unique(keys, return_inverse=True)[1]
         pushes = sums(group, pushes, int(group.max()) + 1)
-    known = max(found.information, 1e-12)
-    return max(float(np.sqrt((pushes**2).sum())) / known, known**-0.5)
+    return float(np.sqrt((pushes**2).sum())) / max(found.information, 1e-12)
 
 
 def _swapped(preferences: Preferences) -> tuple[int, int]:
