@@ -109,4 +109,12 @@ def test_wrong_clusters_are_refused():
             rd.significance(scores, clusters=fine, **options)
     few = rd.significance(scores, clusters={query: i % 3 for i, query in enumerate(QUERIES)})
     assert any("3 clusters are too few" in remark for remark in few.remarks)
-    assert np.isinf(few.to_polars()["high"].to_numpy()).all()
+    assert (few.to_polars()["high"].to_numpy() == 1).all()  # the measure's range
+
+
+def test_clusters_of_queries_that_all_tie():
+    scores = rd.Scores(("a", "b"), tuple(f"q{i}" for i in range(20)), ("P@1",), np.zeros((2, 20, 1)))
+    found = rd.significance(scores, clusters={f"q{i}": i // 4 for i in range(20)})
+    assert found.columns["p"].tolist() == [1.0]
+    assert found.columns["low"][0] < 0 < found.columns["high"][0]
+    assert found.effect_sizes()["low"].to_list() == [None]

@@ -11,6 +11,7 @@ from scipy import stats
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.corrections import benjamini_hochberg, holm
+from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
 from rankdev.statistics.panels import Family
 from rankdev.statistics.randomization import Flips, enumerated, tilted_p
@@ -512,3 +513,13 @@ def test_simultaneous_intervals_need_no_table_of_flips_and_queries(make_scores, 
 def test_tilted_flips_need_no_table_of_flips_and_queries(rng):
     apart = np.rint(rng.normal(0.05, 1, (2, 15_000)) * 2**30)
     assert peak(lambda: tilted_p(apart, 1.0, np.uint64(3), compiled=False)) < 100  # as one table, 300
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3])
+def test_intervals_of_few_queries_stay_within_the_range(queries):
+    values = np.random.default_rng(queries).random((3, queries, 1))
+    scores = Scores(tuple("abc"), tuple(f"q{i}" for i in range(queries)), ("P@1",), values)
+    for found in (significance(scores), equivalence(scores, margin=0.05)):
+        rows = found.to_polars()
+        assert rows["low"].min() >= -1
+        assert rows["high"].max() <= 1

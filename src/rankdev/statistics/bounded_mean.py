@@ -253,13 +253,13 @@ def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[I
 
 
 def widened(family: Family, level: float, low: Floats, high: Floats, most: float = WEIGHT) -> tuple[Floats, Floats]:
-    """Return limits that are outside both the given ones and, for sparse differences, those that the range allows."""
+    """Return limits within the range that, for sparse differences, are also outside those that unseen ones allow."""
     pairs, below, above = sparse_limits(family, level, most)
     largest = max(family.span, float(np.ptp(family.values)))  # infinite where the range is unknown
     low, high = low.copy(), high.copy()
-    low[pairs] = np.maximum(np.minimum(low[pairs], below), -largest)
-    high[pairs] = np.minimum(np.maximum(high[pairs], above), largest)
-    return low, high
+    low[pairs] = np.minimum(low[pairs], below)
+    high[pairs] = np.maximum(high[pairs], above)
+    return np.maximum(low, -largest), np.minimum(high, largest)
 
 
 def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tuple[Floats, Floats]:

@@ -128,7 +128,9 @@ def summed(values: Floats, members: Indices) -> tuple[Floats, Indices]:
     """
     sizes = np.bincount(members)
     columns = values.reshape(len(values), -1).T
-    sums = np.stack([np.bincount(members, column) for column in columns], axis=1)
+    sums = np.zeros((len(sizes), len(columns)))
+    for i, column in enumerate(columns):
+        sums[:, i] = np.bincount(members, column)
     return sums.reshape(len(sizes), *values.shape[1:]) / sizes.mean(), sizes
 
 
