@@ -214,3 +214,15 @@ def test_wrong_input_is_refused(scores):
         rd.leaderboard(scores.select(systems=["a"]))
     with pytest.raises(DataError, match="other systems"):
         rd.leaderboard({"x": scores, "y": scores.select(systems=["a", "b"])})
+
+
+def test_the_chance_to_be_best_is_students_posterior():
+    special = pytest.importorskip("scipy.special")
+    values = np.array([[0.5, 0.9, 0.4, 0.7, 0.6], [0.4, 0.5, 0.5, 0.4, 0.6]])
+    scores = rd.Scores(("a", "b"), tuple("12345"), ("P@1",), values[:, :, None])
+    apart = values[0] - values[1]
+    expected = special.stdtr(4, apart.mean() / apart.std(ddof=1) * np.sqrt(5))
+    found = rd.leaderboard(scores, resamples=20000).to_polars()
+    assert found["best"][0] == pytest.approx(expected, abs=0.03)
+    one = rd.leaderboard(scores.select(queries=["1"])).to_polars()
+    assert one["best"].to_list() == [None, None]

@@ -251,11 +251,11 @@ class Leaderboard(Result):
         polars.DataFrame
             Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low, rank_high (ranks
             that hold for all systems together), group (systems that share a letter do not differ significantly), best
-            (chance to be best on other queries). Over several tasks also borda (fraction of systems beaten, mean over
-            tasks), wins (fraction of tasks on which the system is best), without_low, without_high (ranks without one
-            of the tasks), new_low, new_high (ranks on other such tasks, for all systems together) and new_best. With
-            ``risk`` also zrisk and georisk, and against a baseline urisk, urisk_low, urisk_high (interval by itself)
-            and trisk.
+            (chance to be best on other queries; null with one query). Over several tasks also borda (fraction of
+            systems beaten, mean over tasks), wins (fraction of tasks on which the system is best), without_low,
+            without_high (ranks without one of the tasks), new_low, new_high (ranks on other such tasks, for all systems
+            together) and new_best. With ``risk`` also zrisk and georisk, and against a baseline urisk, urisk_low,
+            urisk_high (interval by itself) and trisk.
 
         Examples
         --------
@@ -481,7 +481,7 @@ def _board(
             "without_high": left.max(axis=0),
             "new_low": anew[0],
             "new_high": anew[1],
-            "new_best": _shares_of_best(weights @ each),
+            "new_best": _shares_of_best(_as_uncertain_as_t(weights @ each, each.mean(axis=0), len(each), generator)),
         }
     kinds = {name: pl.Int64 for name in columns if "rank" in name or name.endswith(("_low", "_high"))} | {
         "group": pl.String
@@ -489,7 +489,9 @@ def _board(
     if risk is not None:
         columns |= _risks(*risk, tables[0], first.kinds[0], testing["alpha"])
     rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}, schema_overrides=kinds)
-    rows = rows.with_columns(pl.col(name).fill_nan(None) for name in ("trisk", "zrisk", "georisk") if name in columns)
+    rows = rows.with_columns(
+        pl.col(name).fill_nan(None) for name in ("best", "trisk", "zrisk", "georisk") if name in columns
+    )
     without = pl.DataFrame(
         {
             "measure": [measure] * left.size,
@@ -704,6 +706,7 @@ class _Sample:
             for start in range(0, resamples, step):
                 weights = generator.standard_exponential((min(step, resamples - start), len(rows)))
                 drawn[start : start + step, t] = (weights @ rows) / (weights @ sizes)[:, None]
+            drawn[:, t] = _as_uncertain_as_t(drawn[:, t], table.mean(axis=0), len(rows), generator)
         return drawn + generator.standard_normal(drawn.shape) * np.sqrt(self.between[0])
 
 
@@ -712,6 +715,19 @@ def _dirichlet(generator: np.random.Generator, resamples: int, count: int) -> Fl
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+def _as_uncertain_as_t(drawn: Floats, middle: Floats, rows: int, generator: np.random.Generator) -> Floats:
+    """Spread resampled means, ``[resample, system]``, as Student's posterior does: few rows show too little of it.
+
+    NaN where there is one row.
+    """
+    if rows < 2:
+        return np.full_like(drawn, np.nan)
+    times: Floats = np.sqrt((rows + 1) / generator.chisquare(rows - 1, len(drawn)))
+    return middle + (drawn - middle) * times[:, None]
+
+
 def _shares_of_best(drawn: Floats) -> Floats:
-    """Return the fraction of resamples in which each system is best; equal ones share it."""
+    """Return the fraction of resamples in which each system is best; equal ones share it. NaN where it is unknown."""
+    if np.isnan(drawn).any():
+        return np.full(drawn.shape[1], np.nan)
     return points(drawn, "wins").mean(axis=0)
