@@ -198,7 +198,7 @@ def test_failures_are_corrected_by_holm():
     [
         ({"baseline": "old", "segments": ["q1"]}, "expected {query: segment}"),
         ({"baseline": "old", "segments": {"all": ["q1"]}}, "a segment is called 'all'"),
-        ({"baseline": "old", "segments": {"s": 1}}, "has 1 for 's'; expected {query: segment}"),
+        ({"baseline": "old", "segments": {"s": 1}}, "has 1.5 for 's'; expected {query: segment}"),
         ({"baseline": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "candidate": "old"}, "must be different systems; got 'old', 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),
@@ -248,3 +248,12 @@ def test_the_page_has_the_sentence_as_its_title():
     plain = FORMATS["html"].encode(report_of(scores(0.05))).decode()
     assert "<title>rankdev</title>" in plain
     assert "p:first-child" not in plain
+
+
+def test_means_are_of_the_queries_that_are_compared():
+    values = np.random.default_rng(0).random((2, 12, 1))
+    values[1, 3] = np.nan
+    scores = rd.Scores(("old", "new"), tuple(map(str, range(12))), ("P@1",), values)
+    with pytest.warns(rd.errors.RankdevWarning, match="left out"):
+        row = rd.gate(scores, baseline="old", candidate="new", required=[0]).to_polars().row(0, named=True)
+    assert row["candidate"] - row["baseline"] == pytest.approx(row["difference"])

@@ -169,7 +169,7 @@ def test_what_is_not_tested_is_noted(options, note):
     [
         ({}, "segments is {}; expected"),
         (["a"], "expected {query: segment} or"),
-        ({"a": 3}, "segments has 3 for 'a'; expected"),
+        ({"a": 3.5}, "segments has 3.5 for 'a'; expected"),
         ({"all": ["q1"]}, "a segment is called 'all'"),
         ({"q1": "all"}, "a segment is called 'all'"),
     ],
@@ -207,3 +207,7 @@ def test_the_report_shows_every_segment():
     assert set(report.more) == {"effect_sizes", "interaction"}
     assert json.dumps(report.more["interaction"].to_dicts())
     assert "nDCG@10: 1 of 2 pairs has a difference that depends on the segment." in report.opening
+
+
+def test_segments_are_named_by_whole_numbers_too():
+    assert named_segments({1: 0, 2: 1}) == named_segments({"1": "0", "2": "1"}) == named_segments({0: [1], 1: [2]})

@@ -366,7 +366,8 @@ def _decide(one: _Comparison, margin: float, guards: _Guards, unchanged: bool, a
     known = {name: values[0] for name, values in family.statistics.items()}
     turned = measure in scores.lower_is_better
     values = scores.values[:, family.queries, 0]
-    means = scores.means[:, 0] if one.segment == ALL else scores.select(queries=family.queries).means[:, 0]
+    compared = scores if len(family.queries) == len(scores.queries) else scores.select(queries=family.queries)
+    means = compared.means[:, 0]
     row = {
         "measure": measure,
         "against": one.against,

@@ -9,6 +9,7 @@ larger p-value counts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,12 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
     if not isinstance(segments, Mapping) or not segments:
         raise UsageError(f"segments is {shown(segments)}; expected {{query: segment}} or {{segment: [query, …]}}")
     found: dict[str, frozenset[str]] = {}
-    if all(isinstance(value, str) for value in segments.values()):
-        known = by_id(segments)
+    if all(isinstance(value, str | Integral) and not isinstance(value, bool) for value in segments.values()):
+        known = {query: str(name) for query, name in by_id(segments).items()}
         for name in dict.fromkeys(known.values()):
             found[name] = frozenset(query for query, its in known.items() if its == name)
     else:
-        for name, queries in segments.items():
+        for name, queries in by_id(segments).items():
             listed = is_list(queries) and all(isinstance(one, str | int) for one in queries)
             if not isinstance(name, str) or not listed:
                 raise UsageError(
