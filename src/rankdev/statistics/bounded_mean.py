@@ -255,10 +255,13 @@ def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[I
 def widened(family: Family, level: float, low: Floats, high: Floats, most: float = WEIGHT) -> tuple[Floats, Floats]:
     """Return limits within the range that, for sparse differences, are also outside those that unseen ones allow."""
     pairs, below, above = sparse_limits(family, level, most)
-    largest = max(family.span, float(np.ptp(family.values)))  # infinite where the range is unknown
+    seen = float(np.ptp(family.values))
+    largest = max(family.span, seen)  # infinite where the range is unknown
     low, high = low.copy(), high.copy()
-    low[pairs] = np.minimum(low[pairs], below)
-    high[pairs] = np.maximum(high[pairs], above)
+    low[pairs] = np.maximum(np.minimum(low[pairs], below), -largest)
+    high[pairs] = np.minimum(np.maximum(high[pairs], above), largest)
+    if seen > family.span:  # not the range of these values
+        return low, high
     return np.maximum(low, -largest), np.minimum(high, largest)
 
 
