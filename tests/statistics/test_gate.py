@@ -198,7 +198,7 @@ def test_failures_are_corrected_by_holm():
     [
         ({"baseline": "old", "segments": ["q1"]}, "expected {query: segment}"),
         ({"baseline": "old", "segments": {"all": ["q1"]}}, "a segment is called 'all'"),
-        ({"baseline": "old", "segments": {"s": 1}}, "has 1.5 for 's'; expected {query: segment}"),
+        ({"baseline": "old", "segments": {"s": 1.5}}, "has 1.5 for 's'; expected {query: segment}"),
         ({"baseline": "nope"}, "unknown system 'nope'"),
         ({"baseline": "old", "candidate": "old"}, "must be different systems; got 'old', 'old'"),
         ({"baseline": "old", "candidate": "nope"}, "unknown system 'nope'"),

@@ -8,7 +8,8 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.statistics.bounded_mean import mean_limits
-from rankdev.statistics.leaderboard import groups, mean_intervals
+from rankdev.statistics.groups import groups
+from rankdev.statistics.means import mean_intervals
 from tests.common.examples import examples
 
 

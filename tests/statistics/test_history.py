@@ -8,7 +8,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.statistics.history import append_history
-from rankdev.statistics.leaderboard import mean_intervals
+from rankdev.statistics.means import mean_intervals
 
 
 def scores(shift=0.0, **about):

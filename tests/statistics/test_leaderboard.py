@@ -10,7 +10,9 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.leaderboard import letter_groups, mean_intervals, neighbours, points, ranks
+from rankdev.statistics.groups import letter_groups, neighbours
+from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.ranks import points, ranks
 
 SYSTEMS = tuple("abcdef")
 PAIRS = list(combinations(SYSTEMS, 2))

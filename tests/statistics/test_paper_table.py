@@ -10,7 +10,7 @@ from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
 from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.leaderboard import mean_intervals
+from rankdev.statistics.means import mean_intervals
 
 SYSTEMS = ("bm25", "old", "new")
 

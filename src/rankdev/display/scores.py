@@ -106,7 +106,7 @@ def plot_scores(scores: Scores) -> Figure:
     drawn, axis = _rows(means.systems, len(scores.measures) if several else 0)
     at = np.arange(len(means.systems))
     if not several and len(scores.queries) > 1 and not scores.sums and not scores.geometric:
-        from rankdev.statistics.leaderboard import mean_intervals  # eval need not load what tests
+        from rankdev.statistics.means import mean_intervals  # eval need not load what tests
 
         low, high = mean_intervals(means)
         axis.hlines(at, low[:, 0], high[:, 0], color=COLOURS[0], linewidth=1.2)

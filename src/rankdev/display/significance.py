@@ -28,8 +28,9 @@ from rankdev.errors import counted, printable
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.leaderboard import PairByQuery, differences_to_best, grouped, has_all_pairs, pair_by_query
-from rankdev.statistics.significance import Significance
+from rankdev.statistics.groups import differences_to_best, grouped, has_all_pairs
+from rankdev.statistics.pair_by_query import PairByQuery, pair_by_query
+from rankdev.statistics.pair_tests import Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -31,11 +31,13 @@ from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
-from rankdev.statistics.leaderboard import groups, mean_intervals
+from rankdev.statistics.groups import groups
+from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
-from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.significance import significance
 
 WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
 

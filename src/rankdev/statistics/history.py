@@ -24,7 +24,7 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, FileFormatError, UsageError, shown, suggestion
 from rankdev.evaluation.origin import CONVENTIONS, USUAL
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.leaderboard import mean_intervals
+from rankdev.statistics.means import mean_intervals
 
 if sys.platform != "win32":
     import fcntl
