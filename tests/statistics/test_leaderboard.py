@@ -218,6 +218,12 @@ def test_wrong_input_is_refused(scores):
         rd.leaderboard({"x": scores, "y": scores.select(systems=["a", "b"])})
 
 
+def test_systems_that_tie_share_the_first_rank():
+    values = np.repeat([[[0.5]], [[0.5]], [[0.0]]], 20, axis=1)
+    scores = rd.Scores(tuple("abc"), tuple(map(str, range(20))), ("P@1",), values)
+    assert "P@1: a, b share the first rank." in str(rd.leaderboard(scores))
+
+
 def test_the_chance_to_be_best_is_students_posterior():
     special = pytest.importorskip("scipy.special")
     values = np.array([[0.5, 0.9, 0.4, 0.7, 0.6], [0.4, 0.5, 0.5, 0.4, 0.6]])

@@ -96,13 +96,18 @@ def _by_choice(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _leaders(found: Leaderboard, measure: str, rows: pl.DataFrame) -> str:
     """State who leads, and who else may be first."""
-    first = rows["system"][0]
+    first = rows.filter(pl.col("rank") == 1)["system"].to_list()
     low = "rank_low" if found.rule == "mean" else "new_low"
-    others = rows.filter((pl.col(low) == 1) & (pl.col("system") != first))["system"].to_list()
-    if not others:
-        return f"{measure}: {first} is first."
-    named = ", ".join(others) if len(others) <= NAMED else counted(len(others), "other")
-    return f"{measure}: {first} leads, and {named} may be first as well."
+    others = rows.filter((pl.col(low) == 1) & (pl.col("rank") > 1))["system"].to_list()
+    also = ", ".join(others) if len(others) <= NAMED else counted(len(others), "other")
+    if len(first) > 1:
+        leaders = ", ".join(first) if len(first) <= NAMED else counted(len(first), "system")
+        return f"{measure}: {leaders} share the first rank{f', and {also} may be first as well' if others else ''}."
+    return (
+        f"{measure}: {first[0]} leads, and {also} may be first as well."
+        if others
+        else f"{measure}: {first[0]} is first."
+    )
 
 
 def _closing(found: Leaderboard) -> Iterator[str]:

@@ -49,6 +49,8 @@ def upper(points: Floats, weights: Floats, level: float) -> Floats:
 def level_of_zero(points: Floats, weights: Floats) -> Floats:
     """Return the level at which the limit of :func:`upper` is 0, for each row; .5 or so where the mean is above 0.
 
+    By the same approximation as the limit, not by :func:`exceeds`, so that p and interval agree to the last digit.
+
     >>> ones = np.ones((1, 10))
     >>> points = np.array([[-0.2] * 8 + [-0.1, 0.5]])
     >>> level = level_of_zero(points, ones)

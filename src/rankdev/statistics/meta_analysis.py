@@ -18,6 +18,7 @@ from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import SPARSE, widened
 from rankdev.statistics.corrections import benjamini_hochberg, holm
+from rankdev.statistics.pair_tests import count_significant
 from rankdev.statistics.panels import Family, agreeing, alike, families_of, is_several, on_clusters, wanted_pairs
 
 CORRECTIONS = ("holm", "bh", "none")
@@ -131,8 +132,7 @@ class MetaAnalysis(Result):
         >>> found.summary().row(0)
         ('P@5', 1, 1)
         """
-        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
-        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+        return count_significant(self.to_polars(), self.alpha)
 
     @property
     def significant(self) -> list[bool]:

@@ -17,6 +17,12 @@ from rankdev.statistics.randomization import PValue
 from rankdev.statistics.segments import ALL
 
 
+def count_significant(rows: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Count the pairs of each measure, and those that differ significantly."""
+    significant = (pl.col("p_adjusted") <= alpha).sum().alias("significant")
+    return rows.group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Significance(Result):
     """Significance tests of pairs of systems.
@@ -143,8 +149,7 @@ class Significance(Result):
         """
         if self.segments:
             return self._each(Significance.summary)
-        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
-        return self.to_polars().group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+        return count_significant(self.to_polars(), self.alpha)
 
     @property
     def significant(self) -> list[bool]:
