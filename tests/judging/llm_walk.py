@@ -44,7 +44,7 @@ class World:
         """Answer so many questions of ``rankdev judge --check`` as a person would."""
         items, store = read_items("items.jsonl"), Store("judgments.sqlite")
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
-        session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small")
+        session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small", least=0)
         rng = np.random.default_rng(5)
         for count in range(number):
             question = session.question(name)["question"]

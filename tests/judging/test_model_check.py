@@ -177,7 +177,7 @@ def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):
     items, store = read_items(path), Store(tmp_path / "judged.sqlite")
     asked_of_small(store)
     before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
-    session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small")
+    session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small", least=0)
     seen = []
     while question := session.question("ann")["question"]:
         pair = [side["item"] for side in question["sides"]]

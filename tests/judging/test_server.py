@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -16,10 +17,11 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.judging._questions import AWAY, LOOKING
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
 from rankdev.judging.server import EXPORTS, JudgeServer
-from rankdev.judging.sessions import Session
+from rankdev.judging.sessions import LEAST, Session
 from rankdev.judging.store import Store, StoredAnswer
 from rankdev.judging.strategies import DecisionStrategy, Rule, SystemScores
 from rankdev.preferences import tiers_from_preferences
@@ -264,7 +266,7 @@ def test_what_is_settled_is_not_asked(tmp_path):
 def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
     items = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
     store = Store(tmp_path / "judgments.sqlite")
-    session = Session(items, store, strategy_for(items.pool, "top", Rule(), top=2, repeats=40))
+    session = Session(items, store, strategy_for(items.pool, "top", Rule(), top=2, repeats=40), least=0)
     asked = 0
     for name in (f"w{k}" for k in range(40)):  # nobody is asked the same pair twice
         while (question := session.question(name)["question"]) is not None:
@@ -287,7 +289,7 @@ def test_the_page_can_ask_what_decides(tmp_path):
     scores = SystemScores.of(items.pool.items, runs, "RDQ@3")
     strategy = DecisionStrategy(items.pool, scores, 0.05, repeats=2, seed=0)
     store = Store(tmp_path / "j.sqlite")
-    session = Session(items, store, strategy)
+    session = Session(items, store, strategy, least=0)
     for number in range(200):
         name = ("ann", "bob")[number % 2]
         question = session.question(name)["question"]
@@ -424,12 +426,17 @@ def test_images_need_the_token(tmp_path):
         sides = {side["item"]: side for side in client.next()["sides"]}
         assert sides["d1"]["picture"] == 0
         assert sides["d2"]["image"] == "https://p.example/x"
-        for token, status in ((server.tokens.judge, 200), ("wrong", 404)):
+        key = client.post("next")[1]["pictures"]
+        assert key not in (server.tokens.judge, server.tokens.owner)
+        for token, status in ((key, 200), (server.tokens.owner, 404), ("wrong", 404)):
             client = Client(server)
             client.connection.request("GET", f"/picture/{token}/0")
             response = client.connection.getresponse()
             assert response.status == status
             assert "img-src 'self' data: https://p.example;" in response.headers["Content-Security-Policy"]
+        (tmp_path / "a.png").unlink()
+        client.connection.request("GET", f"/picture/{key}/0")
+        assert client.connection.getresponse().status == 404
 
 
 @pytest.mark.parametrize(
@@ -507,7 +514,9 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
     ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
     assert link.hostname == "127.0.0.1"
     for _ in range(3):
-        assert ann.answer(ann.next())[1]["saved"]
+        question = ann.next()
+        time.sleep(1.1 * LEAST)  # a pair has to be seen
+        assert ann.answer(question)[1]["saved"]
     process.send_signal(end)
     _, reply = process.communicate(timeout=60)
     assert (process.returncode, reply) == (status, says)
@@ -540,3 +549,78 @@ def test_a_start_does_not_grow_with_the_pairs_of_every_query():
         tracemalloc.stop()
         assert strategy.left().about > 0
     assert sizes[20] - sizes[2] < 18 * 44_850 * 8 / 2  # less than half of one array of pairs for each more query
+
+
+def test_a_pair_that_was_just_shown_is_not_answered(tmp_path):
+    with serving(tmp_path, least=0.3) as server:
+        ann = Client(server)
+        question = ann.next()
+        status, reply = ann.answer(question)
+        assert (status, "shown for 0.3 seconds" in reply["error"]) == (425, True)
+        assert server.session.store.answers().is_empty()
+        time.sleep(0.31)
+        ann = Client(server)
+        assert ann.answer(question, request="r")[0] == 200
+        assert ann.answer(question, request="r")[1]["saved"]  # sent again: it was seen
+
+
+def test_pages_of_one_judge_have_different_questions_and_a_closed_one_keeps_none(server):
+    ann = Client(server)
+    pairs = [ann.post("next", page=page)[1]["question"] for page in "abc"]
+    assert len({frozenset(side["item"] for side in pair["sides"]) for pair in pairs}) == 3
+    assert [ann.post("next", page=page)[1]["question"] for page in "abc"] == pairs
+    assert ann.answer(pairs[0])[1]["saved"]
+    status, reply = ann.answer(pairs[0])  # on another page that still shows it
+    assert (status, reply["saved"], len(server.session.store.answers())) == (200, False, 1)
+    for page in ("a", "b", "c", ""):
+        assert ann.post("leave", page=page)[0] == 200
+    bob, asked = Client(server, "bob"), 0
+    while question := bob.next():
+        bob.answer(question)
+        asked += 1
+    assert asked == 8
+    assert ann.post("next", page=3)[0] == ann.post("next", page="x" * 41)[0] == 400
+
+
+def test_names_that_look_around_reserve_nothing_for_good(server, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr("rankdev.judging._questions.monotonic", lambda: now[0])
+    for number in range(10):
+        Client(server, f"visitor {number}").next()
+    ann = Client(server)
+    assert ann.next() is None  # nine pairs are on nine screens
+    now[0] += LOOKING
+    asked = 0
+    while question := ann.next():
+        ann.answer(question)
+        asked += 1
+    assert asked == 9
+    assert Client(server, token=server.tokens.owner).post("overview")[1]["judges"] == {"ann": 9}
+    assert Client(server, "visitor 1").next() is None  # what was on the screen was answered meanwhile
+
+
+def test_a_judge_who_answers_keeps_the_pair_longer_than_one_who_looks(server, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr("rankdev.judging._questions.monotonic", lambda: now[0])
+    ann = Client(server)
+    ann.answer(ann.next())
+    before = ann.next()
+    now[0] += LOOKING
+    assert ann.next() == before
+    now[0] += AWAY
+    others = [Client(server, f"judge {number}").next() for number in range(8)]
+    assert {side["item"] for side in before["sides"]} in [{side["item"] for side in pair["sides"]} for pair in others]
+    assert ann.next() is None
+    assert ann.answer(before)[1]["saved"]  # an old page still shows it
+
+
+def test_a_restart_keeps_the_links(tmp_path):
+    with serving(tmp_path) as server:
+        before = server.tokens
+    with serving(tmp_path) as server:
+        assert server.tokens == before
+    database = (tmp_path / "judgments.sqlite").read_bytes()
+    assert before.owner.encode() not in database  # which is handed round
+    (tmp_path / "judgments.sqlite-judging").write_text('{"judge": 3, "owner": "short"')
+    with serving(tmp_path) as server:
+        assert server.tokens.judge != before.judge

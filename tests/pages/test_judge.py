@@ -1,11 +1,15 @@
 """The judging page in a real browser: by keys and by pointer, as judge and as owner."""
 
 import json
+import subprocess
+import sys
+from contextlib import contextmanager
 
 import pytest
 
 import rankdev as rd
-from tests.judging.serving import ROWS, serving
+from rankdev.io.preferences import read_answers
+from tests.judging.serving import ROWS, serving, written
 
 
 @pytest.fixture
@@ -39,6 +43,7 @@ def said(server):
 
 
 def press(page, key):
+    page.wait_for_function("() => wasSeen()")
     before = page.text_content("#progress")
     page.keyboard.press(key)
     page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
@@ -46,7 +51,7 @@ def press(page, key):
 
 def test_keys_answer_and_the_page_says_saved(opened, server):
     for count, (key, outcome) in enumerate(
-        [("ArrowLeft", "first"), ("ArrowRight", "second"), ("ArrowDown", "tie"), ("s", "skip")], 1
+        [("ArrowLeft", "first"), ("ArrowRight", "second"), ("ArrowDown", "tie"), ("s", "skip"), ("e", "tie")], 1
     ):
         before = shown(opened)
         press(opened, key)
@@ -73,13 +78,170 @@ def test_a_pointer_answers_and_a_comment_is_kept(opened, server):
     opened.fill("#comment", "hard to tell")
     opened.press("#comment", "ArrowLeft")  # moves in the text, and answers nothing
     assert said(server) == []
+    opened.wait_for_function("() => wasSeen()")
     opened.click("text=Equally good")
     opened.wait_for_function("() => document.getElementById('saved').textContent === 'saved'")
     assert said(server)[0][3::2] == ("tie", "hard to tell")
-    before = opened.text_content("#progress")
-    opened.click("#second h2")
-    opened.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
-    assert said(server)[1][3] == "second"
+
+
+LONG = [{"query": "q", "item": f"d{k}", "title": f"Title {k}", "text": "A line.\n" * (80 + k)} for k in range(8)]
+MANY = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * (1 + 5 * (k % 7))} for k in range(30)]
+
+
+def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
+    with serving(tmp_path, MANY, least=0.4) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        page.evaluate("""() => {
+            window.shown = [];
+            const fresh = showQuestion;
+            showQuestion = (reply) => { fresh(reply); window.shown.push(performance.now()); };
+            window.sent = [];
+            const send = call;
+            call = (path, asked) => {
+                if (path === "answer") window.sent.push(performance.now());
+                return send(path, asked);
+            };
+        }""")
+        page.wait_for_function("() => wasSeen()")
+        for count in range(10):
+            page.dblclick("[data-outcome=first]", delay=20)  # the second click comes while the next pair is shown
+            page.mouse.down()
+            page.mouse.up()
+            page.keyboard.press("ArrowRight")
+            page.wait_for_function("() => wasSeen()")
+            assert len(said(server)) == count + 1
+        shown, sent = page.evaluate("[window.shown, window.sent]")
+        assert len(sent) == 10
+        assert all(after - before >= 400 for before, after in zip(shown, sent[1:], strict=False))
+        assert {row[3] for row in said(server)} == {"first"}
+        page.dblclick("#undo", delay=20)
+        page.wait_for_function("() => document.getElementById('saved').textContent === 'undone' && !state.busy")
+        assert len(said(server)) == 9
+        assert page.troubles == []
+
+
+def test_a_key_that_is_held_down_is_one_answer(opened, server):
+    opened.wait_for_function("() => wasSeen()")
+    opened.focus("[data-outcome=tie]")
+    for _ in range(30):
+        opened.keyboard.down("Enter")  # repeats, until it is released
+        opened.wait_for_timeout(30)
+    opened.keyboard.up("Enter")
+    assert len(said(server)) == 1
+
+
+def test_reading_is_not_answering(page, tmp_path):
+    with serving(tmp_path, LONG) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        page.wait_for_function("() => wasSeen()")
+        page.click("#first .text")
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp", "PageDown", "Shift+ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+        page.wait_for_function("() => document.querySelector('#first .text').scrollTop > 0")
+        page.dblclick("#second .text", position={"x": 20, "y": 10})  # selects a word
+        assert page.evaluate("String(getSelection())").strip()
+        page.click("#second h2")
+        page.keyboard.press("ArrowDown")
+        page.mouse.wheel(0, 200)
+        page.wait_for_timeout(100)
+        assert said(server) == []
+        press(page, "e")
+        assert said(server)[0][3] == "tie"
+
+
+def test_buttons_stay_where_they_are(page, tmp_path):
+    with serving(tmp_path, MANY) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        places, heights = set(), set()
+        for _ in range(6):
+            places.add(
+                str([page.locator(f"[data-outcome={name}]").bounding_box() for name in ("first", "tie", "skip")])
+            )
+            heights.add(page.locator("#first").bounding_box()["height"])
+            press(page, "ArrowLeft")
+        assert len(heights) > 1
+        assert len(places) == 1
+
+
+def test_a_tap_on_a_text_is_no_answer_and_one_on_a_button_is(browser, tmp_path):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    with serving(tmp_path, LONG) as server:
+        phone = begin(context.new_page(), server, server.tokens.judge, "ann")
+        phone.wait_for_function("() => wasSeen()")
+        for place in ("#first .text", "#second h2", "#second .text"):
+            phone.tap(place)
+        assert said(server) == []
+        phone.tap("[data-outcome=second]")
+        phone.wait_for_function("() => document.getElementById('saved').textContent === 'saved'")
+        assert [row[3] for row in said(server)] == ["second"]
+        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+
+
+def test_two_tabs_of_one_judge_show_different_pairs(browser, server):
+    context = browser.new_context()
+    tabs = [begin(context.new_page(), server, server.tokens.judge, "ann") for _ in range(3)]
+    for _ in range(2):
+        assert len({frozenset(shown(tab)) for tab in tabs}) == 3
+        for tab in tabs:
+            tab.bring_to_front()
+            press(tab, "ArrowLeft")
+    assert len({(row[0], frozenset(row[1:3])) for row in said(server)}) == len(said(server)) == 6
+    tabs[0].close()  # what it showed may be shown again
+    tabs[1].bring_to_front()
+    tabs[1].reload()
+    begin(tabs[1], server, server.tokens.judge, "ann")
+    assert set(shown(tabs[1])) != set(shown(tabs[2]))
+    for _ in range(2):
+        press(tabs[1], "ArrowLeft")
+    assert len(said(server)) == 8
+    context.close()
+
+
+@contextmanager
+def commanded(folder):
+    """The command itself, in a process of its own; its links."""
+    command = [sys.executable, "-c", "from rankdev.cli import main; main()", "judge", "items.jsonl", "--db", "j.sqlite"]
+    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True, cwd=folder)
+    yield [process.stdout.readline().split()[1] for _ in range(2)]
+    process.kill()
+    process.communicate()
+
+
+def test_an_open_tab_goes_on_after_a_restart(page, tmp_path):
+    written(tmp_path / "items.jsonl")
+    with commanded(tmp_path) as links:
+        page.goto(links[0])
+        page.fill("#name", "ann")
+        page.press("#name", "Enter")
+        page.wait_for_selector("#pairs:not([hidden])")
+        press(page, "ArrowLeft")
+        before = shown(page)
+    page.wait_for_function("() => wasSeen()")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => document.getElementById('problem').textContent.includes('not saved')")
+    with commanded(tmp_path) as again:
+        assert again == links
+        assert shown(page) == before
+        press(page, "ArrowRight")
+        assert page.text_content("#problem") == ""
+    titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
+    query, *items, outcome = read_answers(tmp_path / "j.sqlite").select("query", "first", "second", "outcome").row(-1)
+    assert (tuple(titles[query, item] for item in items), outcome) == (before, "second")
+
+
+def test_the_page_says_that_the_database_is_gone(page, tmp_path):
+    with serving(tmp_path, warn=lambda _: None) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        path = server.session.store.path
+        path.rename(tmp_path / "away.sqlite")
+        page.wait_for_function("() => wasSeen()")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("() => document.getElementById('problem').textContent.includes('it was moved')")
+        assert page.text_content("#saved") == ""
+        (tmp_path / "away.sqlite").rename(path)
+        press(page, "ArrowLeft")
+        assert len(said(server)) == 1
 
 
 def test_text_is_text(opened, server):
@@ -118,6 +280,7 @@ def test_a_list_is_put_in_order_by_keys_and_pointer(opened, server):
     item = third.get_attribute("data-item")
     third.drag_to(opened.locator("#tiers li[data-between='0']"))
     assert opened.locator("#tiers li[data-tier='0'] .card").get_attribute("data-item") == item
+    opened.wait_for_function("() => wasSeen()")
     opened.click("#save")
     opened.wait_for_function("() => document.getElementById('saved').textContent === 'saved'")
     rows = said(server)
@@ -174,6 +337,7 @@ def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
     begin(page, server, server.tokens.judge, "ann")
     page.route("**/api/answer", lambda route: route.abort())
     before = shown(page)
+    page.wait_for_function("() => wasSeen()")
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("() => document.getElementById('problem').textContent.includes('not saved')")
     assert page.text_content("#saved") == ""

@@ -1,16 +1,16 @@
-"""Questions of each judge, and updates of the strategy.
+"""Questions of each judge, on each page that the judge has open, and updates of the strategy.
 
-The next pairs of every judge are chosen while the judge looks at the current one, so that no judge waits for a fit;
+The next pairs of every page are chosen while the judge looks at the current one, so that no judge waits for a fit;
 several, since on a busy machine a fit may take longer than an answer.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread
+from time import monotonic
 from typing import Any
 
 from rankdev.judging.collect import leading
@@ -19,25 +19,45 @@ from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 from rankdev.judging.strategies import Strategy
 
-AWAY = 600.0  # seconds after which a judge's question may go to others
-AHEAD = 5  # questions kept ready for a judge; chosen again after each answer, if there is time
+AWAY = 600.0  # seconds after which a question on a screen may go to others
+LOOKING = 120.0  # the same for a page that has answered nothing yet: many only look around
+AHEAD = 5  # questions kept ready for a page; chosen again after each answer, if there is time
+MANY = 1000  # open pages to remember; beyond, those that were left long ago are forgotten
 
 
 @dataclass
 class _Judge:
-    """State of one judge: the question on the screen, the next ones, and the pairs not to be asked again."""
+    """What one judge has answered; the pairs are not asked again."""
 
     answered: int = 0
+    done: set[Pair] = field(default_factory=set)
+
+
+@dataclass
+class _Desk:
+    """One page that a judge has open: the question on its screen, since when, and the next ones."""
+
+    judge: _Judge
     asked: Pair | None = None
+    since: float = 0.0
     ready: list[Pair] = field(default_factory=list)
     fresh: bool = False  # whether the ready questions were chosen after the judge's last answer
-    done: set[Pair] = field(default_factory=set)
-    seen: float = field(default_factory=time.monotonic)
+    used: bool = False  # whether anything was answered here
+    seen: float = field(default_factory=monotonic)
+
+    @property
+    def open(self) -> bool:
+        """Whether somebody may still be looking at it."""
+        return monotonic() - self.seen < (AWAY if self.used else LOOKING)
+
+    def show(self, pair: Pair) -> None:
+        """Put a question on the screen."""
+        self.asked, self.since = pair, monotonic()
 
     def turn(self) -> None:
         """Put the next question on an empty screen."""
         if self.asked is None and self.ready:
-            self.asked = self.ready.pop(0)
+            self.show(self.ready.pop(0))
 
 
 class Questions:
@@ -47,7 +67,8 @@ class Questions:
         self.strategy = strategy
         self._random = random.SystemRandom()
         self._judges: dict[str, _Judge] = {}
-        self._lock = Lock()  # guards judges, pending answers and counts; held briefly
+        self._desks: dict[tuple[str, str], _Desk] = {}  # by judge and page
+        self._lock = Lock()  # guards judges, desks, pending answers and counts; held briefly
         self._fitting = Lock()  # guards the strategy; held while it fits
         self._pending: list[tuple[StoredAnswer, int]] = []
         self._work = Condition(self._lock)
@@ -71,26 +92,39 @@ class Questions:
         """The system that leads, where the goal is to decide between systems; not for judges, whom it might sway."""
         return self._verdict
 
-    def ask(self, name: str) -> Pair | None:
-        """Return the pair that a judge is to compare now; None where there is nothing to ask."""
+    def ask(self, name: str, page: str = "") -> Pair | None:
+        """Return the pair to be compared now on a judge's page; None where there is nothing to ask."""
         with self._work:
-            judge = self._judge(name)
-            judge.turn()
+            desk = self._desk(name, page)
+            desk.turn()
             self._work.notify()
-        if judge.asked is None:
-            self._prepare(name)
+        if desk.asked is None:
+            self._prepare(desk, 1)
             with self._work:
-                judge.turn()
+                desk.turn()
                 self._work.notify()
         with self._lock:
-            return judge.asked
+            return desk.asked
 
-    def ask_again(self, name: str, pair: Pair) -> None:
+    def ask_again(self, name: str, page: str, pair: Pair) -> None:
         """Put a pair on a judge's screen; what was there comes next."""
         with self._lock:
-            judge = self._judge(name)
-            judge.ready = [judge.asked, *judge.ready] if judge.asked else judge.ready
-            judge.asked = pair
+            desk = self._desk(name, page)
+            desk.ready = [desk.asked, *desk.ready] if desk.asked else desk.ready
+            desk.show(pair)
+
+    def leave(self, name: str, page: str) -> None:
+        """Take a page that was closed off the list: its questions go to others."""
+        with self._lock:
+            self._desks.pop((name, page), None)
+
+    def seconds_shown(self, name: str, page: str, pair: Pair) -> float | None:
+        """Return how long a pair has been on a page's screen; None where that is not known, as after a restart."""
+        with self._lock:
+            desk = self._desks.get((name, page))
+            if desk is None or desk.asked is None or sorted_pair(desk.asked) != sorted_pair(pair):
+                return None
+            return monotonic() - desk.since
 
     def compared(self, name: str) -> set[Pair]:
         """Return the pairs that a judge has answered."""
@@ -100,29 +134,29 @@ class Questions:
     def answered(self) -> dict[str, int]:
         """Count the answers of each judge."""
         with self._lock:
-            return {name: judge.answered for name, judge in self._judges.items()}
+            return {name: judge.answered for name, judge in self._judges.items() if judge.answered}
 
     def progress(self, name: str) -> dict[str, int]:
         """Count a judge's answers and those of all."""
         with self._lock:
-            return {"mine": self._judges[name].answered, "all": self._total}
+            return {"mine": self._judge(name).answered, "all": self._total}
 
-    def note(self, answers: Sequence[StoredAnswer], times: int) -> None:
+    def note(self, answers: Sequence[StoredAnswer], times: int, page: str = "") -> None:
         """Queue answers of one judge for the strategy; ``times=-1`` takes them back."""
         if not answers:
             return
         with self._work:
-            judge = self._judge(answers[0].worker)
+            judge = self._desk(answers[0].worker, page, used=True).judge
             judge.answered += times
-            for answer in answers:
-                pair = sorted_pair(answer.pair)
-                (judge.done.add if times > 0 else judge.done.discard)(pair)
-                if judge.asked is not None and sorted_pair(judge.asked) == pair:
-                    judge.asked = None
-                judge.ready = [other for other in judge.ready if sorted_pair(other) != pair]
-            judge.fresh = False
-            for other in self._judges.values():
-                other.fresh &= len(other.ready) > 0  # there may be something to ask again
+            pairs = {sorted_pair(answer.pair) for answer in answers}
+            (judge.done.update if times > 0 else judge.done.difference_update)(pairs)
+            for desk in self._desks.values():
+                if desk.judge is judge:
+                    if desk.asked is not None and sorted_pair(desk.asked) in pairs:
+                        desk.asked = None
+                    desk.ready = [other for other in desk.ready if sorted_pair(other) not in pairs]
+                    desk.fresh = False
+                desk.fresh &= len(desk.ready) > 0  # there may be something to ask again
             self._total += times
             self._pending += [(answer, times) for answer in answers]
             self._work.notify()
@@ -138,7 +172,7 @@ class Questions:
         """Queue earlier answers; the pairs of one list, which have one time, count as one answer."""
         lists: set[tuple[str, str]] = set()
         for answer in before:
-            judge = self._judges.setdefault(answer.worker, _Judge(seen=-AWAY))
+            judge = self._judges.setdefault(answer.worker, _Judge())
             judge.done.add(sorted_pair(answer.pair))
             if answer.weight == 1 or (answer.worker, answer.at) not in lists:
                 judge.answered += 1
@@ -147,37 +181,51 @@ class Questions:
             self._pending.append((answer, 1))
 
     def _judge(self, name: str) -> _Judge:
-        judge = self._judges.setdefault(name, _Judge())
-        judge.seen = time.monotonic()
-        return judge
+        return self._judges.setdefault(name, _Judge())
 
-    def _prepare(self, name: str) -> None:
-        """Choose pairs that are new to the judge and not chosen for other judges; sides at random."""
+    def _desk(self, name: str, page: str, *, used: bool = False) -> _Desk:
+        """Find a judge's page; what it had may have gone to others since it was last seen."""
+        desk = self._desks.get((name, page))
+        if desk is None:
+            if len(self._desks) >= MANY:
+                self._desks = {key: kept for key, kept in self._desks.items() if kept.open}
+            desk = self._desks[name, page] = _Desk(self._judge(name))
+        if not desk.open:
+            desk.asked, desk.ready, desk.fresh = None, [], False
+        desk.seen, desk.used = monotonic(), desk.used or used
+        return desk
+
+    def _prepare(self, desk: _Desk, number: int = AHEAD) -> None:
+        """Choose pairs that are new to the judge and not chosen for another page; sides at random."""
         with self._fitting:
             self._learn()
             with self._lock:
-                judge = self._judges[name]
-                judge.fresh = True  # unless an answer comes meanwhile
-                theirs = {sorted_pair(pair) for other in self._here() if other is not judge for pair in other.ready}
-                taken = self._taken(judge)
-            chosen = self._choose(taken | theirs, AHEAD)
+                desk.fresh = number == AHEAD  # unless an answer comes meanwhile
+                theirs = {sorted_pair(pair) for other in self._others(desk) for pair in other.ready}
+                taken = self._taken(desk)
+            chosen = self._choose(taken | theirs, number)
             with self._lock:
-                taken = self._taken(judge)
-                judge.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
-                if not judge.ready and theirs:  # the last pairs go to the judge who asks first
-                    judge.ready = self._choose(taken, 1)
-                    mine = {sorted_pair(pair) for pair in judge.ready}
-                    for other in self._judges.values():
-                        if other is not judge:
+                taken = self._taken(desk)
+                desk.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
+                if not desk.ready and theirs:  # the last pairs go to the page that asks first
+                    desk.ready = self._choose(taken, 1)
+                    mine = {sorted_pair(pair) for pair in desk.ready}
+                    for other in self._desks.values():
+                        if other is not desk:
                             other.ready = [pair for pair in other.ready if sorted_pair(pair) not in mine]
 
-    def _here(self) -> list[_Judge]:
-        return [judge for judge in self._judges.values() if time.monotonic() - judge.seen < AWAY]
+    def _others(self, desk: _Desk) -> list[_Desk]:
+        return [other for other in self._desks.values() if other is not desk and other.open]
 
-    def _taken(self, judge: _Judge) -> set[Pair]:
+    def _screens(self, desk: _Desk) -> set[Pair]:
+        """Pairs on the other screens."""
+        return {sorted_pair(other.asked) for other in self._others(desk) if other.asked is not None}
+
+    def _taken(self, desk: _Desk) -> set[Pair]:
         """Pairs on a screen, answered since the last update, or known to the judge."""
-        screens = {sorted_pair(other.asked) for other in self._here() if other.asked is not None}
-        return screens | {sorted_pair(answer.pair) for answer, _ in self._pending} | judge.done
+        mine = {sorted_pair(desk.asked)} if desk.asked is not None else set()
+        pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
+        return self._screens(desk) | mine | pending | desk.judge.done
 
     def _choose(self, taken: set[Pair], number: int) -> list[Pair]:
         chosen: list[Pair] = []
@@ -214,8 +262,8 @@ class Questions:
             verdict = leading(self.strategy)
             with self._lock:
                 self._state, self._verdict = state, verdict
-                for judge in self._judges.values():
-                    judge.ready = [pair for pair in judge.ready if pair[0] in unsettled]
+                for desk in self._desks.values():
+                    desk.ready = [pair for pair in desk.ready if pair[0] in unsettled]
 
     def _background(self) -> None:
         """Update the strategy, and prepare questions for every judge who has one on the screen."""
@@ -226,12 +274,12 @@ class Questions:
                 if self._closed:
                     return
                 waiting = self._waiting()
-            for name in waiting:
-                self._prepare(name)
+            for desk in waiting:
+                self._prepare(desk)
             with self._fitting:
                 self._learn()
 
-    def _waiting(self) -> list[str]:
-        """List the judges to choose for, those with the fewest questions ready first."""
-        waiting = [name for name, judge in self._judges.items() if judge.asked is not None and not judge.fresh]
-        return sorted(waiting, key=lambda name: len(self._judges[name].ready))
+    def _waiting(self) -> list[_Desk]:
+        """List the pages to choose for, those with the fewest questions ready first."""
+        waiting = [desk for desk in self._desks.values() if desk.asked is not None and not desk.fresh and desk.open]
+        return sorted(waiting, key=lambda desk: len(desk.ready))

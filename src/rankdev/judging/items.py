@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import read_table
+from rankdev.judging._addresses import origin_of
 from rankdev.preferences import Preferences
 
 Pair = tuple[str, str, str]  # query and two of its items
@@ -100,6 +100,7 @@ def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
 SHOWN = ("title", "text", "url")
 OPTIONAL = (*SHOWN, "image", "grade", "query_text")
 EXPECTED = "expected a table with the columns query and item, and perhaps title, text, url, image, grade, query_text"
+LONGEST_POLICY = 1500  # characters: proxies refuse long headers
 IMAGE_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -139,9 +140,11 @@ class Items:
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "item", *SHOWN), pl.String), orient="row")
 
     def remote(self) -> list[str]:
-        """List the servers that images come from."""
-        addresses = (urlsplit(entry["image"]) for entry in self.content.values() if "image" in entry)
-        return sorted({f"{address.scheme}://{address.netloc}" for address in addresses})
+        """List the servers that images come from, or only how they are reached where they are many."""
+        servers = sorted({origin_of(entry["image"]) for entry in self.content.values() if "image" in entry})
+        if sum(map(len, servers)) <= LONGEST_POLICY:
+            return servers
+        return sorted({f"{server.partition(':')[0]}:" for server in servers})
 
 
 def read_items(path: PathLike) -> Items:
@@ -193,15 +196,21 @@ class _Row:
 
     def shown(self) -> dict[str, str]:
         entry = {name: self.text(name) for name in SHOWN if self.text(name)}
-        if "url" in entry and urlsplit(entry["url"]).scheme not in ("http", "https"):
+        if "url" in entry and not _on_the_web(entry["url"]):
             self.fail(f"the url is {shown(entry['url'])}; expected one that begins with http:// or https://")
-        if urlsplit(self.text("image")).scheme in ("http", "https"):
+        if _on_the_web(self.text("image")):
             entry["image"] = self.text("image")
+            try:
+                origin_of(entry["image"])
+            except ValueError:
+                self.fail(
+                    f"the image is {shown(entry['image'])}; expected an address such as https://example.org/a.png"
+                )
         return entry
 
     def image(self, folder: Path) -> Path | None:
         image = self.text("image")
-        if not image or urlsplit(image).scheme in ("http", "https"):
+        if not image or _on_the_web(image):
             return None
         path = folder / image
         if path.suffix.lower() not in IMAGE_TYPES:
@@ -217,3 +226,7 @@ class _Row:
         except (TypeError, ValueError):
             self.fail(f"the grade is {shown(value)}; expected a number for every item, or no such column")
             raise
+
+
+def _on_the_web(text: str) -> bool:
+    return text.lower().startswith(("http://", "https://"))

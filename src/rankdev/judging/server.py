@@ -1,33 +1,39 @@
 """HTTP server and tokens.
 
-A page of another site can neither read nor write here: the host must be this machine by its address or its own name
-(so that no outside name can be bound to it), the origin must be this server, and requests must be JSON with the token
-in a header.
+A page of another site can neither read nor write here: the host must be this machine by its address or its own name,
+or the public one (so that no outside name can be bound to it), the origin must be this server, and requests must be
+JSON with the token in a header.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import secrets
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
+from socketserver import TCPServer
 from typing import Any
 
 from rankdev.errors import RankdevError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
+from rankdev.judging._addresses import ip_of, origin_of
 from rankdev.judging.items import IMAGE_TYPES
-from rankdev.judging.sessions import Session
-from rankdev.judging.store import StoreError
+from rankdev.judging.sessions import Session, TooSoonError
+from rankdev.judging.store import Store, StoreError
 from rankdev.preferences import Preferences
 
 LARGEST = 1 << 20
+LONGEST_PAGE = 40
 STATIC = {
     "/": ("rankdev.judging", "judge.html", "text/html"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
@@ -39,12 +45,30 @@ STATIC = {
 EXPORTS = (*ENDINGS, ".txt")
 
 
+def _secret() -> str:
+    return secrets.token_urlsafe(16)
+
+
 @dataclass(frozen=True)
 class Tokens:
     """Secrets in the links: one for judges, one for the owner, who may do all that judges may."""
 
-    judge: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    owner: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    judge: str = field(default_factory=_secret)
+    owner: str = field(default_factory=_secret)
+
+    @classmethod
+    def kept(cls, store: Store) -> Tokens:
+        """Return those of last time, so that links stay valid; new ones the first time."""
+        before = store.remembered()
+        known = {name: before[name] for name in ("judge", "owner") if re.fullmatch(r"[\w-]{22}", str(before.get(name)))}
+        tokens = cls(**known)
+        store.remember({**before, "judge": tokens.judge, "owner": tokens.owner})
+        return tokens
+
+    @property
+    def pictures(self) -> str:
+        """What addresses of pictures carry: unlike the others, they are sent in addresses, and land in logs."""
+        return hashlib.sha256(f"pictures {self.judge}".encode()).hexdigest()[:32]
 
 
 class RefusedError(Exception):
@@ -59,18 +83,45 @@ class JudgeServer(ThreadingHTTPServer):
     """Serves one session; knows the host names it may be called by."""
 
     daemon_threads = True
+    request_queue_size = 128  # a class that opens the link at once
 
     def __init__(
-        self, session: Session, host: str, port: int, tokens: Tokens, *, warn: Callable[[str], object] = print
+        self,
+        session: Session,
+        host: str,
+        port: int,
+        tokens: Tokens,
+        *,
+        public_url: str | None = None,
+        warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self.names = {"localhost", host.lower(), socket.gethostname().lower()}
+        self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
+        name = socket.gethostname().lower()
+        self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
+        self.public_name = "" if self.origin is None else _name_of(self.origin.partition("//")[2])
+        self.pictures = list(session.items.images.values())
         remote = " ".join(session.items.remote())
         self.policy = (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
             f" img-src 'self' data: {remote}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
+        self._number = ip_of(host)
+        if isinstance(self._number, IPv6Address):
+            self.address_family = socket.AF_INET6
         super().__init__((host, port), Handler)
+
+    def server_bind(self) -> None:
+        """Bind to the address, without a search for its name, which may take seconds."""
+        if self.address_family == socket.AF_INET6 and self._number == IPv6Address("::"):
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        TCPServer.server_bind(self)
+
+    @property
+    def readable(self) -> bool:
+        """Whether others on the network can read what is sent, tokens included."""
+        encrypted = self.origin is not None and self.origin.startswith("https:")
+        return not encrypted and not ip_address(str(self.server_address[0])).is_loopback
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that disconnected; its answers are kept."""
@@ -97,10 +148,12 @@ class JudgeServer(ThreadingHTTPServer):
 
         If the whole network is served, judges use the name of this machine, and the owner, who is on it, its address.
         """
-        host, port = self.server_address[:2]
-        if host == "0.0.0.0":
-            host = "127.0.0.1" if token == self.tokens.owner else socket.gethostname()
-        return f"http://{host!s}:{port}/#{token}"
+        if self.public_url is not None:
+            return f"{self.public_url.rstrip('/')}/#{token}"
+        host, port = (str(part) for part in self.server_address[:2])
+        if self._number is not None and self._number.is_unspecified:
+            host = ("127.0.0.1" if "." in host else "::1") if token == self.tokens.owner else socket.gethostname()
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{token}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -115,6 +168,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send the page, a part of it, or an image."""
         self._answer(self._get)
+
+    do_HEAD = do_GET  # noqa: N815 (as http.server calls it)
 
     def do_POST(self) -> None:
         """Handle a request."""
@@ -133,6 +188,8 @@ class Handler(BaseHTTPRequestHandler):
             self.server.warn(str(error))
             status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "application/json"
             content = _json({"error": f"Your answer was not saved. {error}"})
+        except TooSoonError as error:
+            status, content, kind = HTTPStatus.TOO_EARLY, _json({"error": str(error)}), "application/json"
         except RankdevError as error:
             status, content, kind = HTTPStatus.BAD_REQUEST, _json({"error": str(error)}), "application/json"
         except Exception as error:
@@ -150,34 +207,39 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")  # the rest of a refused request is not read
             self.close_connection = True
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     def _check_caller(self) -> None:
-        host = self.headers.get("Host", "")
-        name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-        if name.lower() not in self.server.names and not _is_number(name.strip("[]")):
-            raise RefusedError(HTTPStatus.FORBIDDEN, f"unknown host {name!r}")
-        origin = self.headers.get("Origin")
-        if origin is not None and origin != f"http://{host}":
+        server, host = self.server, self.headers.get("Host", "").lower()
+        name, origin = _name_of(host), self.headers.get("Origin")
+        public = bool(name) and name == server.public_name
+        if not public and name not in server.names and ip_of(name) is None:
+            raise RefusedError(HTTPStatus.FORBIDDEN, f"unknown host {name!r}; --public-url allows one more")
+        if origin not in (None, server.origin) and (public or origin != f"http://{host}"):
             raise RefusedError(HTTPStatus.FORBIDDEN, f"requests from {origin!r} are refused")
+        if "Transfer-Encoding" in self.headers or len(self.headers.get_all("Content-Length", ())) > 1:
+            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a request needs one length")
 
     def _get(self) -> tuple[bytes, str]:
+        if self.headers.get("Content-Length", "0") != "0":
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
         if path in STATIC:
             package, name, kind = STATIC[path]
             return files(package).joinpath("assets", name).read_bytes(), kind
-        _, start, token, *number = [*path.split("/", 3), ""][:4]
-        if start == "picture" and self._knows(token) and number[0].isascii() and number[0].isdigit():
-            images = list(self.server.session.items.images.values())
-            if int(number[0]) < len(images):
-                image = images[int(number[0])]
+        asked = re.fullmatch(r"/picture/([^/]+)/([0-9]{1,9})", path)
+        pictures = self.server.pictures
+        if asked and _same(asked[1], self.server.tokens.pictures) and int(asked[2]) < len(pictures):
+            image = pictures[int(asked[2])]
+            with suppress(OSError):  # it was deleted
                 return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
         raise RefusedError(HTTPStatus.NOT_FOUND, "not found")
 
     def _knows(self, token: str, *, owner: bool = False) -> bool:
         tokens = self.server.tokens
         known = (tokens.owner,) if owner else (tokens.owner, tokens.judge)
-        return any(secrets.compare_digest(token.encode(), each.encode()) for each in known)
+        return any(_same(token, each) for each in known)
 
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
@@ -190,6 +252,9 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request may have at most {LARGEST:,} bytes")
         try:
             asked = json.loads(self.rfile.read(int(length)))
+            json.dumps(asked, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        except TimeoutError:
+            raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the request is incomplete") from None
         except (ValueError, RecursionError):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not valid JSON") from None
         if not isinstance(asked, dict):
@@ -198,7 +263,9 @@ class Handler(BaseHTTPRequestHandler):
             if not self._knows(token, owner=True):
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return self._owner(asked)
-        return _json(self._call(asked) | {"owner": self._knows(token, owner=True)}), "application/json"
+        return _json(
+            self._call(asked) | {"owner": self._knows(token, owner=True), "pictures": self.server.tokens.pictures}
+        ), "application/json"
 
     def _owner(self, asked: dict[str, Any]) -> tuple[bytes, str]:
         session = self.server.session
@@ -213,20 +280,24 @@ class Handler(BaseHTTPRequestHandler):
         return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
 
     def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
-        session, judge = self.server.session, _text(asked, "judge")
+        session, judge, page = self.server.session, _text(asked, "judge"), asked.get("page", "")
+        if not isinstance(page, str) or len(page) > LONGEST_PAGE:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
         match self.path:
             case "/api/next":
-                return session.question(judge)
+                return session.question(judge, page)
             case "/api/answer":
-                return {**session.answer(judge, _text(asked, "request"), asked), "saved": True}
+                return session.answer(judge, _text(asked, "request"), asked, page)
             case "/api/undo":
-                return session.undo(judge)
+                return session.undo(judge, page)
+            case "/api/leave":
+                return session.leave(judge, page)
             case "/api/list":
                 return session.next_list(judge)
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers)
+                reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
                 return {**reply, "saved": True}
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
@@ -248,9 +319,11 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def _is_number(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
+
+
+def _name_of(host: str) -> str:
+    """Return the name of a host, without port and final dot."""
+    name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
+    return name.removesuffix(".")

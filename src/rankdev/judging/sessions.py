@@ -13,7 +13,7 @@ import polars as pl
 from rankdev.errors import UsageError
 from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
-from rankdev.judging.items import Items
+from rankdev.judging.items import Items, sorted_pair
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
 from rankdev.preferences import Preferences, tiers_from_preferences
@@ -21,45 +21,76 @@ from rankdev.preferences import Preferences, tiers_from_preferences
 OUTCOMES = ("first", "second", "tie", "skip")
 AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 LONGEST_COMMENT = 2000
+LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
+
+
+class TooSoonError(UsageError):
+    """An answer to a pair that was just put on the screen."""
 
 
 class Session:
     """Asks questions and takes answers of any number of judges at once.
 
     ``unmatched`` counts the answers in the database that are about other items than these; they are ignored. Those of
-    ``checked``, a model, do not count as answers: others are asked the same.
+    ``checked``, a model, do not count as answers: others are asked the same. A pair that was on the screen for less
+    than ``least`` seconds was not seen, and its answer is a slip. ``page`` is one of several that a judge has open.
     """
 
     def __init__(
-        self, items: Items, store: Store, strategy: Strategy, *, list_size: int = 6, checked: str | None = None
+        self,
+        items: Items,
+        store: Store,
+        strategy: Strategy,
+        *,
+        list_size: int = 6,
+        checked: str | None = None,
+        least: float = LEAST,
     ) -> None:
-        self.items, self.store, self.list_size = items, store, list_size
+        self.items, self.store, self.list_size, self.least = items, store, list_size, least
         self._random = random.SystemRandom()
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
         self.questions = Questions(strategy, [answer for answer in before if answer.worker != checked])
 
-    def question(self, name: str) -> dict[str, Any]:
+    def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
         check_name(name)
         self.store.check()  # nobody should read a pair in vain
-        pair = self.questions.ask(name)
+        pair = self.questions.ask(name, page)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
         query, *items = pair
         sides = [self.items.shown(query, item) for item in items]
         return {"question": {"query": self.items.query(query), "sides": sides}, "progress": self._progress(name)}
 
-    def answer(self, name: str, request: str, reply: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep an answer, on disk when this returns; return the next question."""
+    def answer(self, name: str, request: str, reply: Mapping[str, Any], page: str = "") -> dict[str, Any]:
+        """Keep an answer, on disk when this returns; return the next question.
+
+        An answer to a pair that the judge has answered on another page is not kept: ``saved`` is False.
+        """
         answer = self._checked(name, reply)
-        if self.store.add(request, [answer]):
-            self.questions.note([answer], 1)
-        return self.question(name)
+        shown = self.questions.seconds_shown(name, page, answer.pair)
+        if shown is not None and shown < self.least:
+            raise TooSoonError(f"a pair can be answered when it has been shown for {self.least:g} seconds")
+        twice = sorted_pair(answer.pair) in self.questions.compared(name) and not self.store.has(request)
+        if not twice and self.store.add(request, [answer]):
+            self.questions.note([answer], 1, page)
+        return {**self.question(name, page), "saved": not twice}
+
+    def leave(self, name: str, page: str) -> dict[str, Any]:
+        """Give the questions of a page that was closed to others."""
+        self.questions.leave(name, page)
+        return {}
 
     def ranking(
-        self, name: str, request: str, query: str, shown: Sequence[str], tiers: Sequence[Sequence[str]]
+        self,
+        name: str,
+        request: str,
+        query: str,
+        shown: Sequence[str],
+        tiers: Sequence[Sequence[str]],
+        page: str = "",
     ) -> dict[str, Any]:
         """Keep a ranking of several items, with ties, as judgments of all its pairs with a total weight of n − 1.
 
@@ -75,7 +106,7 @@ class Session:
             for a, b in combinations(shown, 2)
         ]
         if self.store.add(request, answers):
-            self.questions.note(answers, 1)
+            self.questions.note(answers, 1, page)
         return self.next_list(name)
 
     def next_list(self, name: str) -> dict[str, Any]:
@@ -98,14 +129,14 @@ class Session:
             "progress": self._progress(name),
         }
 
-    def undo(self, name: str) -> dict[str, Any]:
+    def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
         taken = self.store.undo(name, self._knows)
-        self.questions.note(taken, -1)
+        self.questions.note(taken, -1, page)
         if len(taken) == 1:
-            self.questions.ask_again(name, taken[0].pair)
-        return {**self.question(name), "undone": len(taken) > 0}
+            self.questions.ask_again(name, page, taken[0].pair)
+        return {**self.question(name, page), "undone": len(taken) > 0}
 
     def overview(self, query: object) -> dict[str, Any]:
         """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""

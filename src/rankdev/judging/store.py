@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -93,7 +94,9 @@ class Store:
         self._lock = Lock()
         self._last: tuple[int, str] | None = None  # the last answer: where it is missing, the file is another one
         self._rescued: Path | None = None
-        self._own = self._file = self._connection = None
+        self._own: IO[bytes] | None = None
+        self._file: int | None = None
+        self._connection: sqlite3.Connection | None = None
         try:
             self._open()
         except BaseException:
@@ -140,6 +143,11 @@ class Store:
                 raise DataError("this request was made before, with another answer; load the page again")
         return not before
 
+    def has(self, request: str) -> bool:
+        """Return whether a request was kept before."""
+        with self._writing() as connection:
+            return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
+
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
         """Take back the last request of a judge, unless its items are unknown; nothing is deleted."""
         with self._writing() as connection:
@@ -179,6 +187,26 @@ class Store:
         if mine.st_nlink:
             raise StoreError(f"{self.path} {what}: it was moved. Move it back; what was saved is in it")
         raise StoreError(f"{self.path} {what}: it was deleted. {self._rescue()}")
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what :meth:`remember` was given, by this process or the one before."""
+        assert self._own is not None
+        self._own.seek(0)
+        try:
+            found = json.loads(self._own.read())
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def remember(self, what: dict[str, Any]) -> None:
+        """Keep secrets of the server next to the database, not in it: a copy for others should not have them."""
+        assert self._own is not None
+        if hasattr(os, "fchmod"):
+            os.fchmod(self._own.fileno(), PRIVATE)
+        self._own.seek(0)
+        self._own.truncate()
+        self._own.write(json.dumps(what).encode())
+        self._own.flush()
 
     def close(self) -> None:
         """Close the database."""
@@ -266,8 +294,6 @@ class Store:
 
     def _claim(self, path: Path) -> None:
         """Reject a second process, which would not see the answers of this one."""
-        if fcntl is None:
-            return
         handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
         if not claimed(handle):
             handle.close()

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
+    from rankdev.judging.sessions import Session
 
 MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
 
@@ -87,7 +88,8 @@ def model_options(command: Any) -> Any:
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
-@click.option("--port", default=0, help="Port. Default: any free one.")
+@click.option("--port", default=0, help="Port. Default: that of last time.")
+@click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
@@ -97,6 +99,7 @@ def judge_command(
     database: str,
     host: str,
     port: int,
+    public_url: str | None,
     no_browser: bool,
     list_size: int,
     model: tuple[str, str] | None,
@@ -113,15 +116,16 @@ def judge_command(
     from rankdev._common.checks import check_whole
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
-    from rankdev.judging.server import JudgeServer, Tokens
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
+    _check_public(public_url)
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        refuse_unused("check", "list_size", "host", "port", "no_browser", why="belongs to the page, without --model")
+        page = ("check", "list_size", "host", "port", "public_url", "no_browser")
+        refuse_unused(*page, why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
@@ -139,11 +143,50 @@ def judge_command(
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
+    _serve(_started(session, host, port, public_url), browser=not no_browser)
+
+
+def _started(session: Session, host: str, port: int, public_url: str | None) -> JudgeServer:
+    """Start a server with the links of last time, and on its port where it is free."""
+    from rankdev.judging.server import JudgeServer, Tokens
+
+    store = session.store
+    tokens, before = Tokens.kept(store), store.remembered().get("port")
+    before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
+
+    def start(number: int) -> JudgeServer:
+        return JudgeServer(session, host, number, tokens, public_url=public_url, warn=write_line)
+
     try:
-        server = JudgeServer(session, host, port, Tokens(), warn=write_line)
+        try:
+            server = start(port or before)
+        except OSError:
+            if port or not before:
+                raise
+            server = start(0)
+            write_line(f"port {before}, that of last time, cannot be used now: the links below are new")
     except (OSError, OverflowError) as error:
         raise DataError(f"{host}:{port}: no server can be started here ({error}); choose another --port") from None
-    _serve(server, browser=not no_browser)
+    store.remember({**store.remembered(), "port": server.server_address[1]})
+    if server.readable:
+        write_line(
+            "warning: there is no encryption: others on the network can read the links and the answers. Put a server"
+            " that provides it in front, and give its address as --public-url"
+        )
+    return server
+
+
+def _check_public(address: str | None) -> None:
+    from urllib.parse import urlsplit
+
+    from rankdev.judging._addresses import origin_of
+
+    try:
+        parts = urlsplit(origin_of(address) and address) if address is not None else None
+        if parts is not None and (parts.query or parts.fragment or "@" in parts.netloc):
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--public-url {address}: expected an address such as https://judge.example.org") from None
 
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:

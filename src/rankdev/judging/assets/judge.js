@@ -6,7 +6,16 @@
 /** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number}} Progress */
 
 const token = location.hash.slice(1);
+const LEAST = 400; // ms that a pair must be on the screen before it can be answered: the server refuses less, too
+const LOADING = 5000; // ms to wait for pictures
+const ASIDE = 60000; // ms out of sight after which the question may have gone to others
+const CHECK = 20000; // ms after which a page without a question asks again
 const state = {
+  page: randomId(), // of this tab: two tabs of a judge have different questions
+  pictures: "",
+  since: Infinity, // when what is on the screen could be seen
+  undone: -Infinity, // when the last answer was taken back
+  left: 0, // when the page went out of sight
   judge: localStorage.getItem("judge") ?? "",
   mode: "pairs",
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
@@ -20,11 +29,13 @@ async function call(path, asked = {}) {
   const response = await fetch(`api/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ judge: state.judge, ...asked }),
+    body: JSON.stringify({ judge: state.judge, page: state.page, ...asked }),
+    keepalive: path === "leave",
   });
   if (path === "export" && response.ok) return response.blob();
   const reply = await response.json();
   if (!response.ok) throw new Error(reply.error);
+  state.pictures = reply.pictures ?? state.pictures;
   return reply;
 }
 
@@ -32,7 +43,6 @@ async function call(path, asked = {}) {
 async function once(work) {
   if (state.busy) return;
   state.busy = true;
-  for (const button of document.querySelectorAll(".answers button")) button.toggleAttribute("disabled", true);
   try {
     await work();
     byId("problem").textContent = "";
@@ -42,7 +52,6 @@ async function once(work) {
     byId("saved").textContent = "";
   } finally {
     state.busy = false;
-    for (const button of document.querySelectorAll(".answers button")) button.toggleAttribute("disabled", false);
   }
 }
 
@@ -64,7 +73,7 @@ function marked(text, query) {
 /** @param {Side} side */
 function imageOf(side) {
   if (side.picture === undefined && !side.image) return null;
-  return element("img", { src: side.image ?? `picture/${token}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
+  return element("img", { src: side.image ?? `picture/${state.pictures}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
 }
 
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
@@ -72,10 +81,23 @@ function showSide(place, side, query) {
   const parts = [element("h2", { dir: "auto" }, marked(side.title ?? side.item, query.text))];
   const image = imageOf(side);
   if (image) parts.push(image);
-  if (side.text) parts.push(element("p", { class: "text", dir: "auto" }, marked(side.text, query.text)));
+  if (side.text) parts.push(element("p", { class: "text", dir: "auto", tabindex: "0" }, marked(side.text, query.text)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
   place.replaceChildren(...parts);
 }
+
+/** Start the clock once everything in a place can be seen. @param {string} id */
+async function seen(id) {
+  state.since = Infinity;
+  const images = /** @type {HTMLImageElement[]} */ ([...byId(id).querySelectorAll("img")]);
+  const shown = state.question ?? state.list;
+  const loaded = Promise.all(images.map((image) => image.decode().catch(() => {})));
+  if (images.length) await Promise.race([loaded, new Promise((done) => setTimeout(done, LOADING))]);
+  if (shown === (state.question ?? state.list)) state.since = performance.now();
+}
+
+/** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
+const wasSeen = () => !document.hidden && performance.now() - state.since >= LEAST;
 
 /** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
 function openOf(state) {
@@ -93,6 +115,7 @@ function showProgress(progress) {
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
+  state.list = null;
   showProgress(reply.progress);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
@@ -102,27 +125,35 @@ function showQuestion(reply) {
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
+  for (const id of ["first", "second"]) byId(id).scrollTop = 0;
+  seen("pairs");
 }
 
 /** @param {string} outcome */
 const answer = (outcome) =>
   once(async () => {
     const asked = state.question;
-    if (!asked) return;
+    if (!asked || !wasSeen()) return;
     const [first, second] = asked.sides.map((side) => side.item);
     const reply = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
-    byId("saved").textContent = "saved";
+    byId("saved").textContent = reply.saved ? "saved" : "you have answered this pair before";
     showQuestion(reply);
   });
 
 /** One id for one question on the screen: if sent again after a failure, it is still one answer. @param {any} asked */
 function requestOf(asked) {
-  asked.request ??= Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
+  asked.request ??= randomId();
   return asked.request;
+}
+
+function randomId() {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("-");
 }
 
 const undo = () =>
   once(async () => {
+    if (performance.now() - state.undone < LEAST) return; // a double click takes one answer back
+    state.undone = performance.now();
     const reply = await call("undo");
     byId("saved").textContent = reply.undone ? "undone" : "nothing to undo";
     if (state.mode === "pairs") showQuestion(reply);
@@ -134,10 +165,12 @@ const undo = () =>
 /** @param {any} reply */
 function showList(reply) {
   state.list = reply;
+  state.question = null;
   state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
   byId("list-query").textContent = reply.query.text;
   showProgress(reply.progress);
   showTiers();
+  seen("tiers");
 }
 
 /** @param {Side} side */
@@ -181,7 +214,7 @@ function move(item, step) {
 
 const saveList = () =>
   once(async () => {
-    if (!state.list) return;
+    if (!state.list || !wasSeen()) return;
     const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
     byId("saved").textContent = "saved";
     showList(reply);
@@ -249,13 +282,18 @@ function enter(mode) {
   }
 }
 
+/** Whether ↓ scrolls: a text, or the page itself. */
+const scrolls = () => [document.documentElement, ...document.querySelectorAll(".side .text")].some((part) => part.scrollHeight > part.clientHeight + 1);
+
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.matches("input, select")) return;
+  if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat || target.matches("input, select")) return;
   const item = target.dataset.item;
   const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
-  const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", e: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (state.mode === "list" && item && step) move(item, step);
+  else if (event.key === "ArrowDown" && scrolls()) return;
   else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
   else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
   else return;
@@ -264,11 +302,6 @@ document.addEventListener("keydown", (event) => {
 
 for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
-for (const [id, outcome] of [["first", "first"], ["second", "second"]])
-  byId(id).addEventListener("click", (/** @type {MouseEvent} */ event) => {
-    const chosen = String(getSelection()); // selecting text is not an answer
-    if (!chosen && !(/** @type {Element} */ (event.target).closest("a"))) answer(outcome);
-  });
 byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
   if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
 });
@@ -284,6 +317,27 @@ byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   localStorage.setItem("judge", state.judge);
   enter("pairs");
 });
+
+// a page out of sight, closed, or without a question
+
+const again = () => state.judge && state.mode === "pairs" && byId("who").hidden && once(async () => refresh(await call("next")));
+
+/** Show a question if it is another than the one on the screen. @param {any} reply */
+function refresh(reply) {
+  const names = (/** @type {any} */ asked) => JSON.stringify(asked && [asked.query.id, ...asked.sides.map((/** @type {Side} */ side) => side.item)]);
+  if (names(reply.question) !== names(state.question)) showQuestion(reply);
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) state.left = performance.now();
+  else {
+    if (state.since < Infinity) state.since = performance.now();
+    if (performance.now() - state.left > ASIDE) again();
+  }
+});
+addEventListener("pagehide", () => state.judge && byId("who").hidden && call("leave").catch(() => {}));
+addEventListener("pageshow", (event) => event.persisted && again());
+setInterval(() => !byId("done").hidden && again(), CHECK);
 
 byId("name").value = state.judge;
 byId("who").hidden = false;
