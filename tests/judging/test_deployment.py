@@ -43,9 +43,9 @@ def sent(server, request):
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 400),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
         (b"GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
-        (b"GET picture HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
-        (b"GET /picture/x/" + b"9" * 5000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
-        (b"GET /picture/\xff/0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"GET image HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"GET /image/x/" + b"9" * 5000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"GET /image/\xff/0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET / HTTP/1.1\r\n\r\n", 403),
         (b"POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 411),
     ],
@@ -247,7 +247,7 @@ def _judge_through(port, server):
     assert post("next", origin="https://evil.example")[0] == 403
     _, reply = post("next")
     sides = reply["question"]["sides"]
-    assert call("GET", f"picture/{reply['pictures']}/{sides[0]['picture']}") == (200, b"\x89PNG picture")
+    assert call("GET", f"image/{reply['images']}/{sides[0]['picture']}") == (200, b"\x89PNG picture")
     about = {"query": "q", "first": sides[0]["item"], "second": sides[1]["item"], "comment": "", "outcome": "tie"}
     assert post("answer", request="r", **about)[1]["saved"]
     assert len(server.session.store.answers()) == 1

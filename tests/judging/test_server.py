@@ -409,7 +409,7 @@ def test_pages_run_no_script_but_their_own(server):
         assert "unsafe" not in policy
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert server.tokens.judge not in content
-    for path in ("/../store.py", "/judge.html", "/picture/x/0", f"/picture/{server.tokens.judge}/0", "/api/next"):
+    for path in ("/../store.py", "/judge.html", "/image/x/0", f"/image/{server.tokens.judge}/0", "/api/next"):
         client = Client(server)
         client.connection.request("GET", path)
         assert client.connection.getresponse().status == 404
@@ -426,16 +426,16 @@ def test_images_need_the_token(tmp_path):
         sides = {side["item"]: side for side in client.next()["sides"]}
         assert sides["d1"]["picture"] == 0
         assert sides["d2"]["image"] == "https://p.example/x"
-        key = client.post("next")[1]["pictures"]
+        key = client.post("next")[1]["images"]
         assert key not in (server.tokens.judge, server.tokens.owner)
         for token, status in ((key, 200), (server.tokens.owner, 404), ("wrong", 404)):
             client = Client(server)
-            client.connection.request("GET", f"/picture/{token}/0")
+            client.connection.request("GET", f"/image/{token}/0")
             response = client.connection.getresponse()
             assert response.status == status
             assert "img-src 'self' data: https://p.example;" in response.headers["Content-Security-Policy"]
         (tmp_path / "a.png").unlink()
-        client.connection.request("GET", f"/picture/{key}/0")
+        client.connection.request("GET", f"/image/{key}/0")
         assert client.connection.getresponse().status == 404
 
 

@@ -115,7 +115,7 @@ def test_a_full_disk_is_named_and_loses_nothing(store):
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count={pages}")
     long = [StoredAnswer("q", "a", "b", "tie", "ann", comment="x" * 10_000)]
-    with pytest.raises(StoreError, match="the disk is full; make room, and answer again"):
+    with pytest.raises(StoreError, match="the disk is full; free some space, and answer again"):
         store.add("r2", long)
     assert kept(store.path) == 1
     store._connection.execute("PRAGMA max_page_count=1000000")

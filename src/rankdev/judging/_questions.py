@@ -68,7 +68,7 @@ class Questions:
         self._random = random.SystemRandom()
         self._judges: dict[str, _Judge] = {}
         self._desks: dict[tuple[str, str], _Desk] = {}  # by judge and page
-        self._lock = Lock()  # guards judges, desks, pending answers and counts; held briefly
+        self._lock = Lock()  # guards judges, their pages, pending answers and counts; held briefly
         self._fitting = Lock()  # guards the strategy; held while it fits
         self._pending: list[tuple[StoredAnswer, int]] = []
         self._work = Condition(self._lock)

@@ -22,8 +22,9 @@ from importlib.resources import files
 from ipaddress import IPv6Address, ip_address
 from socketserver import TCPServer
 from typing import Any
+from urllib.parse import urlsplit
 
-from rankdev.errors import RankdevError
+from rankdev.errors import RankdevError, UsageError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
 from rankdev.judging._addresses import ip_of, origin_of
@@ -66,9 +67,20 @@ class Tokens:
         return tokens
 
     @property
-    def pictures(self) -> str:
-        """What addresses of pictures carry: unlike the others, they are sent in addresses, and land in logs."""
-        return hashlib.sha256(f"pictures {self.judge}".encode()).hexdigest()[:32]
+    def images(self) -> str:
+        """What addresses of images carry: unlike the others, they are sent in addresses, and land in logs."""
+        return hashlib.sha256(f"images {self.judge}".encode()).hexdigest()[:32]
+
+
+def check_public_url(address: str) -> None:
+    """Reject what is not the address of a page."""
+    try:
+        origin_of(address)
+        parts = urlsplit(address)
+        if parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--public-url {address}: expected an address such as https://judge.example.org") from None
 
 
 class RefusedError(Exception):
@@ -100,7 +112,7 @@ class JudgeServer(ThreadingHTTPServer):
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
         self.public_name = "" if self.origin is None else _name_of(self.origin.partition("//")[2])
-        self.pictures = list(session.items.images.values())
+        self.images = list(session.items.images.values())
         remote = " ".join(session.items.remote())
         self.policy = (
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
@@ -228,10 +240,10 @@ class Handler(BaseHTTPRequestHandler):
         if path in STATIC:
             package, name, kind = STATIC[path]
             return files(package).joinpath("assets", name).read_bytes(), kind
-        asked = re.fullmatch(r"/picture/([^/]+)/([0-9]{1,9})", path)
-        pictures = self.server.pictures
-        if asked and _same(asked[1], self.server.tokens.pictures) and int(asked[2]) < len(pictures):
-            image = pictures[int(asked[2])]
+        asked = re.fullmatch(r"/image/([^/]+)/([0-9]{1,9})", path)
+        images = self.server.images
+        if asked and _same(asked[1], self.server.tokens.images) and int(asked[2]) < len(images):
+            image = images[int(asked[2])]
             with suppress(OSError):  # it was deleted
                 return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
         raise RefusedError(HTTPStatus.NOT_FOUND, "not found")
@@ -264,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return self._owner(asked)
         return _json(
-            self._call(asked) | {"owner": self._knows(token, owner=True), "pictures": self.server.tokens.pictures}
+            self._call(asked) | {"owner": self._knows(token, owner=True), "images": self.server.tokens.images}
         ), "application/json"
 
     def _owner(self, asked: dict[str, Any]) -> tuple[bytes, str]:

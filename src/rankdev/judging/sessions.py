@@ -79,7 +79,7 @@ class Session:
         return {**self.question(name, page), "saved": not twice}
 
     def leave(self, name: str, page: str) -> dict[str, Any]:
-        """Give the questions of a page that was closed to others."""
+        """Let others have the questions of a page that was closed."""
         self.questions.leave(name, page)
         return {}
 

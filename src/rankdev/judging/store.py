@@ -27,17 +27,17 @@ except ImportError:  # Windows: a database can be opened twice
 
 
 LONGEST_NAME = 80
-PRIVATE = 0o600  # answers and names are for the owner's eyes, until the owner says otherwise
+PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
 PATIENCE = 2.0  # seconds to wait for a lock of another program
 REASONS = {
     "SQLITE_BUSY": "another program has locked it; close that program",
     "SQLITE_LOCKED": "another program has locked it; close that program",
-    "SQLITE_FULL": "the disk is full; make room, and answer again",
+    "SQLITE_FULL": "the disk is full; free some space, and answer again",
     "SQLITE_READONLY": "it cannot be written to; give the right to write to the file and its folder",
     "SQLITE_CANTOPEN": "its folder cannot be written to",
     "SQLITE_IOERR": "the disk fails, or is full",
-    "SQLITE_CORRUPT": "the file is damaged; go on with a copy of it from before",
-    "SQLITE_NOTADB": "the file is damaged; go on with a copy of it from before",
+    "SQLITE_CORRUPT": "the file is damaged; use a copy of it from before",
+    "SQLITE_NOTADB": "the file is damaged; use a copy of it from before",
 }
 
 
@@ -232,7 +232,7 @@ class Store:
                 if self._last is not None and self._last != self._newest(self._last[0]):
                     raise StoreError(
                         f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
-                        " to go on with what it has now"
+                        " to resume with what it has now"
                     )
                 yield connection
                 last = self._newest()
@@ -249,7 +249,7 @@ class Store:
         """Return number and request of the last answer, or of one with a number."""
         assert self._connection is not None
         which = "ORDER BY id DESC LIMIT 1" if number is None else f"WHERE id = {number:d}"
-        return self._connection.execute(f"SELECT id, request FROM answers {which}").fetchone()  # type: ignore[no-any-return]
+        return self._connection.execute(f"SELECT id, request FROM answers {which}").fetchone()
 
     def _refuse_others(self) -> None:
         """Refuse the database of something else, before anything is written to it."""
@@ -285,7 +285,7 @@ class Store:
         return f"What was saved is in {self._rescued}: rename it, and start again"
 
     def _wrong(self, error: Exception, what: str) -> str:
-        """Say what is wrong with the file or the disk."""
+        """Describe what is wrong with the file or the disk."""
         kind = getattr(error, "sqlite_errorname", "") or ""
         for start, reason in REASONS.items():
             if kind.startswith(start):

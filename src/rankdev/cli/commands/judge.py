@@ -116,10 +116,12 @@ def judge_command(
     from rankdev._common.checks import check_whole
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
+    from rankdev.judging.server import check_public_url
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
-    _check_public(public_url)
+    if public_url is not None:
+        check_public_url(public_url)
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
@@ -174,19 +176,6 @@ def _started(session: Session, host: str, port: int, public_url: str | None) -> 
             " that provides it in front, and give its address as --public-url"
         )
     return server
-
-
-def _check_public(address: str | None) -> None:
-    from urllib.parse import urlsplit
-
-    from rankdev.judging._addresses import origin_of
-
-    try:
-        parts = urlsplit(origin_of(address) and address) if address is not None else None
-        if parts is not None and (parts.query or parts.fragment or "@" in parts.netloc):
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"--public-url {address}: expected an address such as https://judge.example.org") from None
 
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:

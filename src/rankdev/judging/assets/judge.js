@@ -12,7 +12,7 @@ const ASIDE = 60000; // ms out of sight after which the question may have gone t
 const CHECK = 20000; // ms after which a page without a question asks again
 const state = {
   page: randomId(), // of this tab: two tabs of a judge have different questions
-  pictures: "",
+  images: "", // the part of their addresses that is secret
   since: Infinity, // when what is on the screen could be seen
   undone: -Infinity, // when the last answer was taken back
   left: 0, // when the page went out of sight
@@ -35,7 +35,7 @@ async function call(path, asked = {}) {
   if (path === "export" && response.ok) return response.blob();
   const reply = await response.json();
   if (!response.ok) throw new Error(reply.error);
-  state.pictures = reply.pictures ?? state.pictures;
+  state.images = reply.images ?? state.images;
   return reply;
 }
 
@@ -73,7 +73,7 @@ function marked(text, query) {
 /** @param {Side} side */
 function imageOf(side) {
   if (side.picture === undefined && !side.image) return null;
-  return element("img", { src: side.image ?? `picture/${state.pictures}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
+  return element("img", { src: side.image ?? `image/${state.images}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
 }
 
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
