@@ -1,5 +1,6 @@
 """The judging page in a real browser: by keys and by pointer, as judge and as owner."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -242,6 +243,27 @@ def test_the_page_says_that_the_database_is_gone(page, tmp_path):
         (tmp_path / "away.sqlite").rename(path)
         press(page, "ArrowLeft")
         assert len(said(server)) == 1
+
+
+def test_images_are_shown_before_a_pair_can_be_answered(page, tmp_path):
+    data = b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    (tmp_path / "a.png").write_bytes(base64.b64decode(data))
+    held = []
+    page.route("**/image/**", lambda route: held.append(route))  # noqa: PLW0108 (it is marked by Playwright)
+    with serving(tmp_path, [{"query": "q", "item": f"d{k}", "image": "a.png"} for k in range(3)]) as server:
+        begin(page, server, server.tokens.owner, "eve")
+        page.wait_for_timeout(600)
+        page.keyboard.press("ArrowLeft")
+        assert not page.evaluate("wasSeen()")
+        assert len(held) == 2
+        for route in held:
+            route.continue_()
+        page.unroute("**/image/**")
+        press(page, "ArrowLeft")
+        assert page.evaluate("document.querySelector('#first img').naturalWidth") == 1
+        assert len(said(server)) == 1
+        assert not [url for url in page.requests if server.tokens.owner in url.partition("#")[0]]
+    assert page.troubles == []
 
 
 def test_text_is_text(opened, server):
