@@ -27,16 +27,8 @@ Value = TypeVar("Value")
 KNOWN_NAMES = {
     # PyTerrier's query is a text, query_id may be internal; users are the queries of recommenders
     "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
-    "item": (
-        "item",
-        "docno",
-        "doc_id",
-        "docid",
-        "corpus-id",
-        "item_id",
-        "itemid",
-        "movieid",
-    ),  # PyTerrier's docid is internal
+    # PyTerrier's docid is internal
+    "item": ("item", "docno", "doc_id", "docid", "corpus-id", "item_id", "itemid", "movieid"),
     "grade": ("grade", "relevance", "label", "rating"),
     "nonrelevant": ("nonrelevant", "worthless"),  # the name in files of older versions
     "nonrelevant_grades": ("nonrelevant_grades", "worthless_grades"),
