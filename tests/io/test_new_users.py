@@ -39,6 +39,10 @@ def test_names_of_one_input_are_not_asked_of_another(tmp_path):
     assert scores.means.tolist() == [[0.5]]
     with pytest.warns(rd.RankdevWarning, match="columns names 'sukk', which no input has; check the spelling"):
         rd.evaluate({"q": ["d1"]}, {"x": {"q": HITS}}, "RR", columns={"item": "sukk"})
+    bare = [{"_id": "d1"}]
+    for answers in ({"q": HITS, "r": bare}, {"q": {"hits": {"hits": HITS}}, "r": {"hits": {"hits": bare}}}):
+        with pytest.raises(rd.DataError, match="query 'r': hit 1 has no sku"):
+            rd.Run.of(answers, columns={"item": "sku"})
     with pytest.raises(rd.DataError, match="hit 2 has no sku"):
         rd.Run.of({"q": [HITS[0], {"_id": "d1"}]}, columns={"item": "sku"})
 

@@ -7,6 +7,8 @@ and whatever the answer was sorted by.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -100,13 +102,14 @@ def gathered(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
     """Return the items of each query of (query, response); warn of answers that are not complete."""
     found: dict[Any, list[Any]] = {}
     partial: dict[Any, str] = {}
-    for query, response in pairs:
-        if query in found:
-            raise DataError(f"query {shown(query)} is answered twice; keep one answer, with all its hits")
-        read = read_response(response, f"query {shown(query)}: ")
-        found[query] = read.items
-        if read.partial:
-            partial[query] = read.partial
+    with of_one_input():
+        for query, response in pairs:
+            if query in found:
+                raise DataError(f"query {shown(query)} is answered twice; keep one answer, with all its hits")
+            read = read_response(response, f"query {shown(query)}: ")
+            found[query] = read.items
+            if read.partial:
+                partial[query] = read.partial
     if partial:
         query, reason = next(iter(partial.items()))
         caution(
@@ -254,11 +257,7 @@ def _vespa_hit(hit: Any, where: str) -> Any:
 
 
 def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
-    own = reading().columns.get("item")
-    if own is not None and all(_at(hit, own) is None for hit in hits):  # it is a column of another input
-        own = None
-    elif own is not None:
-        reading().met.add(own)
+    own = _chosen_field(hits)
     found = []
     for place, hit in enumerate(hits, 1):
         value = _at(hit, own) if own else next((hit[key] for key in keys if key in hit), None) if _is_hit(hit) else None
@@ -270,6 +269,33 @@ def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
             )
         found.append(value)
     return found
+
+
+_decided: ContextVar[dict[str, str | None] | None] = ContextVar("decided", default=None)
+
+
+@contextmanager
+def of_one_input() -> Iterator[None]:
+    """Take the items of all answers from the same field."""
+    token = _decided.set({})
+    try:
+        yield
+    finally:
+        _decided.reset(token)
+
+
+def _chosen_field(hits: list[Any]) -> str | None:
+    """Return the field that was chosen for items; None where the first hits lack it, as another input has it."""
+    own, decided = reading().columns.get("item"), _decided.get()
+    if own is None or not hits:
+        return own
+    if decided is not None and "item" in decided:
+        return decided["item"]
+    field = own if any(_at(hit, own) is not None for hit in hits) else None
+    reading().met.update([own] if field else [])
+    if decided is not None:
+        decided["item"] = field
+    return field
 
 
 def _at(hit: Any, path: str) -> Any:

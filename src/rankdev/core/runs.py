@@ -35,7 +35,7 @@ from rankdev._common.tables import (
 from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.rag import RETRIEVED, records_in
-from rankdev.core.responses import is_answer, items_of, lists_of
+from rankdev.core.responses import is_answer, items_of, lists_of, of_one_input
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
 
@@ -110,7 +110,8 @@ class Run(ByQuery[list[str]]):
         ['d2', 'd1']
         """
         lists = check_mapping(lists, "a run", "{query: [item, …]}")
-        lists = {query: items_of(items, query) for query, items in lists.items()}
+        with of_one_input():
+            lists = {query: items_of(items, query) for query, items in lists.items()}
         for query, items in lists.items():
             if isinstance(items, Set) or not is_list(items):
                 raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
