@@ -188,6 +188,13 @@ def test_the_integral_over_strengths_is_laplaces(seed):
     assert found == pytest.approx(plain + log_spread - 0.1 * np.exp(log_spread), abs=1e-6)
 
 
+def test_position_bias_notes_that_intervals_of_workers_are_too_narrow():
+    rows = [{"a": a, "b": b, "winner": "a", "worker": "ann"} for a, b in ("xy", "yz", "zx")]
+    note = position_bias(Preferences.from_rows(rows)).remarks[-1]
+    assert note.startswith("intervals of single workers take the strengths as known")
+    assert not position_bias(Preferences.from_rows(rows * 4)).remarks
+
+
 def test_a_better_item_shown_first_is_no_bias():
     rows = [{"a": "x", "b": "y", "winner": "a"}] * 30 + [{"a": "y", "b": "x", "winner": "b"}] * 10
     found = position_bias(Preferences.from_rows(rows))

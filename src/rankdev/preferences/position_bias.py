@@ -21,6 +21,7 @@ GRID = np.linspace(0.0025, 0.9975, 200)
 NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none
 SPREADS = (np.log(0.05), np.log(20.0))  # logs of spreads that strengths may have
 APART, ENOUGH = 2.5, 2  # spread of strengths from which on fewer answers to a pair are too few
+KNOWN = 4  # answers to a pair from which on strengths count as known
 PRIOR = (2.0, 0.1)  # shape and rate of the spread's gamma prior, which keeps it from 0 (Chung et al. 2013)
 
 
@@ -47,7 +48,7 @@ class PositionBias(Result):
     alpha : float
         Intervals are at level 1 − ``alpha``.
     remarks : tuple of str
-        Whether the judgments tell too little about the order.
+        Where the judgments tell too little about the order, or about strengths for intervals of single workers.
 
     See Also
     --------
@@ -219,18 +220,24 @@ def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionB
         workers=unweighted.workers,
         by_worker=_by_worker(unweighted, found, alpha),
         alpha=alpha,
-        remarks=_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1)),
+        remarks=_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1), len(unweighted.workers)),
     )
 
 
-def _remarks(spread: float, answers: float) -> tuple[str, ...]:
-    """Warn where strengths explain almost every answer."""
-    if spread < APART or answers >= ENOUGH:
-        return ()
-    return (
-        f"items differ much (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair tell"
-        " little about the order: the interval is too narrow; ask for each pair in both orders",
-    )
+def _remarks(spread: float, answers: float, workers: int) -> tuple[str, ...]:
+    """Warn where strengths explain almost every answer, and where those of few answers are taken as known."""
+    found = []
+    if spread >= APART and answers < ENOUGH:
+        found.append(
+            f"items differ much (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair"
+            " tell little about the order: the interval is too narrow; ask for each pair in both orders"
+        )
+    if workers and answers < KNOWN:
+        found.append(
+            f"intervals of single workers take the strengths as known, and are too narrow with {answers:.1f} answers to"
+            " a pair"
+        )
+    return tuple(found)
 
 
 def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
