@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from tests.judging.test_model_check import RUNS, rows
 
 import rankdev as rd
 from rankdev.io.preferences import read_answers
+from rankdev.judging.sessions import LEAST
 
 ROWS = [
     {"query": query, "item": item, "title": f"{item}!", "query_text": f"what is {query}"}
@@ -148,6 +150,7 @@ def test_people_check_the_model_on_the_page(rankdev, items, folder):
     seen = []
     while question := ann.next():
         seen.append((question["query"]["id"], *sorted(side["item"] for side in question["sides"])))
+        time.sleep(1.1 * LEAST)  # a pair has to be seen
         assert ann.answer(question, "tie")[1]["saved"]
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
