@@ -129,6 +129,7 @@ CHANGES = {
     "order": (None, ["--order", "rank"], "order was 'score' and is 'rank'"),
     "empty": (None, ["--empty", "skip"], "empty was 'zero' and is 'skip'"),
     "like": (None, ["--like", "trec_eval-10"], "ties was 'trec_eval' and is 'descending'"),
+    "collapse": (None, ["--collapse", "#"], "collapse was None and is '#'"),
     "measure": (None, ["-m", "AP@3"], "it has no scores by AP@3, only by nDCG@3, RR"),
     "cutoff": (None, ["-m", "nDCG@2"], "it has no scores by nDCG@2, only by nDCG@3, RR"),
 }

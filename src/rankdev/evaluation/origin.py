@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankdev._common.reading import reading
 from rankdev.core.ordering import TREC_EVAL
 from rankdev.errors import DataError, counted, shown
 from rankdev.evaluation.scores import Scores
@@ -38,12 +39,16 @@ class Origin:
         How many positions of a list the measures look at; None for all.
     conventions : int
         Number of the definitions of the measures.
+    duplicates, collapse : str, optional
+        How runs were read, as in :func:`evaluate`.
     """
 
     references: str
     lists: Mapping[str, str] = field(default_factory=dict)
     depth: int | None = None
     conventions: int = CONVENTIONS
+    duplicates: str | None = None
+    collapse: str | None = None
 
 
 def with_origin(
@@ -66,7 +71,8 @@ def with_origin(
         name: lists_digest(load_run(name, run, order, ties, depth, dialect=dialect), scores.queries, depth)
         for name, run in runs.items()
     }
-    return replace(scores, origin=Origin(references_digest(load_references(references, dialect=dialect)), lists, depth))
+    digest, how = references_digest(load_references(references, dialect=dialect)), reading()
+    return replace(scores, origin=Origin(digest, lists, depth, duplicates=how.duplicates, collapse=how.collapse))
 
 
 def same_lists(scores: Scores, a: str, b: str) -> bool:
@@ -174,7 +180,13 @@ def _changed_parameters(scores: Scores, other: Scores) -> list[str]:
             found.append(f"{name} was {then!r} and is {now!r}")
     kinds = {kind.label: kind for kind in other.kinds}
     found += [f"{kind.label} was defined in another way" for kind in scores.kinds if kinds[kind.label] != kind]
-    both = scores.origin, other.origin
-    if both[0] is not None and both[1] is not None and both[0].conventions != both[1].conventions:
+    before, after = other.origin, scores.origin
+    if before is None or after is None:
+        return found
+    if before.collapse != after.collapse:
+        found.append(f"collapse was {shown(before.collapse)} and is {shown(after.collapse)}")
+    if before.duplicates and after.duplicates and before.duplicates != after.duplicates:  # without, there were none
+        found.append(f"duplicates was {before.duplicates!r} and is {after.duplicates!r}")
+    if before.conventions != after.conventions:
         found.append("measures were defined in another way by that version of rankdev")
     return found
