@@ -4,7 +4,7 @@ BIN := .venv/bin
 # tests start many processes, and each would compile every module again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-pages test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
+.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
 
 setup: .venv/.done
 
@@ -18,17 +18,17 @@ setup: .venv/.done
 demo: setup
 	$(BIN)/rankdev demo
 
-# without a browser and tests marked slow, with few random examples; a page of docs must stay in one process
+# the core; without tests marked slow, with few random examples; a page of docs must stay in one process
 PAGES = -n auto --dist loadfile docs README.md
 CODE = -n auto --dist worksteal tests src/rankdev
-BROWSED = tests/pages tests/test_notebooks.py
+REST = tests/judging tests/learning tests/studies tests/integrations tests/pages tests/test_notebooks.py
 test: export POLARS_MAX_THREADS = 1
 test: setup
-	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(BROWSED:%=--ignore %) && exit $$status
+	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(REST:%=--ignore %) && exit $$status
 
-# what needs Chromium or a notebook's kernel
-test-pages: setup
-	$(BIN)/python -m pytest -m "" -n auto --dist worksteal $(BROWSED)
+# what the core never imports, other libraries, and pages, which need Chromium
+test-rest: setup
+	$(BIN)/python -m pytest -n auto --dist worksteal $(REST)
 
 # everything, with many random examples
 test-all: export RANKDEV_PROFILE = thorough

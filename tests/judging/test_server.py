@@ -302,7 +302,9 @@ def test_the_page_can_ask_what_decides(tmp_path):
     assert strategy.verdict().probability > 0.95
     assert number < 36
     seen = session.overview(None)["verdict"]
-    assert seen.startswith("good is better than poor with probability 0.9")
+    assert seen.startswith(
+        ("good is better than poor with probability 0.9", "good is better than poor with probability more")
+    )
     assert "after every answer" in seen
     assert "good" not in json.dumps(session.question("ann"))  # which system leads might sway a judge
     session.close()
