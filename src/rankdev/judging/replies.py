@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ class Reply:
     comment: str = ""
 
 
-class CommentingJudge:
+class CommentingJudge(ABC):
     """A judge with comments on its answers; called, it leaves them out."""
 
+    @abstractmethod
     def reply(self, query: Any, a: Any, b: Any) -> Reply:
         """Ask which of two items is better; return the answer with a comment.
 
@@ -34,7 +36,6 @@ class CommentingJudge:
         Reply
             The answer: ``a``, ``b``, or None for equally good; and a comment.
         """
-        raise NotImplementedError
 
     def __call__(self, query: Any, a: Any, b: Any) -> Any:
         """Ask which of two items is better.

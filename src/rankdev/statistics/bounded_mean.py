@@ -9,7 +9,7 @@ everywhere the limits need nothing but the range (``test="bounded"``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -235,14 +235,19 @@ def sparseness(share: Floats) -> Floats:
     return np.clip((share - start) / (end - start), 0, 1)
 
 
+def differences_and_unseen(family: Family) -> Iterator[tuple[Indices, Floats, Unseen]]:
+    """Yield some pairs at a time, with their differences, in whole units, and what these leave unseen."""
+    reach = family.reach / family.unit
+    for pairs, apart in family.differences():
+        equal = np.ptp(apart, axis=1) <= 2  # equal but for rounding
+        apart[equal] = apart[equal, :1]
+        yield pairs, apart, Unseen.of(apart, -reach, reach)
+
+
 def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[Indices, Floats, Floats]:
     """Return the pairs most of whose differences are the same, and limits of their means."""
     pairs, lows, highs = [], [], []
-    reach = family.reach / family.unit
-    for places, apart in family.differences():
-        equal = np.ptp(apart, axis=1) <= 2  # equal but for rounding
-        apart[equal] = apart[equal, :1]
-        unseen = Unseen.of(apart, -reach, reach)
+    for places, apart, unseen in differences_and_unseen(family):
         rows = np.flatnonzero(unseen.weight > 0)
         if not np.isfinite(family.span):  # a guess from the scores seen, of no use where one system is always ahead
             rows = rows[(apart[rows] == 0).mean(axis=1) > SPARSE[0]]

@@ -209,9 +209,7 @@ def gate(
         verdict=verdict,
         reasons=tuple(reason for _, reason in found),
         decisive=decisive,
-        conclusion=of_gate(
-            verdict, pair.systems[0], baseline, margin, pair.measures, changes, decisive, baseline in same
-        ),
+        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, pair.measures, changes, decisive, unchanged),
         frame=pl.DataFrame([one.row for one in decided]),
         worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
         baseline=baseline,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
+from rankdev._common.result import Result
 from rankdev._common.tables import by_id
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import Scores
@@ -20,6 +21,21 @@ from rankdev.statistics.flips.exact import largest_of, scale_for
 
 Indices = npt.NDArray[np.int64]
 COUNTED = "drawn, and n counts them"
+
+
+class OfDrawnQueries(Result):
+    """Results for n queries that are drawn, or for n clusters of them."""
+
+    clusters: int | None
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,10 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
-from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
-from rankdev.statistics.panels import Family, about_clusters, as_scores, carried, families_of
+from rankdev.statistics.panels import Family, OfDrawnQueries, about_clusters, as_scores, carried, families_of
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.statistics.replicate_plan import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
@@ -36,7 +35,7 @@ TELLING = 5  # queries with another difference than most from which on a pilot c
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan(Result):
+class Plan(OfDrawnQueries):
     """Queries needed to detect a difference between two systems. Answers beyond ten million are infinite.
 
     Attributes
@@ -105,15 +104,6 @@ class Plan(Result):
     clusters: int | None = None
 
     made_with = ("a", "b", "measure", "difference", "power", "alpha", "clusters", "seed")
-
-    @property
-    def unit(self) -> str:
-        """What n counts: queries, or clusters of them."""
-        return "queries" if self.clusters is None else "clusters"
-
-    @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return the power for numbers of queries around the one needed.

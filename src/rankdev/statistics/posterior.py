@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.bounded_mean import AT_ONCE, CAUTIOUS, SPARSE, Unseen, exceeds, most_common
+from rankdev.statistics.bounded_mean import AT_ONCE, CAUTIOUS, SPARSE, differences_and_unseen, exceeds, most_common
 from rankdev.statistics.panels import Family
 
 
@@ -20,11 +20,7 @@ def beyond(family: Family, values: tuple[float, ...]) -> Floats:
     """
     rows = family.flipped
     found = np.empty((len(values), rows.pairs))
-    reach = rows.reach / rows.unit
-    for pairs, apart in rows.differences():
-        equal = np.ptp(apart, axis=1) <= 2  # equal but for rounding
-        apart[equal] = apart[equal, :1]
-        unseen = Unseen.of(apart, -reach, reach)
+    for pairs, apart, unseen in differences_and_unseen(rows):
         sparse = np.flatnonzero(unseen.weight > 0)
         spread = apart
         if rows.sizes is not None:  # the mean is a ratio: what sizes alone make of a sum does not count

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.result import Result
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike
@@ -20,6 +19,7 @@ from rankdev.errors import UsageError, shown, suggestion
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
+from rankdev.statistics.panels import OfDrawnQueries
 from rankdev.statistics.power import power
 from rankdev.statistics.randomization import PValue
 
@@ -27,7 +27,7 @@ PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sensitivity(Result):
+class Sensitivity(OfDrawnQueries):
     """Median power over pairs for every cell of a grid of parameters.
 
     Attributes
@@ -79,15 +79,6 @@ class Sensitivity(Result):
     clusters: int | None = None
 
     made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "clusters", "seed")
-
-    @property
-    def unit(self) -> str:
-        """What n counts: queries, or clusters of them."""
-        return "queries" if self.clusters is None else "clusters"
-
-    @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per cell.

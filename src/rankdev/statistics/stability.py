@@ -14,11 +14,10 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_seed, check_whole
-from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
+from rankdev.statistics.panels import OfDrawnQueries, Panel, about_clusters, as_scores, carried, panels, pool_of
 from rankdev.statistics.power.student import at_most, fitting
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 
@@ -138,7 +137,7 @@ SHOWN = 6  # sizes that a summary shows side by side
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stability(Result):
+class Stability(OfDrawnQueries):
     """How well n queries reproduce the ranking of systems: arrays ``[measure, size]``.
 
     Attributes
@@ -189,15 +188,6 @@ class Stability(Result):
     clusters: int | None = None
 
     made_with = ("sizes", "subsamples", "resamples", "clusters", "seed")
-
-    @property
-    def unit(self) -> str:
-        """What n counts: queries, or clusters of them."""
-        return "queries" if self.clusters is None else "clusters"
-
-    @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and size.

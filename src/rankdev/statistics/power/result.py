@@ -17,10 +17,9 @@ import numpy.typing as npt
 from rankdev import __version__
 from rankdev._common.arrays import Floats
 from rankdev._common.lazy import pl
-from rankdev._common.result import Result
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import pairs_of
+from rankdev.statistics.panels import OfDrawnQueries, pairs_of
 from rankdev.statistics.power.intervals import TAILS, Intervals
 from rankdev.statistics.power.student import usual
 
@@ -40,7 +39,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Power(Result):
+class Power(OfDrawnQueries):
     """Power of every measure, pair of systems and number of queries.
 
     Attributes
@@ -114,15 +113,6 @@ class Power(Result):
         *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement", "resamples"),
         *("clusters", "seed", "complete", "data"),
     )
-
-    @property
-    def unit(self) -> str:
-        """What n counts: queries, or clusters of them."""
-        return "queries" if self.clusters is None else "clusters"
-
-    @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
 
     @property
     def error(self) -> Floats:
