@@ -109,7 +109,7 @@ def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
             page.mouse.down()
             page.mouse.up()
             page.keyboard.press("ArrowRight")
-            page.wait_for_function("() => wasSeen()")
+            page.wait_for_function("count => window.shown.length > count && wasSeen()", arg=count)
             assert len(said(server)) == count + 1
         shown, sent = page.evaluate("[window.shown, window.sent]")
         assert len(sent) == 10
