@@ -22,14 +22,12 @@ from rankdev.preferences.undecided import Undecided as Undecided
 from rankdev.preferences.workers import WorkerQuality as WorkerQuality
 from rankdev.statistics.advice import Advice as Advice
 from rankdev.statistics.agreement import Agreement as Agreement
-from rankdev.statistics.discriminative_power import DiscriminativePower as DiscriminativePower
 from rankdev.statistics.equivalence import Equivalence as Equivalence
 from rankdev.statistics.gate import Gate as Gate
 from rankdev.statistics.history import History as History
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
 from rankdev.statistics.leaderboard import Leaderboard as Leaderboard
 from rankdev.statistics.meta_analysis import MetaAnalysis as MetaAnalysis
-from rankdev.statistics.pair_tests import Significance as Significance
 from rankdev.statistics.paper_table import PaperTable as PaperTable
 from rankdev.statistics.planning import Plan as Plan
 from rankdev.statistics.power.result import Power as Power
@@ -37,6 +35,8 @@ from rankdev.statistics.prediction_powered import PredictionPowered as Predictio
 from rankdev.statistics.replicate_plan import ReplicatePlan as ReplicatePlan
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople as AgreementWithPeople
+from rankdev.statistics.significance.discrimination import DiscriminativePower as DiscriminativePower
+from rankdev.statistics.significance.result import Significance as Significance
 from rankdev.statistics.stability import Stability as Stability
 from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize
 from rankdev.statistics.tuning import Tuning as Tuning

@@ -30,7 +30,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.groups import differences_to_best, grouped, has_all_pairs
 from rankdev.statistics.pair_by_query import PairByQuery, pair_by_query
-from rankdev.statistics.pair_tests import Significance
+from rankdev.statistics.significance.result import Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -33,11 +33,11 @@ from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.groups import groups
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import significance
+from rankdev.statistics.significance.result import Significance
 
 WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
 

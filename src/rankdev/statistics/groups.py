@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.pair_tests import Significance
+from rankdev.statistics.significance.result import Significance
 
 
 def groups(scores: Scores, found: Significance, measure: str) -> list[tuple[str, ...]]:

@@ -18,8 +18,8 @@ from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import SPARSE, widened
 from rankdev.statistics.corrections import benjamini_hochberg, holm
-from rankdev.statistics.pair_tests import count_significant
 from rankdev.statistics.panels import Family, agreeing, alike, families_of, is_several, on_clusters, wanted_pairs
+from rankdev.statistics.significance.result import count_significant
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is poorly estimated

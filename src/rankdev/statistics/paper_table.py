@@ -15,10 +15,10 @@ from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
 from rankdev.statistics.replicates import Replicated, in_words, replicated
 from rankdev.statistics.significance import significance
+from rankdev.statistics.significance.result import Significance
 
 DAGGERS = "†‡§¶"
 

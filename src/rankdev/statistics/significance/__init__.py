@@ -12,11 +12,8 @@ from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
-from rankdev.statistics.by_segment import with_segments
 from rankdev.statistics.conclusion import conclusion
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.family_tests import corrected, result_of
-from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.paired import TESTS, Drawing, Tested
 from rankdev.statistics.panels import (
     Family,
@@ -29,6 +26,8 @@ from rankdev.statistics.panels import (
 )
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.replicates import over_runs, replicated
+from rankdev.statistics.significance._families import corrected, result_of, with_segments
+from rankdev.statistics.significance.result import Significance
 
 FAMILIES = ("measure", "all")
 

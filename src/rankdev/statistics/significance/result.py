@@ -11,10 +11,10 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev.statistics.discriminative_power import DiscriminativePower
 from rankdev.statistics.effect_sizes import small_sample
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.segments import ALL
+from rankdev.statistics.significance.discrimination import DiscriminativePower
 
 
 def count_significant(rows: pl.DataFrame, alpha: float) -> pl.DataFrame:
