@@ -34,7 +34,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.judgment_uncertainty": "UncertainScores",
         "rankdev.statistics.leaderboard": "Leaderboard",
         "rankdev.statistics.meta_analysis": "MetaAnalysis",
-        "rankdev.statistics.replicate_plan": "ReplicatePlan",
+        "rankdev.statistics.replicates": "ReplicatePlan",
         "rankdev.statistics.sensitivity": "Sensitivity",
         "rankdev.statistics.tuning": "Tuning",
         "rankdev.statistics.significance.result": "Significance",

@@ -28,7 +28,7 @@ from rankdev.display.style import (
 from rankdev.errors import counted
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.power.result import Power
-from rankdev.statistics.replicate_plan import ReplicatePlan
+from rankdev.statistics.replicates import ReplicatePlan
 from rankdev.statistics.stability import Stability
 from rankdev.statistics.topic_set_size import TopicSetSize
 from rankdev.statistics.variance import Variance

@@ -18,7 +18,7 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.panels import Family, OfDrawnQueries, about_clusters, as_scores, carried, families_of
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
-from rankdev.statistics.replicate_plan import ReplicatePlan, plan_with_runs
+from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
