@@ -13,10 +13,10 @@ from scipy import stats
 import rankdev as rd
 from rankdev.statistics.anytime import betting
 from rankdev.statistics.bounded_mean import widened
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.groups import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.panels import Family
 from rankdev.statistics.replicates import Spread, over_runs
 from rankdev.statistics.skewed import skewed_p
 from rankdev.statistics.variance import components, components_of_runs

@@ -28,8 +28,8 @@ from rankdev.errors import counted, printable
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.contrasts import PairByQuery, pair_by_query
 from rankdev.statistics.groups import differences_to_best, grouped, has_all_pairs
-from rankdev.statistics.pair_by_query import PairByQuery, pair_by_query
 from rankdev.statistics.significance.result import Significance
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.paired import Tested
-from rankdev.statistics.panels import Family
 
 BETS = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of the largest possible
 STEPS = 40  # halvings

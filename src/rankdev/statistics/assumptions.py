@@ -11,9 +11,10 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import most_common
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.dependence import remarks_on_dependence
-from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.panels import Indices
 from rankdev.statistics.skewed import skewed_interval, skewness
 
 EQUAL = 0.6  # fraction of equal differences from which on a pair is called sparse

@@ -16,7 +16,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import counted, listed, printable
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 COLLAPSE = 0.5  # of a measure's range: a query that loses as much collapses
 TOLERATED = 0.01  # fraction of queries that may collapse

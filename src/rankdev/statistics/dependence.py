@@ -9,7 +9,8 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.contrasts import Family
+from rankdev.statistics.panels import Indices
 
 ALARM = 0.025  # level over all measures, so that a note on independent queries stays below .05
 PERMUTATIONS = (199, 999)  # of many queries, and of few

@@ -16,7 +16,8 @@ from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, sparse_limits, widened
-from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.panels import as_scores, carried
 from rankdev.statistics.posterior import beyond, guesses
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.skewed import skewed_interval

@@ -20,8 +20,9 @@ from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.conclusion import Changes, of_gate
+from rankdev.statistics.contrasts import Family, families_of, on_clusters
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import Family, as_scores, carried, families_of, on_clusters
+from rankdev.statistics.panels import as_scores, carried
 from rankdev.statistics.segments import ALL, named_segments
 
 Verdict = Literal["pass", "fail", "undecided"]

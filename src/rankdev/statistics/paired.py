@@ -11,7 +11,8 @@ from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, counted
 from rankdev.statistics.bounded_mean import AT_ONCE as POINTS
 from rankdev.statistics.bounded_mean import level_of_zero, upper
-from rankdev.statistics.panels import Family, Indices, symmetric
+from rankdev.statistics.contrasts import Family, symmetric
+from rankdev.statistics.panels import Indices
 from rankdev.statistics.randomization import (
     COMPARED,
     DRAWS,

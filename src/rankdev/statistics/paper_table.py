@@ -14,8 +14,9 @@ from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.contrasts import wanted_pairs
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
+from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.replicates import Replicated, in_words, replicated
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance

@@ -16,7 +16,8 @@ from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
-from rankdev.statistics.panels import Family, OfDrawnQueries, about_clusters, as_scores, carried, families_of
+from rankdev.statistics.contrasts import Family, families_of
+from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
 from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size

@@ -7,7 +7,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev.statistics.bounded_mean import AT_ONCE, CAUTIOUS, SPARSE, differences_and_unseen, exceeds, most_common
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 
 def beyond(family: Family, values: tuple[float, ...]) -> Floats:

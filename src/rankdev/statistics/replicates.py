@@ -15,8 +15,9 @@ from rankdev._common.checks import FINEST, check_number, is_list
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.contrasts import Family, symmetric
 from rankdev.statistics.paired import Tested
-from rankdev.statistics.panels import Family, as_scores, carried, panels, symmetric
+from rankdev.statistics.panels import as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, smallest, t_power
 
 FEW = 3  # degrees of freedom of the runs below which the test errs too often: .09 where two meet two

@@ -13,17 +13,10 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.conclusion import conclusion
+from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import TESTS, Drawing, Tested
-from rankdev.statistics.panels import (
-    Family,
-    as_scores,
-    carried,
-    families_of,
-    is_several,
-    on_clusters,
-    wanted_pairs,
-)
+from rankdev.statistics.panels import as_scores, carried, is_several
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.replicates import over_runs, replicated
 from rankdev.statistics.significance._families import corrected, result_of, with_segments
