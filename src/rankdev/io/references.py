@@ -32,7 +32,7 @@ from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.json_documents import read_json
-from rankdev.io.native_qrels import read_qrels_natively
+from rankdev.io.native_input import read_qrels_natively
 from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix

@@ -19,8 +19,7 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table
 from rankdev.display.style import COLOURS, PAGE, figure, styled, titled
 from rankdev.errors import DataError, UsageError
-from rankdev.learning._click_log import ClickLog, sums
-from rankdev.learning._click_models import (
+from rankdev.learning._examination import (
     Cascade,
     MatchedClicks,
     examination_by_em,
@@ -28,6 +27,7 @@ from rankdev.learning._click_models import (
     groups_of_positions,
     relative_weights,
 )
+from rankdev.learning._log import ClickLog, sums
 from rankdev.measures.rdq import PRESETS, PositionWeights
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from tests.common import draws
 from tests.common.claims import EVERY
 
 pytest.importorskip("pyarrow")
-from rankdev.integrations import _spark_tasks as spark_tasks
-from rankdev.integrations._spark_tasks import Task, as_batches, whole_queries
+from rankdev.integrations import _executors as executors
+from rankdev.integrations._executors import Task, as_batches, whole_queries
 
 MEASURES = [*EVERY, "RBP(p=0.8,gains=graded)@5"]  # which depends on the highest grade of all queries
 AVERAGED = [text for text in MEASURES if REGISTRY[rd.parse(text).name].averages_ties]
@@ -44,9 +44,9 @@ def sent(references, runs, seed=0):
 
 
 def done(rows, work, monkeypatch, at_once=20):
-    monkeypatch.setattr(spark_tasks, "ROWS", at_once)
+    monkeypatch.setattr(executors, "ROWS", at_once)
     batches = [batch for part in rows.iter_slices(17) for batch in as_batches(part)]
-    return pl.concat([pl.DataFrame(batch) for batch in spark_tasks.apply(batches, work)])
+    return pl.concat([pl.DataFrame(batch) for batch in executors.apply(batches, work)])
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, 
     counts = done(sent(references, runs, seed), task.count, monkeypatch).group_by("system").sum()
     for entry in expected.coverage:
         found = counts.row(by_predicate=pl.col("system") == entry.system, named=True)
-        assert found == {"system": entry.system, **{name: getattr(entry, name) for name in spark_tasks.COUNTS}}
+        assert found == {"system": entry.system, **{name: getattr(entry, name) for name in executors.COUNTS}}
 
 
 def test_a_system_that_was_not_named_is_refused(monkeypatch):
@@ -93,7 +93,7 @@ def test_the_system_that_is_wrong_is_named(monkeypatch):
 
 def test_tasks_that_share_a_process_leave_its_warnings_as_they_were():
     before = list(warnings.filters)
-    first, second = spark_tasks.QUIET, spark_tasks.QUIET
+    first, second = executors.QUIET, executors.QUIET
     first.__enter__()
     second.__enter__()
     first.__exit__()
@@ -107,7 +107,7 @@ def test_tasks_that_share_a_process_leave_its_warnings_as_they_were():
 def test_frames_hold_whole_queries_and_every_row_once(names, size, at_once):
     rows = pl.DataFrame({"query": names}, schema={"query": pl.String}).with_row_index()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spark_tasks, "ROWS", at_once)
+        patch.setattr(executors, "ROWS", at_once)
         frames = list(whole_queries(rows.iter_slices(size)))
     assert pl.concat([rows.clear(), *frames]).sort("index").equals(rows)
     assert sum(frame["query"].n_unique() for frame in frames) == rows["query"].n_unique()

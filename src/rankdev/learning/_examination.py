@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.learning._click_log import ClickLog, sums
+from rankdev.learning._log import ClickLog, sums
 
 
 class Cascade:
