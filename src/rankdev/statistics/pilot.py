@@ -1,4 +1,4 @@
-"""What the differences of a pilot say: intervals for the effect, and power by resampling them."""
+"""What the differences of a pilot tell: intervals for the effect, and power by resampling them."""
 
 from __future__ import annotations
 
