@@ -13,8 +13,8 @@ import rankdev as rd
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.meta_analysis import combine
 from rankdev.statistics.prediction_powered import estimate
+from rankdev.statistics.random_effects import combine
 from rankdev.statistics.variance import components
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
