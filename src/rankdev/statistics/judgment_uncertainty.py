@@ -1,10 +1,4 @@
-"""Scores with the uncertainty of preference judgments.
-
-Strengths have a normal prior around a curve over the system's own ranking: a ranking that agrees with the judgments
-is informative about items with few judgments, and ignoring that would make every system look worse than it is. How
-informative it is, and how far strengths scatter, is estimated from all queries together, by the evidence of expectation
-propagation: it holds also where the pairs were chosen by the answers before.
-"""
+"""Scores with the uncertainty of preference judgments."""
 
 from __future__ import annotations
 

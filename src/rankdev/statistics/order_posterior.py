@@ -1,4 +1,10 @@
-"""Strengths of items drawn from their posterior, given judgments and a system's own ranking."""
+"""Strengths of items drawn from their posterior, given judgments and a system's own ranking.
+
+Strengths have a normal prior around a curve over the system's own ranking: a ranking that agrees with the judgments
+is informative about items with few judgments, and ignoring that would make every system look worse than it is. How
+informative it is, and how far strengths scatter, is estimated from all queries together, by the evidence of expectation
+propagation: it holds also where the pairs were chosen by the answers before.
+"""
 
 from __future__ import annotations
 
