@@ -13,9 +13,9 @@ import rankdev as rd
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
+from rankdev.statistics.generalizability import components
 from rankdev.statistics.prediction_powered import estimate
 from rankdev.statistics.random_effects import combine
-from rankdev.statistics.variance import components
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
 
