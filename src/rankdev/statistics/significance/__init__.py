@@ -10,12 +10,11 @@ from typing import Any, Literal, get_args
 from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.anytime import betting, check_ranges
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.conclusion import conclusion
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.paired import TESTS, Drawing, Tested
+from rankdev.statistics.paired import TESTS, Drawing, Tested, betting, check_ranges
 from rankdev.statistics.panels import as_scores, carried, is_several
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.replicates import over_runs, replicated
