@@ -20,8 +20,9 @@ from rankdev.core.runs import Run, RunLike
 from rankdev.errors import RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
+from rankdev.evaluation.hits import MatchedRuns
 from rankdev.evaluation.losses import Losses, losses
-from rankdev.evaluation.matching import MatchedRuns, Matcher
+from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references, load_runs, named_systems

@@ -21,7 +21,8 @@ from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, match_run, score_matched, score_run
-from rankdev.evaluation.matching import MatchedRuns, Matcher
+from rankdev.evaluation.hits import MatchedRuns
+from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import error_context
 from rankdev.measures import Measure
