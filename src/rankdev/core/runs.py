@@ -14,6 +14,7 @@ from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import as_given, integer_ids, is_integer, with_integers
+from rankdev._common.names import ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
     OfRanx,
@@ -27,7 +28,6 @@ from rankdev._common.tables import (
     is_table,
     number_column,
     number_series,
-    ranked_names,
     tabled,
     text_column,
     text_series,

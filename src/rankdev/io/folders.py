@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from rankdev._common.tables import ALIASES
+from rankdev._common.names import ALIASES
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.io.streams import Source, plain_suffix
 from rankdev.io.table_formats.base import Table

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import offsets_of
 from rankdev._common.checks import check_path
+from rankdev._common.names import ALIASES, is_beir
 from rankdev._common.reading import reading
-from rankdev._common.tables import ALIASES, is_beir
 from rankdev._common.work import Progress, cores
 from rankdev.core.columns import Items, Nonrelevant, column_of_lines
 from rankdev.core.references import References

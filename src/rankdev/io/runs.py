@@ -15,16 +15,14 @@ import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
 from rankdev._common.ids import integer_ids
+from rankdev._common.names import POSITIONS, SYSTEMS, ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
-    POSITIONS,
-    SYSTEMS,
     as_id,
     by_system,
     check_one_system,
     number_column,
     number_series,
-    ranked_names,
     text_column,
     text_series,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankdev._common.checks import check_path
-from rankdev._common.tables import known_names
+from rankdev._common.names import known_names
 from rankdev.errors import FileFormatError, UsageError
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats import TABLE_FORMATS
