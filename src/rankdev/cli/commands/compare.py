@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from rankdev.cli.designs import (
+    analyse_segments,
+    clusters_option,
+    matching_runs,
+    read_clusters,
+    read_segments,
+    replicates_option,
+)
 from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.inputs import (
     analyse_source,
@@ -17,19 +25,7 @@ from rankdev.cli.inputs import (
     score_options,
     score_runs,
 )
-from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
-    empty_option,
-    matching_runs,
-    measure_option,
-    name_option,
-    order_options,
-    read_clusters,
-    read_segments,
-    refuse_unused,
-    replicates_option,
-)
+from rankdev.cli.options import empty_option, measure_option, name_option, order_options, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import UsageError, counted
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import digest_of, losses_of_runs, score_runs
 from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
     empty_option,
     like_option,
     measure_option,
@@ -18,10 +17,8 @@ from rankdev.cli.options import (
     named_runs,
     one_measure_option,
     order_options,
-    read_clusters,
     refuse_unused,
     seed_option,
-    segments_option,
     with_like,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, history_option, output_options

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from rankdev.cli.designs import clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, score_options
-from rankdev.cli.options import clusters_option, matching_runs, read_clusters, refuse_unused, replicates_option
+from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 
 

@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.help import Command
-from rankdev.cli.options import (
+from rankdev.cli.designs import (
     clusters_option,
-    empty_option,
     matching_runs,
-    measure_option,
-    name_option,
-    named_runs,
-    order_options,
     read_clusters,
     read_segments,
     replicates_option,
-    seed_option,
     segments_option,
 )
+from rankdev.cli.help import Command
+from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import page_option, reading_progress
 
 if TYPE_CHECKING:
