@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,18 +24,40 @@ MOST = 500  # queries that are reversed, if there are more
 MANY_TIES = 0.25  # of the pairs of items: with fewer, references have order enough
 
 
+@dataclass(frozen=True)
+class LittleOrder:
+    """References with little order: ``one`` of the ``several`` queries with several items are a single tier."""
+
+    measure: str
+    one: int
+    several: int
+    reversed_score: float
+
+    def __str__(self) -> str:
+        """State it in a sentence."""
+        tiers = f"{counted(self.one, 'query', 'is', of=self.several)} one tier; " if self.one else ""
+        wrong = f"a reversed ranking would score {self.reversed_score:.2f} ({self.measure})"
+        return f"The references have little order: {tiers}{wrong}."
+
+
 def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[str, ...]:
-    """Note where references that were not made from grades have little order, by the first measure that looks at it.
+    """Note where references have little order."""
+    found = little_order(references, measures)
+    return () if found is None else (str(found),)
+
+
+def little_order(references: References, measures: Sequence[Scorer]) -> LittleOrder | None:
+    """Find whether references that were not made from grades have little order, by the first measure that looks at it.
 
     Grades are few by nature, and a set of relevant items is a set. But an order that was asked for and did not come
     out, as where pairs were judged too rarely, would go unnoticed: every ranking of one tier is perfect.
     """
     if references.grades is not None:
-        return ()
+        return None
     several = references.sizes > 1
     one = several & (references.tier_counts == 1)
     if not several.any() or (one.sum() <= ONE_TIER * several.sum() and _tied(references)[several].mean() < MANY_TIES):
-        return ()
+        return None
     step = 1 + int(several.sum()) // MOST
     sample = references.of_queries(np.flatnonzero(several)[::step])
     for measure in measures:
@@ -42,11 +65,9 @@ def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[str
         if strictly < 0.1:
             continue  # the order hardly matters to it
         if lost >= LITTLE * strictly and one.sum() <= ONE_TIER * several.sum():
-            return ()
-        tiers = f"{counted(int(one.sum()), 'query', 'is', of=int(several.sum()))} one tier; " if one.any() else ""
-        wrong = f"a reversed ranking would score {reversed_score:.2f} ({measure})"
-        return (f"The references have little order: {tiers}{wrong}.",)
-    return ()
+            return None
+        return LittleOrder(str(measure), int(one.sum()), int(several.sum()), reversed_score)
+    return None
 
 
 def _tied(references: References) -> Floats:

@@ -66,6 +66,7 @@ def _score_arrays(found: Comparison) -> Arrays:
         "means": (found.scores.averages, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
+        "ranks": ([np.stack([one.rank, one.low, one.high], axis=1) for one in found.places], 0),
         "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
     if found.segments:

@@ -21,6 +21,7 @@ from rankdev.errors import RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
 from rankdev.evaluation.hits import MatchedRuns
+from rankdev.evaluation.health import Check, health
 from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.placings import ROUNDING
@@ -33,12 +34,14 @@ from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.groups import groups
+from rankdev.statistics.leaderboard import Places, places
 from rankdev.statistics.means import mean_intervals
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
+from rankdev.statistics.verdict import Verdict, verdicts
 
 WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
 
@@ -165,6 +168,7 @@ class Comparison:
     agreement: Agreement | None = None
     segments: Mapping[str, Ints] = field(default_factory=dict)
     clusters: Mapping[str, Any] | None = None
+    checks: Sequence[Sequence[Check]] = ()  # of the data, for each measure
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
     by_segment: Significance | None = None
@@ -187,41 +191,35 @@ class Comparison:
         return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
 
     @cached_property
+    def places(self) -> list[Places]:
+        """For each measure, ranks with intervals, and the letters of groups."""
+        return [places(self.scores, self.significance, measure) for measure in self.scores.measures]
+
+    @cached_property
     def orders(self) -> list[tuple[str, ...]]:
         """For each measure, the systems by their means, best first."""
         return [self.scores.sorted_by(measure).systems for measure in self.scores.measures]
 
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """What each measure shows."""
+        return verdicts(self.scores, self.significance, self.checks, self.clusters)
+
     @property
     def best(self) -> str:
-        """The system with the highest mean in the first measure."""
-        return self.orders[0][0]
+        """The system with the best mean in the first measure."""
+        return self.verdicts[0].best
 
-    @cached_property
-    def p_values_of_best(self) -> dict[str, float]:
-        """Adjusted p-value of the best system against each other system, in the first measure."""
-        if self.significance is None:
-            return {}
-        columns = self.significance.columns
-        pairs = len(self.scores.systems) * (len(self.scores.systems) - 1) // 2  # those of the first measure come first
-        rows = list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[:pairs]
-        return {b if a == self.best else a: float(p) for a, b, p in rows if self.best in (a, b)}
-
-    @cached_property
-    def ties_for_best(self) -> list[str]:
-        """The systems that do not differ significantly from the best in the first measure, best first.
-
-        They need not be a group: the best may differ from the second, and not from a third that varies more.
-        """
-        if self.significance is None:
-            return []
-        level, p = self.significance.alpha, self.p_values_of_best
-        return [name for name in self.orders[0][1:] if not p[name] <= level]  # NaN is not significant
+    @property
+    def has_problems(self) -> bool:
+        """Whether the data allow no conclusion about the first measure."""
+        return self.verdicts[0].level == "problem"
 
     @cached_property
     def plan(self) -> Plan | str | None:
         """Queries needed to separate the best system from the first that ties with it, or why that is undetermined."""
-        tied = [name for name in self.ties_for_best if name not in self.same_as_best]
-        if not tied or self.replicates is not None:  # runs or queries: that depends on the difference that matters
+        tied = [name for name in self.verdicts[0].open_rivals if name not in self.same_as_best]
+        if not tied or self.has_problems or self.replicates is not None:  # which of runs or queries, is a choice
             return None
         try:
             with warnings.catch_warnings():
@@ -274,6 +272,7 @@ def compare(
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
+    checks = health(known, loaded, scores, wanted, empty=empty, k=positions)
     single, lost = scores, losses(known, loaded, explained, empty=empty)
     if replicates is not None:
         repeated = replicated(scores, replicates)
@@ -291,6 +290,7 @@ def compare(
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
+        checks=checks,
         significance=significance(single, clusters=clusters, replicates=replicates, seed=seed) if several else None,
         equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,

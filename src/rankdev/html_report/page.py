@@ -9,7 +9,7 @@ import warnings
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from rankdev.display.cells import percent
 from rankdev.errors import RankdevWarning, UsageError, printable
 from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
-from rankdev.html_report._sentences import conclusion, facts, next_steps, notes, title
+from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, overall, title, verdict
 from rankdev.html_report.comparison import WHY, Comparison, compare
 from rankdev.html_report.html import self_contained
 from rankdev.io.tables import check_page_name
@@ -240,7 +240,7 @@ def report(
     }
     data = packed(header, arrays_of(found, places, curves, power_map))
     html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
-    return ReportPage(header["title"], header["conclusion"], html)
+    return ReportPage(header["title"], verdict(found), html)
 
 
 def _check(public: object, command: object, power: object, power_map: object) -> None:
@@ -261,6 +261,7 @@ def _names(found: Comparison) -> dict[str, Any]:
         "queries": [scores.queries[i] for i in found.shown],
         "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
         "groups": _groups(found),
+        "letters": [one.letters for one in found.places],
         "segments": _segments(found),
         "explained": found.lists.measure,
         "why": WHY,
@@ -294,14 +295,20 @@ def _uncertain(
 def _sentences(found: Comparison, more: list[str]) -> dict[str, Any]:
     return {
         "title": title(found),
-        "conclusion": conclusion(found),
+        "verdicts": [
+            {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}
+            for one in found.verdicts
+        ],
+        "design": design(found).strip(),
+        "overall": overall(found),
+        "checks": [[astuple(check) for check in of_measure] for of_measure in checks(found)],
         "next": next_steps(found),
         "facts": facts(found),
         "notes": [*more, *notes(found)],
         "confidence": 1 - found.alpha,
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
-        "verdicts": VERDICTS,
+        "equivalences": VERDICTS,
         "level": 0.0 if found.significance is None else found.significance.alpha,
     }
 

@@ -356,6 +356,36 @@ def _risks(aversion: float, baseline: int | None, table: Floats, kind: MeasureIn
     return found | risk_among(table, aversion)
 
 
+@dataclass(frozen=True)
+class Places:
+    """Ranks of systems by one measure, the first and last that the tests leave, and the letters of their groups."""
+
+    rank: Indices
+    low: Indices
+    high: Indices
+    letters: tuple[str, ...]
+
+
+def places(scores: Scores, found: Significance | None, measure: str) -> Places:
+    """Rank systems as :func:`leaderboard` does, from tests of all pairs that are made already."""
+    means = scores.select(measures=[measure]).oriented.averages[:, 0]
+    rank = ranks(np.where(np.isnan(means), -np.inf, means))
+    if found is None:
+        return Places(rank, rank, rank, ("",) * len(rank))
+    better = better_pairs(scores, found, measure)
+    low, high = rank_limits(len(rank), better)
+    return Places(rank, low, high, tuple(group_letters(better, np.argsort(-means, kind="stable"))))
+
+
+def better_pairs(scores: Scores, found: Significance, measure: str) -> list[tuple[int, int]]:
+    """Return the pairs behind the ranks of a measure: significant also if skewness is allowed for, the better first."""
+    sign = -1.0 if measure in found.lower_is_better else 1.0
+    rows = np.asarray(found.columns["measure"], dtype=object) == measure
+    columns = {name: np.asarray(column)[rows] for name, column in found.columns.items()}
+    tests = replace(found, columns={**columns, "difference": sign * columns["difference"]})
+    return _better(tests, scores.select(measures=[measure]).oriented)
+
+
 def _ranks_on_new(tasks: Scores, alpha: float) -> tuple[Indices, Indices]:
     """Return the ranks that tests over tasks leave; Student's, because few tasks have too few flips."""
     with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # systems that always differ by the same

@@ -39,8 +39,11 @@ const rowHead = (system) => element("th", { scope: "row", class: "text", "data-s
 /** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
   const compared = report.systems.length > 1 ? [state.a, state.b] : [];
-  for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("th[data-system]")))
-    made.classList.toggle("chosen", compared.includes(Number(made.dataset.system)));
+  for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-system]"))) {
+    const side = compared.indexOf(Number(made.dataset.system));
+    made.classList.toggle("a", side === 0);
+    made.classList.toggle("b", side === 1);
+  }
   const table = byId("matrix");
   const before = table.querySelector("td.chosen");
   before?.classList.remove("chosen");
@@ -77,7 +80,7 @@ function pairOf(measure, a, b) {
   const found = {
     difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), significant: value("significant") === 1,
     wins: value("wins"), ties: value("ties"), losses: value("losses"),
-    verdict: arrays.pair_verdict ? report.verdicts[value("verdict") ?? 0] : "",
+    verdict: arrays.pair_verdict ? report.equivalences[value("verdict") ?? 0] : "",
   };
   if (!reversed) return found;
   const verdict = found.verdict === "better" ? "worse" : found.verdict === "worse" ? "better" : found.verdict;
@@ -91,42 +94,86 @@ const pText = (p) => (p === 0 ? "p < 0.0001" : `p = ${shown(p)}`);
 /** Systems by their mean, best first. @param {number} measure */
 const ordered = (measure) => /** @type {number[]} */ (report.orders[measure]);
 
+/** What each level of a verdict or a check is called, and its sign: colour is never alone. @type {Record<string, [string, string]>} */
+const LEVELS = {
+  winner: ["✓", "Clear winner"], open: ["≈", "No clear winner"], single: ["•", "One system"], problem: ["✗", "Problem with the data"],
+  good: ["✓", "fine"], unknown: ["?", "unknown"], caution: ["!", "look at this"],
+};
+
+/** @param {string} level @param {string} [text] */
+const sign = (level, text = LEVELS[level][1]) => [element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]), element("span", { class: "word" }, text)];
+
+/** The verdict by the selected measure, and what was checked for it. */
+function showVerdict() {
+  const found = report.verdicts[state.measure];
+  byId("card").className = `card ${found.level}`;
+  byId("level").replaceChildren(...sign(found.level));
+  byId("conclusion").textContent = prose(found.sentence);
+  byId("by").textContent = prose([found.by, report.design].filter(Boolean).join(" "));
+  byId("overall").textContent = prose(report.overall);
+  byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
+    element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
+      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), element("b", {}, value), element("small", {}, prose(text))))));
+  for (const button of byId("by-measure").querySelectorAll("button"))
+    button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
+}
+
+/** A button for each measure, with its verdict. */
+function makeByMeasure() {
+  byId("by-measure").hidden = report.measures.length < 2;
+  byId("by-measure").append("By measure: ", ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
+    const { level, best } = report.verdicts[measure];
+    const who = level === "winner" ? brief(report.systems[best], 24) : LEVELS[level][1].toLowerCase();
+    const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]), ` ${text}: ${who}`);
+    made.addEventListener("click", () => choose({ measure }));
+    return made;
+  }));
+}
+
 function showSentences() {
   document.title = report.title;
   byId("title").textContent = report.title;
-  byId("conclusion").textContent = prose(report.conclusion);
   const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, prose(text))]);
   byId("facts").replaceChildren(...terms(report.facts));
   byId("making").replaceChildren(...terms(report.made));
   byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
+  byId("next").hidden = !report.next.length;
   byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, prose(text))));
-  byId("notes").hidden = !report.notes.length;
+  byId("limits").hidden = !report.notes.length;
 }
 
 /** A next step, with its details to unfold. @param {[string, string]} texts */
 const step = ([text, details]) => [element("p", {}, prose(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, prose(details)))] : [])];
 
-function showOrder() {
+/** The leaderboard of the selected measure: ranks with intervals, means with intervals, letters of groups. */
+function showBoard() {
   const m = state.measure;
-  const order = ordered(m);
-  const rows = order.map((/** @type {number} */ s) => {
-    const mean = arrays.means.at(s, m) ?? 0;
-    return { name: report.systems[s], mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean };
-  });
-  /** @type {number[][]} */ const groups = report.groups[m].filter((/** @type {number[]} */ members) => members.length > 1);
-  const spans = groups.map((members) => /** @type {[number, number]} */ ([order.indexOf(members[0]), order.indexOf(members[members.length - 1])]));
   const several = report.systems.length > 1;
+  const rows = ordered(m).map((s) => {
+    const mean = arrays.means.at(s, m) ?? 0;
+    return { s, mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean, known: arrays.means.at(s, m) !== null };
+  });
+  const from = Math.min(...rows.map((row) => row.low));
+  const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
+  const level = Math.round(100 * report.confidence);
+  const made = rows.map(({ s, mean, low, high, known }) => {
+    const [rank, first, last] = [0, 1, 2].map((part) => String(arrays.ranks.at(m, s, part)));
+    const interval = known ? `[${shown(low)}, ${shown(high)}]` : "–";
+    const drawn = cell(drawInterval({ mean, low, high }, from, to, `${shown(mean)} ${interval}`), "text span-cell");
+    drawn.dataset.tip = `${brief(report.systems[s], 60)}: ${shown(mean)} ${interval}`;
+    return element("tr", {}, cell(rank), ...(several ? [cell(first === last ? first : `${first}–${last}`)] : []), rowHead(s), cell(known ? shown(mean) : "–"),
+      cell(interval), drawn, ...(several ? [cell(report.letters[m][s], "text letters")] : []));
+  });
+  const heads = [head("Rank"), ...(several ? [head("Possible ranks")] : []), head("System", "text"), head("Mean"), head(`${level}% interval`), axisHead(from, to), ...(several ? [head("Groups", "text")] : [])];
+  const letters = several ? "; systems that share a letter do not differ significantly, also if skewness is allowed for; possible ranks hold for all systems together" : "";
+  fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
-  const summary = significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
-  const sets = groups.map((members) => `{${names(members)}}`).join(", ");
-  const text = !several ? "" : groups.length ? `${summary} Groups with no significant difference inside: ${sets}. Groups may overlap.` : summary;
-  const level = Math.round(100 * report.confidence);
-  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; a bar joins a group with no significant difference inside" : ""}`;
-  const label = `${report.measures[m]}: ${rows.slice(0, 20).map((/** @type {any} */ row) => `${brief(row.name, 30)} ${written(row.mean)}`).join(", ")}. ${text}`;
-  byId("order").replaceChildren(drawOrder(rows, spans, widthOf("order"), label));
-  byId("groups").textContent = text;
+  byId("groups").textContent = !several ? "" : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
 }
+
+/** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */
+const axisHead = (from, to) => element("th", { scope: "col", class: "span-cell" }, element("span", { class: "ends" }, element("span", {}, written(from, 2)), element("span", {}, written(to, 2))));
 
 /** How many differences are significant in a measure. @param {number} measure */
 function significantPairs(measure) {
@@ -134,9 +181,6 @@ function significantPairs(measure) {
   for (let pair = 0; pair < arrays.pair_significant.shape[1]; pair++) count += arrays.pair_significant.at(measure, pair) ?? 0;
   return count;
 }
-
-/** @param {number[]} members */
-const names = (members) => (members.length > 6 ? `${members.length} systems from ${brief(report.systems[members[0]], 30)} to ${brief(report.systems[members[members.length - 1]], 30)}` : members.map((s) => brief(report.systems[s], 30)).join(", "));
 
 /** @param {string} id */
 const widthOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700));
@@ -218,7 +262,7 @@ function fillMatrix(order, wanted) {
       const value = pair_difference.at(state.measure, index);
       const difference = value !== null && reversed ? -value : value;
       const significant = pair_significant.at(state.measure, index) === 1 && difference !== null;
-      const same = pair_verdict && report.verdicts[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
+      const same = pair_verdict && report.equivalences[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
       const p = isSmall() ? "" : pText(pair_p.at(state.measure, index));
       if (above) fillMatrixCell(cells[i][j + 1], difference, significant, same, p);
       if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, significant, same, p);
@@ -329,7 +373,8 @@ function showMeasures() {
 /** Update everything that depends on the measure. */
 function show() {
   byId("measure").value = String(state.measure);
-  showOrder();
+  showVerdict();
+  showBoard();
   if (report.systems.length > 1) showMatrix();
   showPower();
   showMap();
@@ -418,6 +463,7 @@ function listen() {
     const { difference, p } = pairOf(state.measure, pair.a, pair.b);
     pair.found.title = `${brief(report.systems[pair.a])} − ${brief(report.systems[pair.b])}: ${signed(difference)}, ${pText(p)}`;
   });
+  window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
   window.addEventListener("hashchange", () => {
     follow(location.hash);
     if (location.hash.includes("=")) show();
@@ -426,7 +472,6 @@ function listen() {
   window.addEventListener("resize", () => {
     if (window.innerWidth === width) return;
     width = window.innerWidth;
-    showOrder();
     showQueries();
   });
   listenToQueries();
@@ -471,6 +516,7 @@ async function start() {
   follow(location.hash);
   listen();
   showSentences();
+  makeByMeasure();
   showMeasures();
   showLosses();
   if (report.systems.length > 1) makeMatrix();

@@ -19,37 +19,14 @@ function ticks(from, to) {
   return found;
 }
 
-/** Systems with their intervals, best first, and a bar next to each group with no significant difference inside.
- *  @param {{name: string, mean: number, low: number, high: number}[]} rows @param {[number, number][]} groups first and last row
- *  @param {number} width @param {string} label */
-function drawOrder(rows, groups, width, label) {
-  const labels = Math.min(190, width * 0.36);
-  const right = width - 10 - 9 * groups.length;
-  const line = rows.length > 30 ? 16 : 20;
-  const height = rows.length * line + 26;
-  const from = Math.min(...rows.map((row) => row.low));
-  const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
-  const x = (/** @type {number} */ value) => labels + 8 + ((value - from) / (to - from)) * (right - labels - 16);
-  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const at of ticks(from, to)) {
-    drawn.append(
-      svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: height - 20 }),
-      svg("text", { class: "dim", x: x(at), y: height - 6, "text-anchor": "middle" }, String(at)),
-    );
-  }
-  rows.forEach((row, i) => {
-    const y = i * line + line / 2;
-    drawn.append(
-      svg("text", { x: labels, y: y + 4, "text-anchor": "end" }, brief(row.name, Math.floor(labels / 7))),
-      svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: y, y2: y }),
-      svg("circle", { class: "dot", cx: x(row.mean), cy: y, r: 4 }),
-    );
-  });
-  groups.forEach(([first, last], i) => {
-    const at = right + 9 * (i + 1);
-    drawn.append(svg("line", { class: "group", x1: at, x2: at, y1: first * line + 5, y2: (last + 1) * line - 5 }));
-  });
-  return drawn;
+/** A mean with its interval, on an axis that all rows share.
+ *  @param {{mean: number, low: number, high: number}} row @param {number} from @param {number} to @param {string} label */
+function drawInterval(row, from, to, label) {
+  const x = (/** @type {number} */ value) => 6 + ((value - from) / (to - from)) * 188;
+  return svg("svg", { class: "interval", viewBox: "0 0 200 16", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    svg("line", { class: "axis", x1: 6, x2: 194, y1: 8, y2: 8 }),
+    svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: 8, y2: 8 }),
+    svg("rect", { class: "dot", x: x(row.mean) - 3, y: 2, width: 6, height: 12, rx: 2 }));
 }
 
 /** Differences of two systems, largest first, as one line per query.
