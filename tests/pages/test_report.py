@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
+from rankdev.evaluation.first_positions import KINDS, first_positions
 from rankdev.html_report import comparison
 from rankdev.html_report.page import packed
 
@@ -274,24 +275,56 @@ def test_lists_are_those_of_explain(show, html, inputs):
     ]
     for table, system in ((1, "nearest"), (2, "blended")):
         explained = rd.explain(references["museums"], runs[system]["museums"], k=5)
-        rows = tables.nth(table).locator("tbody tr")
+        rows = tables.nth(table).locator("tbody:first-of-type tr")
         assert rows.count() == len(explained.positions)
         for i, entry in enumerate(explained.positions):
             row = [cell.strip() for cell in rows.nth(i).locator("th, td").all_inner_texts()]
-            assert row[1].split("\n") == [entry.item, *([entry.why] if entry.why else [])]
+            assert row[1].split("\n") == [entry.item, entry.why or "in its place"]
             assert row[2] == f"{entry.rank or '–'} / {entry.ideal_rank}"
             assert row[3] == f"{entry.weight:g}"
             assert row[4] == f"{entry.credit:.2f}"
             assert row[6] == f"{entry.lost:.4f}"
-        missing = ", ".join(f"{item} (rank {rank})" for item, rank in explained.not_returned)
-        assert page.locator("#lists > div").nth(table).locator("p").all_inner_texts() == [f"Not returned: {missing}"]
+        missing = tables.nth(table).locator("tbody.elsewhere tr").all_inner_texts()
+        assert [line.split() for line in missing] == [
+            ["–", item, "not", "returned", str(rank)] for item, rank in explained.not_returned
+        ]
+        lost = rd.losses({"q": references["museums"]}, {"x": {"q": runs[system]["museums"]}}, "RDQ@5").to_polars()
+        parts = {name.replace("lost_by_", ""): lost[name][0] for name in lost.columns[1:]}
+        label = ", ".join(f"{part} {parts[part]:.4f}" for part in ("score", "order", "cutoff", "retrieval"))
+        assert page.locator("#lists > div").nth(table).locator(".stack").get_attribute("aria-label") == label
+
+
+def test_an_item_is_marked_in_every_list_and_stated(show, html, inputs):
+    page = show(html, "#query=museums&a=nearest&b=blended")
+    runs = inputs[1]
+    marked = "all => all.map(row => `${row.closest('div').ariaLabel}: ${row.querySelector('bdi').textContent}`)"
+    page.hover("#lists tr:has-text('city-museum') >> nth=0")
+    assert page.eval_on_selector_all("#lists tr.marked", marked) == [
+        "Reference: city-museum",
+        "nearest: city-museum",
+        "blended: city-museum",
+    ]
+    place = {name: runs[name]["museums"].index("city-museum") + 1 for name in ("nearest", "blended")}
+    line = f"city-museum: rank 3 in the reference; A, position {place['nearest']}; B, position {place['blended']}"
+    assert page.inner_text("#where") == line
+    rows = page.locator("#lists > div").nth(1).locator("tbody tr[data-item]")
+    rows.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#where").startswith(f"{runs['nearest']['museums'][1]}: ")
+    page.hover("#lists tr:has-text('gift-shop') >> nth=0")
+    assert page.inner_text("#where").startswith("gift-shop: not in the reference; A, position 3; B, position 5")
+    page.hover("#lists tr:has-text('tram-museum') >> nth=0")
+    assert page.inner_text("#where") == "tram-museum: rank 4 in the reference; A, not returned; B, not returned"
 
 
 def test_items_below_the_positions_shown_are_named(show):
     run = rd.Run.from_lists({"q": ["x", "d2", "y", "z", "d1"]})
     page = show(rd.report({"q": ["d1", "d2", "d3"]}, {"a": run}, "RDQ@2").html, "#query=q")
-    lines = page.locator("#lists > div").nth(1).locator("p").all_inner_texts()
-    assert lines == ["Below: d1 (rank 1) returned at position 5", "Not returned: d3 (rank 3)"]
+    lines = page.locator("#lists > div").nth(1).locator("tbody.elsewhere tr").all_inner_texts()
+    assert [line.split() for line in lines] == [
+        ["5", "d1", "below", "the", "positions", "shown", "1"],
+        ["–", "d3", "not", "returned", "3"],
+    ]
 
 
 def test_nonrelevant_and_unjudged_items_have_their_words():
@@ -300,10 +333,11 @@ def test_nonrelevant_and_unjudged_items_have_their_words():
     with pytest.warns(rd.RankdevWarning, match="twice"):
         twice = rd.Run.from_lists({"q": ["n", "n", "u", "u", "d1", "d1"]})
     for known in (references, rd.References.from_lists({"q": ["d1", "d2"], "r": ["d1"]})):
-        lists = comparison.first_positions(known, {"a": run, "b": twice}, rd.parse("RDQ@6"), 6)
+        lists = first_positions(known, {"a": run, "b": twice}, rd.parse("RDQ@6"), 6)
         for s, system in enumerate((run, twice)):
             for q, query in enumerate(known):
-                shown = [comparison.WHY[code] for code in lists.why[s, q]]
+                lost = np.abs(lists.lost[s, q]) > 1e-9
+                shown = [KINDS[code] if loses else "" for code, loses in zip(lists.kinds[s, q], lost, strict=True)]
                 positions = rd.explain(known[query], system.get(query, []), k=6).positions
                 assert shown == [entry.why for entry in positions] + [""] * (6 - len(positions))
 

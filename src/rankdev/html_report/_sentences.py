@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from rankdev.display.power import plan_in_detail, plan_in_short
 from rankdev.display.significance import by_segment_in_short
 from rankdev.errors import counted
+from rankdev.evaluation.first_positions import REFERENCE_ITEMS
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.placings import ROUNDING
-from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
+from rankdev.html_report.comparison import Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import in_words

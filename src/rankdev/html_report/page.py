@@ -27,9 +27,10 @@ from rankdev.core.runs import RunLike
 from rankdev.display.cells import percent
 from rankdev.errors import RankdevWarning, UsageError, printable
 from rankdev.evaluation.evaluate import Empty
+from rankdev.evaluation.first_positions import KINDS
 from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
 from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, overall, title, verdict
-from rankdev.html_report.comparison import WHY, Comparison, compare
+from rankdev.html_report.comparison import Comparison, compare
 from rankdev.html_report.html import self_contained
 from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
@@ -264,7 +265,7 @@ def _names(found: Comparison) -> dict[str, Any]:
         "letters": [one.letters for one in found.places],
         "segments": _segments(found),
         "explained": found.lists.measure,
-        "why": WHY,
+        "kinds": KINDS,
     }
 
 

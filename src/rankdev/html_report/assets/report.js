@@ -312,16 +312,22 @@ function showLosses() {
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {
     const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.losses.at(s, part) ?? 0);
-    const bar = element("span", { class: "stack", role: "img", "aria-label": `score ${written(earned)}, order ${written(order)}, cutoff ${written(cutoff)}, retrieval ${written(retrieval)}` });
-    for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["s", cutoff], ["u", retrieval]])) {
-      const part = element(tag);
-      part.style.width = `${100 * fraction}%`;
-      bar.append(part);
-    }
-    return element("tr", {}, rowHead(s), cell(bar, "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
+    return element("tr", {}, rowHead(s), cell(lossBar(earned, retrieval, cutoff, order), "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
   });
   const heads = ["Score", "Lost by order", "Lost by the cutoff", "Lost by retrieval"];
   fillTable("losses", "The score and the losses add up to 1", [head("System", "text"), head("", "text"), ...heads.map((text) => head(text))], rows);
+}
+
+/** A bar of a score and what is lost. @param {number} earned @param {number} retrieval @param {number} cutoff @param {number} order */
+function lossBar(earned, retrieval, cutoff, order) {
+  const label = `score ${written(earned)}, order ${written(order)}, cutoff ${written(cutoff)}, retrieval ${written(retrieval)}`;
+  const made = element("span", { class: "stack", role: "img", "aria-label": label, "data-tip": label });
+  for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["s", cutoff], ["u", retrieval]])) {
+    const part = element(tag);
+    part.style.width = `${100 * fraction}%`;
+    made.append(part);
+  }
+  return made;
 }
 
 /** @param {string} tag */

@@ -146,31 +146,52 @@ function showQuery(found) {
   const at = found.indexOf(query);
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
-  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
+  const several = report.systems.length > 1;
+  const systems = several ? [state.a, state.b] : [state.a];
   byId("query-scores").replaceChildren(scoresOfQuery(query, systems));
-  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system) => listOf(query, system)));
+  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
+  byId("where").textContent = "Point at an item, or select one with the arrow keys, to see where it is in each list.";
 }
 
 /** @param {number} query @param {number[]} systems */
 function scoresOfQuery(query, systems) {
-  const heads = [head("Measure", "text"), ...systems.map((s) => element("th", { scope: "col" }, named(report.systems[s], 24)))];
+  const heads = [head("Measure", "text"), ...systems.map((s) => element("th", { scope: "col", "data-system": String(s) }, named(report.systems[s], 24)))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, element("th", { scope: "row", class: "text" }, text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
   const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table);
 }
 
-/** @param {string} title @param {string} caption @param {Node[]} heads @param {Node[]} rows */
-function listTable(title, caption, heads, rows) {
-  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  return element("div", { tabindex: "0", role: "region", "aria-label": brief(title) }, element("h4", {}, named(title)), table);
+/** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
+const SIGNS = { "in its place": "✓", displaced: "↕", nonrelevant: "✗", unjudged: "?", "not in the reference": "✗", repeated: "↻", missing: "∅", "not returned": "∅", "below the positions shown": "↓" };
+
+/** @param {string} kind */
+const signOf = (kind) => element("span", { class: `kind ${kind.replaceAll(" ", "-")}`, "aria-hidden": "true", "data-sign": SIGNS[kind] ?? "" });
+
+function showLegend() {
+  const seen = new Set(Array.from({ length: arrays.outcomes.shape[1] }, (_, code) => report.kinds[arrays.outcomes.at(2, code) ?? 0]));
+  const present = report.kinds.filter((/** @type {string} */ kind) => seen.has(kind) && kind !== "missing");
+  byId("legend").replaceChildren(...[...present, "not returned"].flatMap((/** @type {string} */ kind) => [element("span", {}, signOf(kind), ` ${kind}`), " "]));
 }
 
-/** An item by its id, and its text where there is one. @param {number} query @param {number} place */
-function itemOf(query, place) {
+/** @param {Node[]} title @param {string} label @param {string} caption @param {Node[]} heads @param {Node[][]} bodies */
+function listTable(title, label, caption, heads, bodies) {
+  const parts = bodies.map((rows, i) => element("tbody", i ? { class: "elsewhere" } : {}, ...rows));
+  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), ...parts);
+  const first = table.querySelector("tr[data-item]");
+  first?.setAttribute("tabindex", "0");
+  return element("div", { tabindex: "0", role: "region", "aria-label": brief(label) }, element("h4", {}, ...title), table);
+}
+
+/** A row about an item, which can be pointed at. @param {number} place @param {...Node} cells */
+const itemRow = (place, ...cells) => element("tr", place < 0 ? {} : { "data-item": String(place), tabindex: "-1" }, ...cells);
+
+/** An item by its id, its text where there is one, and what is to be said of it. @param {number} query @param {number} place @param {string} [kind] */
+function itemOf(query, place, kind = "") {
   const id = report.pools[query][place];
-  const made = element("td", { class: "item" }, named(id, 60));
+  const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), named(id, 60));
   const text = textOf(report.texts, id);
   if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
+  if (kind) made.append(element("small", { class: "state" }, kind));
   return made;
 }
 
@@ -178,46 +199,84 @@ function itemOf(query, place) {
 function referenceOf(query) {
   const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
   const ranks = arrays.reference_ranks;
-  const rows = Array.from({ length: count }, (_, i) => element("tr", {}, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
+  const rows = Array.from({ length: count }, (_, i) => itemRow(i, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
   if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
-  return listTable("Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], rows);
+  return listTable(["Reference"], "Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], [rows]);
 }
 
-/** @param {number} query @param {number} system */
-function listOf(query, system) {
-  const positions = Array.from({ length: arrays.items.shape[2] }, (_, i) => {
+/** The positions of a list. @param {number} query @param {number} system */
+function positionsOf(query, system) {
+  return Array.from({ length: arrays.items.shape[2] }, (_, i) => {
     const code = arrays.outcome.at(system, query, i) ?? 0;
-    const [rank, ideal, why, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
+    const [rank, ideal, kind, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
     const [credit, earned, lost] = parts.map((part) => part / 1e4);
-    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, why, credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
+    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, kind: report.kinds[kind], credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
   });
+}
+
+/** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
+function listOf(query, system, side) {
+  const positions = positionsOf(query, system);
   const most = Math.max(1e-9, ...positions.map((entry) => entry.attainable));
   const rows = positions.flatMap((entry, i) => {
     if (entry.place < 0 && entry.lost === 0) return [];
-    const item = entry.place < 0 ? element("td", { class: "item" }, "(nothing)") : itemOf(query, entry.place);
-    if (report.why[entry.why]) item.append(element("small", {}, report.why[entry.why]));
+    const item = entry.place < 0 ? element("td", { class: "item" }, signOf("missing"), "(nothing)") : itemOf(query, entry.place, entry.kind);
     const label = `${written(entry.earned)} of ${written(entry.attainable)}`;
-    return [element("tr", {}, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
+    return [itemRow(entry.place, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
       cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
   });
   const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
-  const made = listTable(report.systems[system], `${report.explained} position by position. Ideal: the rank that belongs at this position`, heads, rows);
-  made.append(...elsewhere(query, system, positions.length));
+  const caption = `${report.explained} position by position. Ideal: the rank that belongs at this position`;
+  const name = element("span", { class: side }, named(report.systems[system]));
+  const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
+  made.classList.add(...(side ? [side] : []));
+  const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
+  if (earned !== null && retrieval !== null && cutoff !== null && order !== null) {
+    const texts = [["Lost by order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].map(([text, value]) => `${text} ${written(Number(value))}`);
+    made.insertBefore(element("p", { class: "hint losses" }, lossBar(earned, retrieval, cutoff, order), texts.join(", ")), made.querySelector("table"));
+  }
   return made;
 }
 
-/** Where a list returns reference items below the positions that are shown, and which it does not return.
+/** Reference items that a list returns below the positions that are shown, or not at all.
  *  @param {number} query @param {number} system @param {number} depth */
 function elsewhere(query, system, depth) {
-  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ id: report.pools[query][i], rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
-  const deep = items.filter((item) => item.at > depth);
-  const missing = items.filter((item) => !item.at);
-  /** @type {(some: typeof items, text: (item: typeof items[0]) => string) => (Node|string)[]} */
-  const listed = (some, text) => some.flatMap((item, i) => [i ? ", " : "", named(item.id, 60), text(item)]);
-  return [
-    ...(deep.length ? [element("p", { class: "hint" }, "Below: ", ...listed(deep, (item) => ` (rank ${item.rank}) returned at position ${item.at}`))] : []),
-    ...(missing.length ? [element("p", { class: "hint" }, "Not returned: ", ...listed(missing, (item) => ` (rank ${item.rank})`))] : []),
-  ];
+  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ i, rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
+  const row = (/** @type {typeof items[0]} */ { i, rank, at }) =>
+    itemRow(i, element("th", { scope: "row" }, at ? String(at) : "–"), itemOf(query, i, at ? "below the positions shown" : "not returned"), cell(String(rank)), element("td", { colspan: "4" }));
+  return [...items.filter((item) => item.at > depth), ...items.filter((item) => !item.at)].map(row);
+}
+
+/** Mark an item in the reference and in both lists, and state where it is. @param {EventTarget|null} target */
+function markItem(target) {
+  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("#lists tr[data-item]"));
+  if (!row) return;
+  const place = Number(row.dataset.item);
+  for (const other of /** @type {NodeListOf<HTMLElement>} */ (byId("lists").querySelectorAll("tr[data-item]"))) other.classList.toggle("marked", Number(other.dataset.item) === place);
+  const { query } = state;
+  const inside = place < (arrays.reference_sizes.at(query, 0) ?? 0);
+  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
+  const listed = systems.map((system, i) => {
+    const shownAt = positionsOf(query, system).findIndex((entry) => entry.place === place) + 1;
+    const at = shownAt || (inside ? arrays.found_at.at(system, query, place) ?? 0 : 0);
+    const where = at ? `position ${at}` : inside ? "not returned" : `not in the first ${arrays.items.shape[2]}`;
+    return report.systems.length > 1 ? `${"AB"[i]}, ${where}` : where;
+  });
+  const rank = inside ? `rank ${arrays.reference_ranks.at(query, place)} in the reference` : "not in the reference";
+  byId("where").replaceChildren(named(report.pools[query][place], 80), `: ${[rank, ...listed].join("; ")}`);
+}
+
+/** @param {KeyboardEvent} event */
+function moveInList(event) {
+  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest("tr[data-item]"));
+  if (!row || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
+  const rows = /** @type {HTMLElement[]} */ ([.../** @type {Element} */ (row.closest("table")).querySelectorAll("tr[data-item]")]);
+  const next = rows[rows.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  row.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
 }
 
 function listenToQueries() {
@@ -228,6 +287,9 @@ function listenToQueries() {
     showQueries();
     remember();
   });
+  showLegend();
+  for (const kind of ["mouseover", "focusin", "click"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
+  byId("lists").addEventListener("keydown", moveInList);
   byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
