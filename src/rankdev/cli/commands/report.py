@@ -120,9 +120,9 @@ def _written(ctx: click.Context, public: bool) -> str:
 )
 @page_option(help="Write the page here (.html) instead of opening it.")
 def playground_command(output: str | None) -> None:
-    """Open a page to drag items in and out of a ranking and a reference, and see what each position gains.
+    """Open a page on which to drag items and weights, and see how RDQ changes and what each position gains.
 
-    The page is one file that works without a network.
+    The page is one file that works without a network. It begins with a short tour.
     """
     from rankdev.html_report.html import playground
     from rankdev.io.writing import writing

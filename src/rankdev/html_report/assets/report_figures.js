@@ -1,14 +1,6 @@
 // @ts-check
 // Figures as SVG. Each has a text label, and its numbers are in a table next to it.
 
-/** @param {string} tag @param {Record<string, string | number>} [attributes] @param {...(Node|string)} children */
-function svg(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
-
 /** @param {number} from @param {number} to a few round numbers between */
 function ticks(from, to) {
   const rough = (to - from) / 5;
