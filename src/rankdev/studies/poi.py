@@ -44,6 +44,7 @@ class Protocol:
     sizes: Sequence[int] = PAPER_SIZES
     subsamples: int = 300
     permutations: int = 1000
+    resamples: int = 0  # of the queries, for intervals
 
 
 FULL = Protocol()
@@ -76,13 +77,14 @@ def run_poi(
     runs: Mapping[str, Any] | None = None,
     *,
     quick: bool = False,
+    protocol: Protocol | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Poi:
     """Run the experiment on references and runs, or without them on the built-in simulation."""
     if (references is None) != (runs is None):
         raise rd.UsageError("references and runs belong together; give both, or neither for the built-in data")
-    protocol = QUICK if quick else FULL
+    protocol = protocol or (QUICK if quick else FULL)
     simulated = references is None
     if simulated:
         made = simulate(protocol.queries, seed=seed)
@@ -96,7 +98,8 @@ def run_poi(
         if len(known) < LEAST:
             raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
         scores = rd.evaluate(known, loaded, MEASURES)
-        found = power(scores, sizes=protocol.sizes, buckets=True, progress=part_of(progress, 0, 0.75), **testing)
+        whole = {"buckets": True, "resamples": protocol.resamples, "progress": part_of(progress, 0, 0.75), **testing}
+        found = power(scores, sizes=protocol.sizes, **whole)
         if not found.complete:
             raise KeyboardInterrupt
         stable = stability(scores, sizes=protocol.sizes, **drawing)
@@ -211,7 +214,7 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     found = study.sensitivity
     cells = dict(zip(found.measures, found.power.tolist(), strict=True))
     records = [fact("Figure 1", text, "p50", value, paper["sensitivity"].get(text)) for text, value in cells.items()]
-    values = _grid_values(study)
+    values = grid_values(study)
     records += [fact("Figure 1", "grid", name, values[name], paper["grid"][name]) for name in values]
     frame = found.to_polars().pivot("lam", index="alpha", values="power", maintain_order=True)
     display = frame.rename({name: f"lam={float(name):g}" for name in frame.columns[1:]})
@@ -223,7 +226,8 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     return Report(facts(records), [table])
 
 
-def _grid_values(study: Poi) -> dict[str, float]:
+def grid_values(study: Poi) -> dict[str, float]:
+    """Return what the paper says about Figure 1: its range, and how many cells beat other measures."""
     cells = study.sensitivity.power
     medians = dict(study.power.summary(study.sensitivity.n).select("measure", "p50").iter_rows())
     other = max(value for measure, value in medians.items() if not measure.startswith("RDQ"))
@@ -279,6 +283,12 @@ def _place_report(place: PaperPlace) -> Report:
     return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
 
 
+def statements_of(study: Poi) -> list[Statement]:
+    """Return the paper's statements, its value, ours, and whether each holds here."""
+    paper = published("poi")
+    return list(_statements(study, power_table(study, paper), stability_table(study, paper)))
+
+
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
     rows = list(_statements(study, power, stability))
     names = ("statement", "paper", "rankdev", "holds here")
@@ -305,7 +315,7 @@ def _statements(study: Poi, power: Comparison, stability: Comparison) -> Iterato
             ", ".join(sorted(ours)) or "none",
             paper == ours,
         )
-    above = _grid_values(study)["above the best other"]
+    above = grid_values(study)["above the best other"]
     yield ("most of 25 cells beat the best other measure", "16", str(above), above > 12)
 
 
