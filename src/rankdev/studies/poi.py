@@ -147,7 +147,7 @@ def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
     return [save(figure, target / name) for name, figure in figures.items()]
 
 
-Statement = tuple[str, str, str, bool]
+Statement = tuple[str, str, str, bool | None]  # None: others are as extreme, so it cannot be told
 
 WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
@@ -292,7 +292,8 @@ def statements_of(study: Poi) -> list[Statement]:
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
     rows = list(_statements(study, power, stability))
     names = ("statement", "paper", "rankdev", "holds here")
-    display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")
+    said = {True: "yes", False: "no", None: "tied"}
+    display = pl.DataFrame([(*row[:3], said[row[3]]) for row in rows], schema=list(names), orient="row")
     title = "Statements of the paper, and whether they hold on these data"
     return Report.of_table(display, title, prose=names[:3])
 
@@ -324,9 +325,11 @@ def _extreme(text: str, table: Comparison, column: str, pick: Any, family: str =
     found = []
     for rows in (table.published, table.ours):
         values = {m: row[at] for m, row in rows.items() if m.startswith(family) and row[at] is not None}
-        found.append(pick(values.items(), key=lambda entry: entry[1]))
-    (paper, value), (ours, mine) = found
-    return (text, f"{paper} {_written(value)}", f"{ours} {_written(mine)}", paper == ours)
+        extreme = pick(values.values())
+        found.append(([m for m, value in values.items() if value == extreme], extreme))
+    ((paper, *_), value), (ours, mine) = found
+    holds = None if paper in ours and len(ours) > 1 else paper in ours
+    return (text, f"{paper} {_written(value)}", f"{' = '.join(ours)} {_written(mine)}", holds)
 
 
 def _grows(values: Any) -> bool:

@@ -26,6 +26,7 @@ from rankdev.studies.real_poi.worlds import DIFFERENCES, PAIR_KINDS, WORLDS, Out
 
 RDQ = "RDQ@5"
 DIGITS = 4
+FEW = 25  # queries at which powers are not yet near 1
 SHOWN = ("lost_by_cutoff", "lost_by_order", "right", "depth", "in_order")
 Fact = dict[str, Any]
 
@@ -33,7 +34,14 @@ Fact = dict[str, Any]
 def worlds_report(found: Worlds) -> Report:
     """Show the worlds side by side; one world alone is shown with the paper's whole tables."""
     rows = pl.DataFrame([row for outcome in found.outcomes for row in _facts(outcome)], schema=_SCHEMA)
-    tables = [_overview(found), _statements(found), _powers(found), _stabilities(found), _counts(found)]
+    tables = [
+        _overview(found),
+        _statements(found),
+        _powers(found, LEAST),
+        _powers(found, FEW),
+        _stabilities(found),
+        _counts(found),
+    ]
     tables += [_buckets(found), _kinds(found), *_labels(found)]
     if len(found.names) == 1:
         tables += _paper_tables(found.of(found.names[0]))
@@ -78,7 +86,13 @@ def _facts(outcome: Outcome) -> Iterator[Fact]:
         for name in ("score", *DIFFERENCES)
     ]
     rows += poi_report(study).rows.to_dicts()
-    rows += [fact("statements", ours, text, float(holds)) for text, _, ours, holds in statements_of(study)]
+    rows += [
+        fact("statements", ours, text, None if holds is None else float(holds))
+        for text, _, ours, holds in statements_of(study)
+    ]
+    rows += [fact(f"power at {FEW}", m, "p50", value) for m, value in medians(outcome, FEW).items()]
+    rows += [fact("effects", m, "p50", value) for m, value in effects(outcome).items()]
+    rows += [fact(f"lead of {RDQ} at {n}", m, "p50", lead) for n in (FEW, LEAST) for m, lead, *_ in leads(outcome, n)]
     for label, measure, power, tau in outcome.labels.iter_rows():
         rows += [fact(f"labels, {label}", measure, "p50", power), fact(f"labels, {label}", measure, "tau", tau)]
     rows += [
@@ -94,13 +108,22 @@ def _facts(outcome: Outcome) -> Iterator[Fact]:
 
 
 def _limits(outcome: Outcome) -> dict[tuple[str, str, str], tuple[float, float]]:
-    table = outcome.study.power.summary(LEAST)
-    return {
-        ("Table 2", row["measure"], name): (row[f"{name}_low"], row[f"{name}_high"])
-        for row in table.iter_rows(named=True)
-        for name in ("p10", "p50", "p90", "n80")
-        if f"{name}_low" in row
-    }
+    found: dict[tuple[str, str, str], tuple[float, float]] = {}
+    for part, n, names in (("Table 2", LEAST, ("p10", "p50", "p90", "n80")), (f"power at {FEW}", FEW, ("p50",))):
+        for row in outcome.study.power.summary(n).iter_rows(named=True):
+            found |= {(part, row["measure"], name): (row[f"{name}_low"], row[f"{name}_high"]) for name in names}
+    for n in (FEW, LEAST):
+        found |= {(f"lead of {RDQ} at {n}", m, "p50"): (low, high) for m, _, low, high in leads(outcome, n)}
+    return found
+
+
+def leads(outcome: Outcome, n: int) -> Iterator[tuple[str, float, float, float]]:
+    """Yield how much more median power RDQ@5 has than each other measure, with a 95% interval over queries."""
+    for a, b, apart, low, high, _ in outcome.study.power.differences(n).iter_rows():
+        if a == RDQ:
+            yield b, apart, low, high
+        elif b == RDQ:
+            yield a, -apart, -high, -low
 
 
 def order_of_measures(outcome: Outcome) -> float:
@@ -112,18 +135,30 @@ def order_of_measures(outcome: Outcome) -> float:
     return float(tau_b(theirs, np.array(list(ours.values()))))
 
 
-def medians(outcome: Outcome) -> dict[str, float]:
-    """Return each measure's median power at 100 queries."""
-    return dict(outcome.study.power.summary(LEAST).select("measure", "p50").iter_rows())
+def medians(outcome: Outcome, n: int = LEAST) -> dict[str, float]:
+    """Return each measure's median power at some queries."""
+    return dict(outcome.study.power.summary(n).select("measure", "p50").iter_rows())
 
 
-def verdict(holding: Sequence[bool]) -> str:
-    """Say whether a statement holds in all seeds, in none or in some.
+def effects(outcome: Outcome) -> dict[str, float]:
+    """Return each measure's median size of a difference, in standard deviations: as power, but without a ceiling."""
+    table = outcome.pairs
+    return {m: float(np.median(np.abs(table[f"effect {m}"]))) for m in outcome.study.power.measures}
+
+
+def leaders(powers: Mapping[str, float]) -> str:
+    """Return the measure with the largest value, or those."""
+    most = max(powers.values())
+    return " = ".join(measure for measure, value in powers.items() if value == most)
+
+
+def verdict(holding: Sequence[bool | None]) -> str:
+    """Say whether a statement holds in all seeds, in none or in some; where measures tie (None) it cannot be told.
 
     >>> verdict([True, True]), verdict([True, False]), verdict([False])
     ('holds', 'cannot tell', 'does not')
     """
-    return "holds" if all(holding) else "cannot tell" if any(holding) else "does not"
+    return "holds" if all(holding) else "cannot tell" if any(one is not False for one in holding) else "does not"
 
 
 def _overview(found: Worlds) -> Table:
@@ -131,25 +166,35 @@ def _overview(found: Worlds) -> Table:
     for world in found.names:
         outcomes = found.of(world)
         powers = [medians(outcome) for outcome in outcomes]
-        first = [max(power, key=power.__getitem__) for power in powers]
+        first = [leaders(power) for power in powers]
+        largest = [leaders(effects(outcome)) for outcome in outcomes]
         places = [1 + sum(value > power[RDQ] for value in power.values()) for power in powers]
-        holds = [sum(row[3] for row in statements_of(outcome.study)) for outcome in outcomes]
+        holds = [sum(row[3] is True for row in statements_of(outcome.study)) for outcome in outcomes]
         rows.append(
             (
                 f"{world}: {WORLDS[world]['what']}",
                 float(np.mean([outcome.recall for outcome in outcomes])),
                 ", ".join(dict.fromkeys(first)),
+                ", ".join(dict.fromkeys(largest)),
                 _listed(places),
                 _listed(holds),
                 float(np.mean([order_of_measures(outcome) for outcome in outcomes])),
             )
         )
-    names = ["world", "recall", "most power", f"place of {RDQ}", "statements that hold", "τ with paper"]
+    names = [
+        "world",
+        "recall",
+        "most power",
+        "largest effect",
+        f"place of {RDQ}",
+        "statements that hold",
+        "τ with paper",
+    ]
     frame = pl.DataFrame(rows, schema=names, orient="row")
     seeds = _listed([outcome.seed for outcome in found.of(found.names[0])])
     statements = len(statements_of(found.outcomes[0].study))
     title = f"Worlds: power at {LEAST} queries over 66 pairs, seeds {seeds}; {statements} statements"
-    return Table(frame, title, digits=2, prose=("world", "most power"))
+    return Table(frame, title, digits=2, prose=("world", "most power", "largest effect"))
 
 
 def _listed(values: Sequence[int]) -> str:
@@ -169,21 +214,28 @@ def _statements(found: Worlds) -> Table:
     return Table(pl.DataFrame(columns), "Statements of the paper, and what was found instead", prose=tuple(columns))
 
 
-def _powers(found: Worlds) -> Table:
+def _powers(found: Worlds, n: int) -> Table:
     paper = published("poi")
-    at = paper["power_columns"].index("p50")
+    at, part = paper["power_columns"].index("p50"), "Table 2" if n == LEAST else f"power at {n}"
     measures = list(paper["power"])
-    columns: dict[str, Any] = {"measure": measures, "paper": [paper["power"][m][at] for m in measures]}
-    best = {(int(np.argmax(columns["paper"])), "paper")}
+    columns: dict[str, Any] = {"measure": measures}
+    if n == LEAST:
+        columns["paper"] = [paper["power"][m][at] for m in measures]
     for world in found.names:
         outcomes = found.of(world)
         limits = [_limits(outcome) for outcome in outcomes]
-        columns[world] = [float(np.mean([medians(outcome)[m] for outcome in outcomes])) for m in measures]
-        hulls = [[limit.get(("Table 2", m, "p50"), (np.nan, np.nan)) for limit in limits] for m in measures]
+        columns[world] = [float(np.mean([medians(outcome, n)[m] for outcome in outcomes])) for m in measures]
+        hulls = [[limit[part, m, "p50"] for limit in limits] for m in measures]
         columns[f"{world} 95%"] = [interval(min(a for a, _ in hull), max(b for _, b in hull), 2) for hull in hulls]
-        best.add((int(np.argmax(columns[world])), world))
+    best = {
+        (i, name)
+        for name, values in columns.items()
+        if name in (*found.names, "paper")
+        for i, value in enumerate(values)
+        if round(value, 3) == round(max(values), 3)
+    }
     right = tuple(name for name in columns if name.endswith("95%"))
-    title = f"Table 2: median power at {LEAST} queries; * best"
+    title = f"{'Table 2: m' if n == LEAST else 'M'}edian power at {n} queries; * best"
     return Table(pl.DataFrame(columns), title, best=best, digits=3, right=right)
 
 
@@ -238,8 +290,7 @@ def _bucket(outcome: Outcome, bucket: str) -> dict[str, float]:
 def _leader(powers: Mapping[str, float]) -> str:
     if not powers:
         return "too few queries"
-    first = max(powers, key=powers.__getitem__)
-    return f"{first} {powers[first]:.3f}; {powers[RDQ]:.3f}"
+    return f"{leaders(powers)} {max(powers.values()):.3f}; {powers[RDQ]:.3f}"
 
 
 def _by_kind(outcomes: Sequence[Outcome]) -> pl.DataFrame:
@@ -247,11 +298,14 @@ def _by_kind(outcomes: Sequence[Outcome]) -> pl.DataFrame:
     rows = []
     for kind in PAIR_KINDS:
         tables = [outcome.pairs.filter(pl.col("kind") == kind) for outcome in outcomes]
-        powers = {
-            m: float(np.mean([np.median(table[f"power {m}"]) for table in tables]))
-            for m in outcomes[0].study.power.measures
-        }
-        best = max(powers, key=powers.__getitem__)
+        sizes, powers = (
+            {
+                m: float(np.mean([np.median(np.abs(table[f"{name} {m}"])) for table in tables]))
+                for m in outcomes[0].study.power.measures
+            }
+            for name in ("effect", "power")
+        )
+        best = max(sizes, key=sizes.__getitem__)
         apart = [float(np.mean([table[name].abs().median() for table in tables])) for name in SHOWN]
         rows.append((kind, tables[0].height, *apart, best, powers[best], powers[RDQ]))
     return pl.DataFrame(rows, schema=["kind", "pairs", *SHOWN, "best", "power", RDQ], orient="row")
@@ -259,11 +313,12 @@ def _by_kind(outcomes: Sequence[Outcome]) -> pl.DataFrame:
 
 def _kinds(found: Worlds) -> Table:
     parts = [_by_kind(found.of(world)).insert_column(0, pl.lit(world).alias("world")) for world in found.names]
-    frame = pl.concat(parts).rename({"best": "most power"})
+    frame = pl.concat(parts).rename({"best": "largest effect"})
     note = (
         "median absolute difference of two systems: two losses in RDQ@5 (they rerank the same candidates, so nothing is"
         " lost by retrieval), the share of the first five that is in the reference (right), how deep in the reference"
-        " those are (depth), and the share of their pairs in its order"
+        " those are (depth), and the share of their pairs in its order. Largest effect: the measure with the largest"
+        " median difference in standard deviations, which is power without its ceiling"
     )
     return Table(frame, "What systems differ in, by kind of pair", [note], digits=3, names=("world", "kind"))
 

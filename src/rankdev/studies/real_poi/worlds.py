@@ -237,15 +237,18 @@ def _pairs(world: str, seed: int, study: Poi, systems: pl.DataFrame) -> pl.DataF
     table = systems.select(DIFFERENCES).to_numpy()
     apart = dict(zip(DIFFERENCES, (table[a] - table[b]).T.round(5), strict=True))
     powers = found.power[:, :, found.sizes.index(LEAST)]
-    best = powers.argmax(axis=0)
-    leading = {"best": [found.measures[i] for i in best], "best_power": powers.max(axis=0).round(4)}
     at = {name: i for i, name in enumerate(scores.systems)}
-    columns: dict[str, Any] = {}
+    effects = np.zeros_like(powers)
     for i, measure in enumerate(found.measures):
         values = scores.values[:, :, scores.measures.index(measure)]
-        gaps = [values[at[one]] - values[at[other]] for one, other in pairs]
-        columns[f"power {measure}"] = powers[i].round(4)
-        columns[f"effect {measure}"] = [round(float(gap.mean() / max(gap.std(ddof=1), 1e-12)), 5) for gap in gaps]
+        gaps = np.array([values[at[one]] - values[at[other]] for one, other in pairs])
+        effects[i] = gaps.mean(axis=1) / np.maximum(gaps.std(axis=1, ddof=1), 1e-12)
+    best = np.abs(effects).argmax(axis=0)  # many powers are 1; of these, too, one measure separates more clearly
+    best_power = powers[best, np.arange(len(pairs))]
+    leading = {"best": [found.measures[i] for i in best], "best_power": best_power.round(4)}
+    columns: dict[str, Any] = {}
+    for i, measure in enumerate(found.measures):
+        columns |= {f"power {measure}": powers[i].round(4), f"effect {measure}": effects[i].round(5)}
     return pl.DataFrame({**names, **kinds, **apart, **leading, **columns})
 
 
