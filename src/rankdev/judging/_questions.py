@@ -113,10 +113,11 @@ class Questions:
             desk.ready = [desk.asked, *desk.ready] if desk.asked else desk.ready
             desk.show(pair)
 
-    def leave(self, name: str, page: str) -> None:
-        """Take a page that was closed off the list: its questions go to others."""
+    def leave(self, name: str, page: str | None = None) -> None:
+        """Take a page that was closed, or all of a judge, off the list: the questions go to others."""
         with self._lock:
-            self._desks.pop((name, page), None)
+            for key in [key for key in self._desks if key[0] == name and page in (None, key[1])]:
+                del self._desks[key]
 
     def seconds_shown(self, name: str, page: str, pair: Pair) -> float | None:
         """Return how long a pair has been on a page's screen; None where that is not known, as after a restart."""

@@ -191,9 +191,11 @@ class Store:
     def remembered(self) -> dict[str, Any]:
         """Return what :meth:`remember` was given, by this process or the one before."""
         assert self._own is not None
-        self._own.seek(0)
+        with self._lock:
+            self._own.seek(0)
+            content = self._own.read()
         try:
-            found = json.loads(self._own.read())
+            found = json.loads(content)
         except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
@@ -203,10 +205,14 @@ class Store:
         assert self._own is not None
         if hasattr(os, "fchmod"):
             os.fchmod(self._own.fileno(), PRIVATE)
-        self._own.seek(0)
-        self._own.truncate()
-        self._own.write(json.dumps(what).encode())
-        self._own.flush()
+        content = json.dumps(what).encode()
+        with self._lock:
+            before = self._own.seek(0, os.SEEK_END)
+            self._own.seek(0)
+            self._own.write(content.ljust(before))  # in one piece: a process that is killed here loses no link
+            self._own.flush()
+            self._own.truncate(len(content))
+            os.fsync(self._own.fileno())
 
     def close(self) -> None:
         """Close the database."""

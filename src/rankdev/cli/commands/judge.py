@@ -6,8 +6,9 @@ import gc
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import click
 
 from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.options import (
+    each_once,
     named_runs,
     names_and_values,
     one_measure_option,
@@ -90,6 +92,7 @@ def model_options(command: Any) -> Any:
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: that of last time.")
 @click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
+@click.option("--judges", metavar="NAME,...", help="A link for each, and none for all.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
@@ -101,6 +104,7 @@ def judge_command(
     port: int,
     public_url: str | None,
     no_browser: bool,
+    judges: str | None,
     list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
@@ -122,11 +126,12 @@ def judge_command(
 
     if public_url is not None:
         check_public_url(public_url)
+    names = _names(judges)
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        page = ("check", "list_size", "host", "port", "public_url", "no_browser")
+        page = ("check", "list_size", "host", "port", "public_url", "no_browser", "judges")
         refuse_unused(*page, why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
@@ -145,15 +150,33 @@ def judge_command(
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
-    _serve(_started(session, host, port, public_url), browser=not no_browser)
+    try:
+        server = _started(session, host, port, public_url, names)
+    except BaseException:
+        session.close()
+        store.close()
+        raise
+    _serve(server, browser=not no_browser)
 
 
-def _started(session: Session, host: str, port: int, public_url: str | None) -> JudgeServer:
+def _names(text: str | None) -> list[str]:
+    """Read the names of judges; refuse one that is given twice."""
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--judges is {text!r}; expected names with commas between them, such as ann,bob")
+    return [*each_once(((name, None) for name in names), "--judges")]
+
+
+def _started(session: Session, host: str, port: int, public_url: str | None, names: Sequence[str]) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
     from rankdev.judging.server import JudgeServer, Tokens
 
     store = session.store
-    tokens, before = Tokens.kept(store), store.remembered().get("port")
+    tokens = Tokens.kept(store)
+    if names:
+        tokens = replace(tokens.with_links(names), common=False)
+        tokens.keep(store)
+    before = store.remembered().get("port")
     before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
 
     def start(number: int) -> JudgeServer:
@@ -182,7 +205,11 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
     """Serve until it is stopped, and note what was collected."""
     session, store, owner = server.session, server.session.store, server.link(server.tokens.owner)
     try:
-        click.echo(f"judges: {server.link(server.tokens.judge)}\nowner:  {owner}")
+        tokens = server.tokens
+        personal = [(f"judge {name}", secret) for name, secret in tokens.personal.items() if secret]
+        for name, secret in [*([("judges", tokens.judge)] if tokens.common else []), *personal]:
+            click.echo(f"{f'{name}:':<7} {server.link(secret)}")
+        click.echo(f"owner:  {owner}")
         sys.stdout.flush()
         if browser:
             webbrowser.open(owner)

@@ -224,43 +224,6 @@ letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
   if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
 });
 
-// the owner's view
-
-const showOwner = () =>
-  once(async () => {
-    const reply = await call("overview", { query: byId("which").value || null });
-    byId("which").replaceChildren(
-      ...reply.queries.map((/** @type {any} */ entry) =>
-        element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
-      ),
-    );
-    byId("which").value = reply.query;
-    const text = openOf({ ...reply, queries: reply.queries.length });
-    const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
-    byId("found").replaceChildren(
-      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
-    );
-    if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
-    byId("judges").tBodies[0].replaceChildren(
-      ...Object.entries(reply.judges).map(([name, count]) =>
-        element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
-      ),
-    );
-  });
-
-for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
-  const button = element("button", { type: "button" }, form);
-  button.addEventListener("click", () =>
-    once(async () => {
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
-      element("a", { href: address, download: `judgments${form}` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    }),
-  );
-  byId("exports").append(button);
-}
-
 // modes, keys and buttons
 
 /** @param {string} mode */
@@ -308,8 +271,6 @@ byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event)
 byId("undo").addEventListener("click", undo);
 byId("undo-list").addEventListener("click", undo);
 byId("save").addEventListener("click", saveList);
-byId("refresh").addEventListener("click", showOwner);
-byId("which").addEventListener("input", showOwner);
 byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
@@ -339,6 +300,20 @@ addEventListener("pagehide", () => state.judge && byId("who").hidden && call("le
 addEventListener("pageshow", (event) => event.persisted && again());
 setInterval(() => !byId("done").hidden && again(), CHECK);
 
-byId("name").value = state.judge;
-byId("who").hidden = false;
-byId("name").focus();
+/** A link of one's own says who one is; with another, one gives a name. */
+async function arrive() {
+  let mine = null;
+  await once(async () => {
+    mine = (await call("hello")).judge;
+  });
+  if (mine) {
+    state.judge = mine;
+    enter("pairs");
+    return;
+  }
+  byId("name").value = state.judge;
+  byId("who").hidden = false;
+  byId("name").focus();
+}
+
+arrive();
