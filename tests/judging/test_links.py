@@ -133,17 +133,19 @@ def test_only_the_owner_makes_links(server, owner):
         assert client.post("hello")[1]["judge"] == name
 
 
-def test_four_judges_with_links_of_their_own_answer_at_once(server, owner):
-    clients = [linked(server, owner, name, judge="ann") for name in ("ann", "bob", "cy", "dee")]
+def test_four_judges_with_links_of_their_own_answer_at_once(tmp_path):
+    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(4) for k in range(8)]
+    with serving(tmp_path, rows) as server:
+        owner = Client(server, "eve", server.tokens.owner)
+        clients = [linked(server, owner, name, judge="ann") for name in ("ann", "bob", "cy", "dee")]
 
-    def judge(client):
-        count = 0
-        while count < 2 and (question := client.next()):
-            count += client.answer(question)[1]["saved"]
+        def judge(client):
+            for _ in range(5):
+                assert client.answer(client.next())[1]["saved"]
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(judge, clients))
-    assert sorted(workers(server)) == sorted(["ann", "bob", "cy", "dee"] * 2)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(judge, clients))
+        assert sorted(workers(server)) == sorted(["ann", "bob", "cy", "dee"] * 5)
 
 
 def test_a_folder_of_before_still_opens(tmp_path):
