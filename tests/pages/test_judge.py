@@ -426,3 +426,25 @@ def test_the_owner_makes_a_link_and_revokes_it(browser, seen, server):
     ann.reload()
     ann.wait_for_function("() => document.getElementById('problem').textContent.includes('no longer valid')")
     context.close()
+
+
+def test_an_earlier_answer_is_changed(seen, server):
+    page, found = seen
+    begin(page, server, server.tokens.judge, "ann")
+    for _ in range(2):
+        press(page, "ArrowLeft")
+    page.click("#history summary")
+    page.wait_for_function("() => document.querySelectorAll('#past select').length === 2")
+    assert found() == []
+    older = page.locator("#past li").nth(1)
+    older.locator("select").press("ArrowRight")  # the key belongs to the list, not to the pair above
+    older.locator("select").select_option("tie")
+    older.locator("input").fill("on second thoughts")
+    older.locator("button").click()
+    page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
+    assert [row[3:] for row in said(server)] == [("first", "ann", ""), ("tie", "ann", "on second thoughts")]
+    page.wait_for_function("() => document.querySelector('#past select').value === 'tie'")
+    page.focus("[data-outcome=skip]")
+    page.keyboard.press("u")
+    page.wait_for_function("() => document.getElementById('saved').textContent === 'undone'")
+    assert [row[3:] for row in said(server)] == [("first", "ann", "")] * 2  # what it was before it was changed

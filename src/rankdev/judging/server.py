@@ -35,6 +35,7 @@ LONGEST_PAGE = 40
 STATIC = {
     "/": ("rankdev.judging", "judge.html", "text/html"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
+    "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
     "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
@@ -255,7 +256,12 @@ class Handler(BaseHTTPRequestHandler):
             if not caller.owner:
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return CALLS[self.path](self.server, asked)
-        reply = {"judge": caller.judge} if self.path == "/api/hello" else self._call(asked, self._name(caller, asked))
+        if self.path == "/api/hello":
+            reply: dict[str, Any] = {"judge": caller.judge}
+        elif self.path in PAST:
+            reply = PAST[self.path](self.server.session, self._name(caller, asked), asked)
+        else:
+            reply = self._call(asked, self._name(caller, asked))
         return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
@@ -290,6 +296,18 @@ class Handler(BaseHTTPRequestHandler):
                 reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
                 return {**reply, "saved": True}
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
+
+
+def _history(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
+    return session.history(judge)
+
+
+def _change(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
+    number, outcome, comment = (asked.get(key) for key in ("answer", "outcome", "comment"))
+    return session.change(judge, _text(asked, "request"), number, outcome, comment)
+
+
+PAST = {"/api/history": _history, "/api/change": _change}
 
 
 def _text(asked: dict[str, Any], name: str) -> str:

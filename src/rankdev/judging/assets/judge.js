@@ -231,6 +231,7 @@ function enter(mode) {
   state.mode = mode;
   for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
+  byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
   byId("title").textContent = { pairs: "Which is better?", list: "Put them in order", owner: "Results so far" }[mode] ?? "";
   byId("saved").textContent = "";
