@@ -8,6 +8,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from rankdev.errors import UsageError, shown
@@ -44,6 +45,7 @@ class Tokens:
 
     ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
     link for all judges may be used. ``salt`` changes when a link is revoked, so that its addresses of images end too.
+    ``places`` number the judges, for their shares of the queries; that of a revoked link is free for the next judge.
     """
 
     judge: str = field(default_factory=_secret)
@@ -51,6 +53,7 @@ class Tokens:
     personal: Mapping[str, str] = field(default_factory=dict)
     common: bool = True
     salt: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def kept(cls, store: Store) -> Tokens:
@@ -64,6 +67,8 @@ class Tokens:
             known["personal"] = {
                 str(name): secret if SECRET.fullmatch(str(secret)) else "" for name, secret in personal.items()
             }
+            places = before.get("places")
+            known["places"] = places if isinstance(places, dict) else {}
         known["common"] = before.get("common") is not False
         known["salt"] = str(before.get("salt", ""))
         tokens = cls(**known)
@@ -73,7 +78,8 @@ class Tokens:
     def keep(self, store: Store) -> None:
         """Write them next to the database."""
         mine = {name: getattr(self, name) for name in ("judge", "owner", "common", "salt")}
-        store.remember({**store.remembered(), **mine, "personal": dict(self.personal)})
+        own = {"personal": dict(self.personal), "places": dict(self.places)}
+        store.remember({**store.remembered(), **mine, **own})
 
     def caller(self, token: str) -> Caller | None:
         """Return who has a link; None where nobody has, or no longer."""
@@ -89,7 +95,7 @@ class Tokens:
 
     def with_links(self, names: Iterable[str]) -> Tokens:
         """Make a link for each name that has none; one that was revoked gets another."""
-        personal = dict(self.personal)
+        personal, places = dict(self.personal), dict(self.places)
         for name in names:
             check_name(name)
             known = replace(self, personal=personal).taken(name)
@@ -97,8 +103,12 @@ class Tokens:
                 raise UsageError(
                     f"{shown(name)} could be taken for {shown(known)}, who has a link; choose another name"
                 )
-            personal[name] = personal.get(name) or _secret()
-        return replace(self, personal=personal)
+            if not personal.get(name):
+                used = {places.get(other) for other, secret in personal.items() if secret}
+                if name not in places or places[name] in used:
+                    places[name] = next(place for place in count() if place not in used)
+                personal[name] = _secret()
+        return replace(self, personal=personal, places=places)
 
     def revoked(self, name: str) -> Tokens:
         """End a judge's link; the name stays taken, so that nobody else can answer under it."""

@@ -80,7 +80,7 @@ class JudgeServer(ThreadingHTTPServer):
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self._changing = Lock()
+        self._changing, session.places = Lock(), tokens.places
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
@@ -133,6 +133,7 @@ class JudgeServer(ThreadingHTTPServer):
         with self._changing:
             before, self.tokens = self.tokens, changed(self.tokens)
             self.tokens.keep(self.session.store)
+            self.session.places = self.tokens.places
         for name, secret in before.personal.items():
             if secret and not self.tokens.personal.get(name):
                 self.session.questions.leave(name)

@@ -70,6 +70,22 @@ def model_options(command: Any) -> Any:
     return command
 
 
+TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
+
+
+def team_options(command: Any) -> Any:
+    """Add the options for several assessors, which ``rankdev help teams`` explains."""
+    for option in (
+        click.option("--share", cls=SharedOption, default=1.0, help="Share of the queries of each link."),
+        click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
+        click.option("--self-repeats", cls=SharedOption, default=0.0, help="Share of questions asked again."),
+        click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
+        click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(
     "judge",
     cls=Command,
@@ -92,11 +108,11 @@ def model_options(command: Any) -> Any:
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: that of last time.")
 @click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
-@click.option("--judges", metavar="NAME,...", help="A link for each, and none for all.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
 @model_options
+@team_options
 def judge_command(
     items: str,
     database: str,
@@ -104,7 +120,6 @@ def judge_command(
     port: int,
     public_url: str | None,
     no_browser: bool,
-    judges: str | None,
     list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
@@ -126,27 +141,31 @@ def judge_command(
 
     if public_url is not None:
         check_public_url(public_url)
-    names = _names(judges)
+    team = {name: options.pop(name) for name in TEAM_OPTIONS}
+    names = _names(team.pop("judges"))
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        page = ("check", "list_size", "host", "port", "public_url", "no_browser", "judges")
+        page = ("check", "list_size", "host", "port", "public_url", "no_browser", *TEAM_OPTIONS)
         refuse_unused(*page, why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
     size = check_whole("list-size", list_size, 2)
+    taking = _team(shown.pool, **team)
     if check is not None:
-        refuse_unused("goal", "top", "runs", "measure", "error", why="does not go with --check")
+        refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="does not go with --check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
     else:
+        if goal["goal"] == "decide":
+            refuse_unused("share", why="does not go with --goal decide, which asks about all queries")
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
-    session = Session(shown, store, strategy, list_size=size, checked=check)
+    session = Session(shown, store, strategy, list_size=size, checked=check, **taking)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
@@ -157,6 +176,17 @@ def judge_command(
         store.close()
         raise
     _serve(server, browser=not no_browser)
+
+
+def _team(pool: Any, *, gold: str | None, self_repeats: float, limit: int | None, share: float) -> dict[str, Any]:
+    """Check what several assessors are asked, before a database is opened."""
+    from rankdev._common.checks import check_whole
+    from rankdev.judging.probes import Probes, read_gold
+    from rankdev.judging.sessions import check_share
+
+    probes = Probes({} if gold is None else read_gold(gold, pool), self_repeats)
+    limit = None if limit is None else check_whole("limit", limit, 1)
+    return {"probes": probes, "limit": limit, "share": check_share(share)}
 
 
 def _names(text: str | None) -> list[str]:

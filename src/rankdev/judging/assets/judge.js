@@ -119,6 +119,7 @@ function showQuestion(reply) {
   showProgress(reply.progress);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   if (!reply.question) return;
   byId("query").textContent = reply.question.query.text;
@@ -164,6 +165,10 @@ const undo = () =>
 
 /** @param {any} reply */
 function showList(reply) {
+  byId("list").hidden = !reply.query;
+  byId("done").hidden = Boolean(reply.query);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
+  if (!reply.query) return showProgress(reply.progress);
   state.list = reply;
   state.question = null;
   state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
@@ -237,7 +242,6 @@ function enter(mode) {
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
   if (mode === "list") {
-    byId("list").hidden = false;
     once(async () => showList(await call("list")));
   }
   if (mode === "owner") {
