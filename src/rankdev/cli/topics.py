@@ -235,6 +235,28 @@ What assessors see on the page of rankdev judge:
 Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""
 
 
+TEAMS = """\
+Several assessors judge the items of rankdev judge:
+
+  --judges NAME,...      A link for each, and none for everybody. Answers are
+                         kept under the name of the link. The owner's page
+                         makes further links, and revokes them.
+  --gold FILE            A table with query, first, second and outcome (first,
+                         second or tie): pairs whose answer is known. One
+                         question in ten is one of them.
+  --self-repeats SHARE   This share of the questions was answered before by the
+                         same assessor, and is asked the other way round.
+  --limit N              Ask each assessor for at most so many answers.
+  --share SHARE          Ask each assessor with a link about this share of the
+                         queries: different ones, until every query has one.
+
+--repeats N is how many assessors judge a pair at most. Answers to gold pairs
+and repeated answers are no judgments; the owner's page shows what they say
+about each assessor.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
+
+
 def _ties() -> str:
     width = max(map(len, TIE_RULES))
     return TIES.format(rules="\n".join(f"  {name:<{width}}   {rule.summary}" for name, rule in TIE_RULES.items()))
@@ -251,6 +273,7 @@ TOPICS = {
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
     "judging": ("The page of rankdev judge: --guidelines --query-texts --language.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
+    "teams": ("Several assessors: rankdev judge --judges --gold --limit --share.", TEAMS),
     "files": ("What can be read, and in which formats.", FILES),
 }
 

@@ -127,6 +127,7 @@ function showQuestion(reply) {
   showProgress(reply.progress);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   if (!reply.question) return;
   showQuery("query", reply.question.query);
@@ -172,6 +173,10 @@ const undo = () =>
 
 /** @param {any} reply */
 function showList(reply) {
+  byId("list").hidden = !reply.query;
+  byId("done").hidden = Boolean(reply.query);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
+  if (!reply.query) return showProgress(reply.progress);
   state.list = reply;
   state.question = null;
   state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
@@ -232,43 +237,6 @@ letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
   if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
 });
 
-// the owner's view
-
-const showOwner = () =>
-  once(async () => {
-    const reply = await call("overview", { query: byId("which").value || null });
-    byId("which").replaceChildren(
-      ...reply.queries.map((/** @type {any} */ entry) =>
-        element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
-      ),
-    );
-    byId("which").value = reply.query;
-    const open = openOf({ ...reply, queries: reply.queries.length });
-    const errors = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    byId("state").textContent = `${open} ${reply.verdict ?? errors}`.trim();
-    byId("found").replaceChildren(
-      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
-    );
-    if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
-    byId("judges").tBodies[0].replaceChildren(
-      ...Object.entries(reply.judges).map(([name, count]) =>
-        element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
-      ),
-    );
-  });
-
-for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
-  const button = element("button", { type: "button" }, form);
-  button.addEventListener("click", () =>
-    once(async () => {
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
-      element("a", { href: address, download: `judgments${form}` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    }),
-  );
-  byId("exports").append(button);
-}
-
 // modes, keys and buttons
 
 /** @param {string} mode */
@@ -276,12 +244,12 @@ function enter(mode) {
   state.mode = mode;
   for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
+  byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
   byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
   if (mode === "list") {
-    byId("list").hidden = false;
     once(async () => showList(await call("list")));
   }
   if (mode === "owner") {
@@ -316,15 +284,17 @@ byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event)
 byId("undo").addEventListener("click", undo);
 byId("undo-list").addEventListener("click", undo);
 byId("save").addEventListener("click", saveList);
-byId("refresh").addEventListener("click", showOwner);
-byId("which").addEventListener("input", showOwner);
-byId("who").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
+byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
   if (!state.judge) return;
   localStorage.setItem("judge", state.judge);
-  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
+  begin();
 });
+
+async function begin() {
+  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
+}
 
 // a page out of sight, closed, or without a question
 
@@ -347,6 +317,20 @@ addEventListener("pagehide", () => state.judge && byId("who").hidden && call("le
 addEventListener("pageshow", (event) => event.persisted && again());
 setInterval(() => !byId("done").hidden && again(), CHECK);
 
-byId("name").value = state.judge;
-byId("who").hidden = false;
-byId("name").focus();
+/** A link of one's own says who one is; with another, one gives a name. */
+async function arrive() {
+  let mine = null;
+  await once(async () => {
+    mine = (await call("hello")).judge;
+  });
+  if (mine) {
+    state.judge = mine;
+    begin();
+    return;
+  }
+  byId("name").value = state.judge;
+  byId("who").hidden = false;
+  byId("name").focus();
+}
+
+arrive();
