@@ -243,7 +243,7 @@ def advise(
 
 def _common(scores: Scores) -> Scores:
     """Keep the queries for which every system has a value under every measure, so that measures see the same ones."""
-    known = np.isfinite(scores.values).all(axis=(0, 2))
+    known: Bools = np.isfinite(scores.values).all(axis=(0, 2))
     if known.all() or not known.any():
         return scores
     return scores.select(queries=[query for query, has in zip(scores.queries, known, strict=True) if has])

@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
-    import_option,
-    named_runs,
-    read_clusters,
-    refuse_unused,
-    segments_option,
-)
+from rankdev.cli.options import import_option, named_runs, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 
 if TYPE_CHECKING:
