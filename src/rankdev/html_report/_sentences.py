@@ -23,8 +23,8 @@ REMEDIES = {
 }
 
 
-def title(found: Comparison) -> str:
-    """Name the comparison."""
+def compared(found: Comparison) -> str:
+    """State how much is compared."""
     return f"{counted(len(found.scores.systems), 'system')} on {counted(len(found.scores.queries), 'query')}"
 
 

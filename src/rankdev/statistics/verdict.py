@@ -18,11 +18,12 @@ from rankdev.statistics.leaderboard import better_pairs
 from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.panels import families_of
 from rankdev.statistics.planning import Plan
+from rankdev.statistics.ranks import ROUNDING
 
 NAMED = 4  # systems that a sentence names; more are counted
 CHANCE = "does not differ significantly from {}"
 ZERO = "the interval of its difference to {} contains 0"
-SKEWED = "its difference to {} is significant only if differences are symmetric, and they are skewed"
+SKEWED = "its difference to {} is not significant if skewness is allowed for"
 
 Level = Literal["winner", "open", "single", "problem"]
 
@@ -114,10 +115,12 @@ def _of_tests(scores: Scores, found: Significance, measure: str, clusters: Mappi
     limits = f"{level} interval {_number(nearest.low)} to {_number(nearest.high)}"
     together = ", adjusted for all pairs" if len(order) > 2 else ""
     next_best = ", the next best" if len(order) > 2 else ""
-    by = (
-        f"{printable(best)} is ahead of {printable(nearest.system)}{next_best}, by {_number(nearest.ahead)} {measure}"
-        f" ({limits}{together}; {_p('=', nearest.p)}), on {counted(number, unit)}."
-    )
+    one, other = printable(best), f"{printable(nearest.system)}{next_best}"
+    about = f"({limits}{together}; {_p('=', nearest.p)}), on {counted(number, unit)}."
+    if abs(nearest.ahead) < ROUNDING:
+        by = f"{one} and {printable(nearest.system)} have the same mean {measure} {about}"
+    else:
+        by = f"{one} is ahead of {other}, by {_number(nearest.ahead)} {measure} {about}"
     make = _of_two if len(order) == 2 else _of_several
     sentence, clear = make(scores, found, measure, best, rivals, clusters)
     return Verdict(measure, "winner" if clear else "open", sentence, by, best, rivals)

@@ -34,7 +34,7 @@ const head = (text, kind = "") => element("th", { scope: "col", class: kind }, .
 const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, content);
 
 /** @param {number} system */
-const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, named(report.systems[system]));
+const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, labelled(report.systems, system));
 
 /** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
@@ -108,12 +108,12 @@ function showVerdict() {
   const found = report.verdicts[state.measure];
   byId("card").className = `card ${found.level}`;
   byId("level").replaceChildren(...sign(found.level));
-  byId("conclusion").textContent = prose(found.sentence);
-  byId("by").textContent = prose([found.by, report.design].filter(Boolean).join(" "));
-  byId("overall").textContent = prose(report.overall);
+  byId("conclusion").textContent = withShortNames(found.sentence);
+  byId("by").textContent = withShortNames([found.by, report.design].filter(Boolean).join(" "));
+  byId("overall").textContent = withShortNames(report.overall);
   byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
     element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
-      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), element("b", {}, value), element("small", {}, prose(text))))));
+      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), element("b", {}, value), element("small", {}, withShortNames(text))))));
   for (const button of byId("by-measure").querySelectorAll("button"))
     button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
 }
@@ -121,10 +121,11 @@ function showVerdict() {
 /** A button for each measure, with its verdict. */
 function makeByMeasure() {
   byId("by-measure").hidden = report.measures.length < 2;
-  byId("by-measure").append("By measure: ", ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
+  const clear = report.verdicts.filter((/** @type {any} */ { level }) => level === "winner").length;
+  byId("by-measure").append(`A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:`, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
     const { level, best } = report.verdicts[measure];
-    const who = level === "winner" ? brief(report.systems[best], 24) : LEVELS[level][1].toLowerCase();
-    const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]), ` ${text}: ${who}`);
+    const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
+      element("span", {}, text, level === "winner" ? `: ${systemName(best, 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
     made.addEventListener("click", () => choose({ measure }));
     return made;
   }));
@@ -133,17 +134,18 @@ function makeByMeasure() {
 function showSentences() {
   document.title = report.title;
   byId("title").textContent = report.title;
+  byId("subtitle").textContent = report.subtitle;
   const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, prose(text))]);
   byId("facts").replaceChildren(...terms(report.facts));
   byId("making").replaceChildren(...terms(report.made));
   byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
   byId("next").hidden = !report.next.length;
-  byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, prose(text))));
+  byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, withShortNames(text))));
   byId("limits").hidden = !report.notes.length;
 }
 
 /** A next step, with its details to unfold. @param {[string, string]} texts */
-const step = ([text, details]) => [element("p", {}, prose(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, prose(details)))] : [])];
+const step = ([text, details]) => [element("p", {}, withShortNames(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, withShortNames(details)))] : [])];
 
 /** The leaderboard of the selected measure: ranks with intervals, means with intervals, letters of groups. */
 function showBoard() {
@@ -160,12 +162,13 @@ function showBoard() {
     const [rank, first, last] = [0, 1, 2].map((part) => String(arrays.ranks.at(m, s, part)));
     const interval = known ? `[${shown(low)}, ${shown(high)}]` : "–";
     const drawn = cell(drawInterval({ mean, low, high }, from, to, `${shown(mean)} ${interval}`), "text span-cell");
-    drawn.dataset.tip = `${brief(report.systems[s], 60)}: ${shown(mean)} ${interval}`;
-    return element("tr", {}, cell(rank), ...(several ? [cell(first === last ? first : `${first}–${last}`)] : []), rowHead(s), cell(known ? shown(mean) : "–"),
-      cell(interval), drawn, ...(several ? [cell(report.letters[m][s], "text letters")] : []));
+    drawn.dataset.tip = `${systemName(s, 60)}: ${shown(mean)} ${interval}`;
+    return element("tr", {}, cell(rank), rowHead(s), cell(known ? shown(mean) : "–"), drawn, cell(interval),
+      ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(report.letters[m][s], "text letters")] : []));
   });
-  const heads = [head("Rank"), ...(several ? [head("Possible ranks")] : []), head("System", "text"), head("Mean"), head(`${level}% interval`), axisHead(from, to), ...(several ? [head("Groups", "text")] : [])];
+  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level}% interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
   const letters = several ? "; systems that share a letter do not differ significantly, also if skewness is allowed for; possible ranks hold for all systems together" : "";
+  byId("board").className = isSmall() ? "small" : "";
   fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
@@ -211,6 +214,7 @@ function makeMatrix() {
     element("tr", {}, element("th", { scope: "row", class: "text" }),
       ...places.map((/** @type {number} */ j) => (i === j ? cell("–", "self") : element("td", {}, ...inside())))));
   fillTable("matrix", "Differences between all systems, best first", [head("", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
+  byId("pairs").classList.toggle("many", isSmall());
   byId("matrix").className = isSmall() ? "small" : "";
   byId("matrix").style.width = isSmall() ? `${11 + 2.5 * places.length}rem` : "";
 }
@@ -227,11 +231,11 @@ function showMatrix() {
     const name = report.systems[s];
     const top = table.tHead.rows[0].cells[i + 1];
     top.title = visible(name);
-    top.replaceChildren(isSmall() ? String(i + 1) : named(name, 14));
-    if (isSmall()) top.setAttribute("aria-label", brief(name));
+    top.replaceChildren(isSmall() ? String(i + 1) : labelled(report.systems, s, 16));
+    if (isSmall()) top.setAttribute("aria-label", systemName(s, 48));
     const row = table.tBodies[0].rows[i];
     row.cells[0].dataset.system = String(s);
-    row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", named(name, isSmall() ? 22 : 30));
+    row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", labelled(report.systems, s, isSmall() ? 22 : 30));
   });
   clearTimeout(waiting);
   if (!isSmall()) return fillMatrix(order, () => true);
@@ -292,7 +296,7 @@ function pairAtCell(target) {
 
 function showPair() {
   const { a, b } = state;
-  byId("pair-title").replaceChildren(named(report.systems[a]), " minus ", named(report.systems[b]), ", by every measure");
+  byId("pair-title").replaceChildren(element("span", { class: "a" }, labelled(report.systems, a)), " minus ", element("span", { class: "b" }, labelled(report.systems, b)), ", by every measure");
   const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
@@ -300,7 +304,7 @@ function showPair() {
     return element("tr", {}, element("th", { scope: "row", class: m === state.measure ? "text chosen" : "text" }, text),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
-      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
+      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", { class: better === a ? "a" : "b" }, labelled(report.systems, better, 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
   });
   fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure`, heads, rows);
 }
@@ -391,9 +395,9 @@ function show() {
 function showPairChosen() {
   byId("a").value = String(state.a);
   byId("b").value = String(state.b);
-  markChosen();
   if (report.systems.length > 1) showPair();
   showSegments();
+  markChosen();
   showQueries();
 }
 
@@ -443,13 +447,12 @@ function nested(array, ...place) {
 
 function download() {
   const everything = { ...report, arrays: Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, nested(array)])) };
-  const link = element("a", { href: URL.createObjectURL(new Blob([JSON.stringify(everything)], { type: "application/json" })), download: "report.json" });
-  link.click();
+  save("report.json", JSON.stringify(everything), "application/json");
 }
 
 /** @param {string} id @param {string[]} texts @param {(at: number) => void} pick */
 function fillSelect(id, texts, pick) {
-  byId(id).replaceChildren(...texts.map((text, i) => element("option", { value: String(i) }, brief(text, 40))));
+  byId(id).replaceChildren(...texts.map((_, i) => element("option", { value: String(i) }, label(texts, i))));
   byId(id).addEventListener("change", () => pick(Number(byId(id).value)));
 }
 
@@ -467,7 +470,7 @@ function listen() {
     const pair = pairAtCell(event.target);
     if (!pair) return;
     const { difference, p } = pairOf(state.measure, pair.a, pair.b);
-    pair.found.title = `${brief(report.systems[pair.a])} − ${brief(report.systems[pair.b])}: ${signed(difference)}, ${pText(p)}`;
+    pair.found.title = `${systemName(pair.a, 48)} − ${systemName(pair.b, 48)}: ${signed(difference)}, ${pText(p)}`;
   });
   window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
   window.addEventListener("hashchange", () => {
@@ -481,6 +484,7 @@ function listen() {
     showQueries();
   });
   listenToQueries();
+  listenToTips();
 }
 
 /** @param {EventTarget|null} target */
@@ -523,6 +527,7 @@ async function start() {
   listen();
   showSentences();
   makeByMeasure();
+  addTableTools();
   showMeasures();
   showLosses();
   if (report.systems.length > 1) makeMatrix();

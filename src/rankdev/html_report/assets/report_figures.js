@@ -23,8 +23,8 @@ function drawInterval(row, from, to, label) {
 
 /** Differences of two systems, largest first, as one line per query.
  *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
- *  @param {(index: number) => void} pick */
-function drawDifferences(values, chosen, width, label, pick) {
+ *  @param {(index: number) => void} pick @param {(index: number) => string} tipOf */
+function drawDifferences(values, chosen, width, label, pick, tipOf) {
   const [left, right, height] = [48, width - 8, 190];
   const most = Math.max(1e-6, ...values.map(Math.abs));
   const step = (right - left) / Math.max(1, values.length);
@@ -43,12 +43,16 @@ function drawDifferences(values, chosen, width, label, pick) {
     const path = mine.map(([i, value]) => `M${x(i).toFixed(2)} ${y(0)}V${y(value).toFixed(2)}`).join("");
     drawn.append(svg("path", { class: side, d: path, "stroke-width": Math.max(0.6, Math.min(14, step * 0.75)), fill: "none" }));
   }
-  drawn.addEventListener("click", (event) => {
+  const indexAt = (/** @type {MouseEvent} */ event) => {
     const inside = drawn.getBoundingClientRect();
-    const at = ((event.clientX - inside.left) / inside.width) * width;
-    const index = Math.floor((at - left) / step);
-    if (index >= 0 && index < values.length) pick(index);
+    const index = Math.floor((((event.clientX - inside.left) / inside.width) * width - left) / step);
+    return index >= 0 && index < values.length ? index : -1;
+  };
+  drawn.addEventListener("click", (event) => {
+    if (indexAt(event) >= 0) pick(indexAt(event));
   });
+  drawn.addEventListener("mousemove", (event) => showTip(indexAt(event) < 0 ? "" : tipOf(indexAt(event)), event.clientX, event.clientY));
+  drawn.addEventListener("mouseleave", () => showTip("", 0, 0));
   return drawn;
 }
 
@@ -67,7 +71,29 @@ function drawCurves(sizes, curves, chosen, width, label) {
   const behind = [...curves].sort((one, other) => Number(one.name === chosen) - Number(other.name === chosen));
   for (const { name, values } of behind) {
     const points = sizes.flatMap((n, i) => (values[i] === null ? [] : [`${x(n)},${y(/** @type {number} */ (values[i]))}`]));
-    drawn.append(svg("polyline", { class: name === chosen ? "curve a" : "curve", points: points.join(" ") }));
+    const tip = `${name}: ${sizes.map((n, i) => `${n} → ${values[i]?.toFixed(2) ?? "–"}`).join(", ")}`;
+    drawn.append(svg("polyline", { class: name === chosen ? "curve front" : "curve", points: points.join(" "), "data-tip": tip }));
   }
   return drawn;
+}
+
+/** A text next to the pointer; none where it is empty. @param {string} text @param {number} x @param {number} y */
+function showTip(text, x, y) {
+  const tip = byId("tip");
+  tip.hidden = !text;
+  if (!text) return;
+  tip.textContent = text;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
+  tip.style.top = `${y + 16 + height > window.innerHeight ? y - height - 8 : y + 16}px`;
+}
+
+/** Show the texts that parts of charts have. */
+function listenToTips() {
+  document.addEventListener("mousemove", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("#differences")) return; // it has a text for each query
+    showTip(target?.closest("[data-tip]")?.getAttribute("data-tip") ?? "", event.clientX, event.clientY);
+  });
+  document.addEventListener("keydown", () => showTip("", 0, 0));
 }

@@ -50,17 +50,20 @@ function chosenQueries() {
   return found.sort((x, y) => sign * compare(keys.get(x), keys.get(y)) || x - y);
 }
 
+/** @type {string[]} */ let NAMES_OF_SEGMENTS = [];
+const segmentNames = () => (NAMES_OF_SEGMENTS.length ? NAMES_OF_SEGMENTS : (NAMES_OF_SEGMENTS = report.segments.map((/** @type {any} */ part) => part.name)));
+
 function showSegments() {
   byId("segments-part").hidden = byId("segment-label").hidden = !report.segments.length;
   if (!report.segments.length) return;
   const order = ordered(state.measure);
   const some = order.slice(0, 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
-  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure" }, named(report.systems[s], 30)))];
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30)))];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
     const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
     const best = Math.max(...means.map((mean) => mean ?? -Infinity));
-    return element("tr", {}, element("th", { scope: "row", class: "text" }, named(part.name)), cell(String(part.size)),
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(segmentNames(), i)), cell(String(part.size)),
       ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")));
   });
   const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
@@ -83,26 +86,38 @@ function showQueries() {
   showQuery(found);
 }
 
-/** @param {number[]} queries */
-function showRows(queries) {
-  const [a, b] = [report.systems[state.a], report.systems[state.b]].map((name) => brief(name, 24));
+/** The headings and rows of some queries. @param {number[]} queries */
+function rowsOf(queries) {
+  const [a, b] = [systemName(state.a, 24), systemName(state.b, 24)];
   const texts = Object.keys(report.query_texts).length > 0;
   const several = report.systems.length > 1;
   const by = (/** @type {string} */ text, /** @type {string} */ sort, kind = "") =>
     sorter(text, state.sort === sort, state.down, () => choose({ sort, down: state.sort === sort ? !state.down : sort !== "query", page: 0 }), kind);
-  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference"), ...(several ? [by(`B: ${b}`, "b"), by("A − B", "difference")] : []), by("Reference items", "size")];
+  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference", several ? "of-a" : ""), ...(several ? [by(`B: ${b}`, "b", "of-b"), by("A − B", "difference")] : []), by("Reference items", "size")];
   const rows = queries.map((query) => {
     const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
     const text = textOf(report.query_texts, report.queries[query]);
-    return element("tr", query === state.query ? { class: "open" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
+    return element("tr", query === state.query ? { class: "open-query" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
       ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
   });
-  fillTable("rows", `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows);
+  return { caption: `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows };
+}
+
+/** @param {number[]} queries */
+function showRows(queries) {
+  const { caption, heads, rows } = rowsOf(queries);
+  fillTable("rows", caption, heads, rows);
+}
+
+/** All queries that pass the filters, as one table. */
+function wholeRows() {
+  const { caption, heads, rows } = rowsOf(chosenQueries());
+  return /** @type {HTMLTableElement} */ (element("table", {}, element("caption", {}, caption.split(";")[0]), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows)));
 }
 
 /** @param {number} query */
 function queryLink(query) {
-  const made = element("button", { type: "button", class: "link" }, named(report.queries[query]));
+  const made = element("button", { type: "button", class: "link" }, labelled(report.queries, query, 48));
   made.addEventListener("click", () => openQuery(query));
   return made;
 }
@@ -122,10 +137,14 @@ function showDifferences(found) {
   const values = sorted.map(value);
   const better = values.filter((difference) => difference > 1e-6).length;
   const worse = values.filter((difference) => difference < -1e-6).length;
-  const [a, b] = [brief(report.systems[state.a], 30), brief(report.systems[state.b], 30)];
+  const [a, b] = [systemName(state.a), systemName(state.b)];
   byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} on ${report.measures[state.measure]}`;
-  const label = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
-  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), label, (i) => openQuery(sorted[i])) : "");
+  const described = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
+  const tipOf = (/** @type {number} */ i) => {
+    const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores.at(state.measure, system, sorted[i])));
+    return `${label(report.queries, sorted[i], 60)}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
+  };
+  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
   const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
   const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
@@ -141,7 +160,7 @@ function showQuery(found) {
   byId("query").hidden = query < 0;
   if (query < 0) return;
   const id = report.queries[query];
-  byId("query-title").replaceChildren("Query ", named(id, 80));
+  byId("query-title").replaceChildren("Query ", labelled(report.queries, query, 80));
   byId("query-text").replaceChildren(element("bdi", {}, prose(textOf(report.query_texts, id))));
   const at = found.indexOf(query);
   byId("query-before").disabled = at <= 0;
@@ -155,10 +174,10 @@ function showQuery(found) {
 
 /** @param {number} query @param {number[]} systems */
 function scoresOfQuery(query, systems) {
-  const heads = [head("Measure", "text"), ...systems.map((s) => element("th", { scope: "col", "data-system": String(s) }, named(report.systems[s], 24)))];
+  const heads = [head("Measure", "text"), ...systems.map((s, i) => element("th", { scope: "col", class: systems.length > 1 ? "ab"[i] : "" }, labelled(report.systems, s, 24)))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, element("th", { scope: "row", class: "text" }, text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
   const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table);
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table, tableTools(() => /** @type {HTMLTableElement} */ (table), "query-scores"));
 }
 
 /** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
@@ -173,14 +192,17 @@ function showLegend() {
   byId("legend").replaceChildren(...[...present, "not returned"].flatMap((/** @type {string} */ kind) => [element("span", {}, signOf(kind), ` ${kind}`), " "]));
 }
 
-/** @param {Node[]} title @param {string} label @param {string} caption @param {Node[]} heads @param {Node[][]} bodies */
-function listTable(title, label, caption, heads, bodies) {
+/** @param {(Node|string)[]} title @param {string} called @param {string} caption @param {Node[]} heads @param {Node[][]} bodies */
+function listTable(title, called, caption, heads, bodies) {
   const parts = bodies.map((rows, i) => element("tbody", i ? { class: "elsewhere" } : {}, ...rows));
   const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), ...parts);
   const first = table.querySelector("tr[data-item]");
   first?.setAttribute("tabindex", "0");
-  return element("div", { tabindex: "0", role: "region", "aria-label": brief(label) }, element("h4", {}, ...title), table);
+  return element("div", { tabindex: "0", role: "region", "aria-label": brief(called) }, element("h4", {}, ...title), table, tableTools(() => /** @type {HTMLTableElement} */ (table), fileName(called)));
 }
+
+/** @param {string} text */
+const fileName = (text) => `query-${text.replace(/[^\w.-]+/g, "-").slice(0, 40)}`;
 
 /** A row about an item, which can be pointed at. @param {number} place @param {...Node} cells */
 const itemRow = (place, ...cells) => element("tr", place < 0 ? {} : { "data-item": String(place), tabindex: "-1" }, ...cells);
@@ -188,7 +210,7 @@ const itemRow = (place, ...cells) => element("tr", place < 0 ? {} : { "data-item
 /** An item by its id, its text where there is one, and what is to be said of it. @param {number} query @param {number} place @param {string} [kind] */
 function itemOf(query, place, kind = "") {
   const id = report.pools[query][place];
-  const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), named(id, 60));
+  const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), labelled(report.pools[query], place, 60));
   const text = textOf(report.texts, id);
   if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
   if (kind) made.append(element("small", { class: "state" }, kind));
@@ -227,7 +249,7 @@ function listOf(query, system, side) {
   });
   const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
   const caption = `${report.explained} position by position. Ideal: the rank that belongs at this position`;
-  const name = element("span", { class: side }, named(report.systems[system]));
+  const name = element("span", { class: side }, labelled(report.systems, system));
   const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
   made.classList.add(...(side ? [side] : []));
   const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
@@ -263,7 +285,7 @@ function markItem(target) {
     return report.systems.length > 1 ? `${"AB"[i]}, ${where}` : where;
   });
   const rank = inside ? `rank ${arrays.reference_ranks.at(query, place)} in the reference` : "not in the reference";
-  byId("where").replaceChildren(named(report.pools[query][place], 80), `: ${[rank, ...listed].join("; ")}`);
+  byId("where").replaceChildren(labelled(report.pools[query], place, 80), `: ${[rank, ...listed].join("; ")}`);
 }
 
 /** @param {KeyboardEvent} event */
