@@ -238,7 +238,8 @@ def query_differences_report(found: QueryDifferences) -> Report:
     return result_report(found, "compare", tables, [], ())
 
 
-LABELLED = 40  # queries up to which each bar carries its query's name
+LABELLED = 60  # queries up to which each bar carries its query's name
+EXTREMES = 3  # best and worst queries that are named where there are more
 
 
 @draws(QueryDifferences)
@@ -255,9 +256,8 @@ def plot_query_differences(found: QueryDifferences, measure: str | None = None) 
 def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     """Draw two systems query by query: their differences, largest first, and each query's two scores as a point."""
     pair = pair_by_query(scores, a, b, measure)
-    drawn, (left, right) = _panels()
-    _bars(left, pair)
-    left.set_ylabel(f"difference in {measure}")
+    drawn, (left, right) = _panels(len(pair.queries))
+    _bars(left, pair, f"difference in {measure}")
     _points(right, *pair.scores)
     one, other = (shortened(printable(name)) for name in (a, b))
     right.set(xlabel=other, ylabel=one)
@@ -265,26 +265,37 @@ def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     return titled(drawn, f"{one} {counts} of {len(pair.queries)} queries")
 
 
-def _panels() -> tuple[Figure, Any]:
-    drawn, axes = figure(PAGE, 3.1, columns=2, width_ratios=[1.5, 1])
+def _panels(queries: int) -> tuple[Figure, Any]:
+    """Return two panels, the first high enough for the names of so many queries."""
+    height = max(3.1, 0.9 + 0.125 * queries) if queries <= LABELLED else 3.4
+    drawn, axes = figure(PAGE, height, columns=2, width_ratios=[1.5, 1])
     return drawn, axes[0]
 
 
-def _bars(axis: Any, pair: PairByQuery) -> None:
-    """Draw the differences in their order, with their mean as a line."""
+def _bars(axis: Any, pair: PairByQuery, label: str) -> None:
+    """Draw the differences, largest first, with their mean as a line; each named, or the best and worst of many."""
     apart, mean = pair.differences, pair.mean
     colours = np.where(apart >= 0, COLOURS[0], COLOURS[1])
-    axis.bar(range(len(apart)), apart, width=1.0 if len(apart) > 60 else 0.8, color=colours)
-    axis.axhline(0, color="black", linewidth=0.6)
-    axis.axhline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
-    axis.set(xlim=(-0.6, len(apart) - 0.4))
+    names = [shortened(printable(name), 22) for name in pair.queries]
+    at = range(len(apart))
+    dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
     axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
-    axis.grid(visible=False, axis="x")
     if len(apart) <= LABELLED:
-        labels = [shortened(printable(name), 22) for name in pair.queries]
-        axis.set_xticks(range(len(apart)), labels, rotation=90, fontsize=6)
-    else:
-        axis.set_xlabel(f"{len(apart):,} queries")
+        axis.barh(at, apart, height=0.8, color=colours)
+        axis.axvline(0, color="black", linewidth=0.6)
+        axis.axvline(mean, **dashed)
+        axis.set_yticks(at, names, fontsize=6)
+        axis.set(xlabel=label, ylim=(len(apart) - 0.4, -0.6))
+        axis.grid(visible=False, axis="y")
+        return
+    axis.bar(at, apart, width=1.0, color=colours)
+    axis.axhline(0, color="black", linewidth=0.6)
+    axis.axhline(mean, **dashed)
+    axis.set(xlabel=f"{len(apart):,} queries", ylabel=label, xlim=(-0.6, len(apart) - 0.4))
+    axis.grid(visible=False, axis="x")
+    named: Any = {"transform": axis.transAxes, "fontsize": 6}  # where descending bars leave space
+    axis.text(0.98, 0.98, "\n".join(["best:", *names[:EXTREMES]]), ha="right", va="top", **named)
+    axis.text(0.02, 0.02, "\n".join(["worst:", *names[: -EXTREMES - 1 : -1]]), ha="left", va="bottom", **named)
 
 
 def _points(axis: Any, first: Floats, second: Floats) -> None:
@@ -295,7 +306,7 @@ def _points(axis: Any, first: Floats, second: Floats) -> None:
         axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
     margin = 0.04 * (high - low) or 0.1
     axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
-    axis.set_aspect("equal")
+    axis.set_aspect("equal", anchor="N")
     axis.set_title("below the line: lost", loc="left")
 
 
