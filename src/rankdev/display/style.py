@@ -64,7 +64,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # distinguish areas in grayscale
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 VARIANTS = [(MARKERS[i % 10], DASHES[(i + i // 10) % 4]) for i in range(40)]  # every marker with every dash
-# fonts with characters that matplotlib's own lacks, where installed; it cannot draw bitmap fonts such as Noto Color Emoji
+# fonts with characters that matplotlib's own lacks, where installed (not bitmaps, such as Noto Color Emoji)
 FALLBACKS = (
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR", "Source Han Sans"),
     *("Hiragino Sans", "Yu Gothic", "Meiryo", "PingFang SC", "Microsoft YaHei", "Malgun Gothic", "Apple SD Gothic Neo"),
