@@ -93,10 +93,16 @@ def test_exports_of_openstreetmap_and_overture_give_the_same_places(tmp_path):
     nested.write_parquet(tmp_path / "overture.parquet")
     (tmp_path / "overture.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     (tmp_path / "overture.geojsonl").write_text("\n".join(map(json.dumps, features)))
+    elements = [
+        {"type": "way", "id": i, "center": {"lat": row["@lat"], "lon": row["@lon"]}, "tags": row}
+        for i, row in enumerate(overpass)
+    ]
+    (tmp_path / "overpass.json").write_text(json.dumps({"version": 0.6, "elements": elements}))
     wkt = [{**row, "category": row["kind"], "geometry": f"POINT ({row['lon']} {row['lat']})"} for row in base]
     without = pl.DataFrame(wkt).drop("lat", "lon", "kind").rename({"code": "postcode"})
     files = [
         write_rows(tmp_path / "overpass.csv", overpass),
+        tmp_path / "overpass.json",
         tmp_path / "overture.geojson",
         tmp_path / "overture.geojsonl",
         tmp_path / "overture.parquet",
@@ -109,7 +115,7 @@ def test_exports_of_openstreetmap_and_overture_give_the_same_places(tmp_path):
         assert found.streets == read[0].streets == ["main st"] * 220
         assert found.postcodes == read[0].postcodes
         np.testing.assert_allclose(found.x, read[0].x, atol=0.01)
-    assert read[1].cuisines[0] == ["food", "drinks"]
+    assert read[2].cuisines[0] == ["food", "drinks"]
 
 
 def test_a_building_is_where_its_corners_are_on_average(tmp_path):
