@@ -227,7 +227,7 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
 
 
 def grid_values(study: Poi) -> dict[str, float]:
-    """Return what the paper says about Figure 1: its range, and how many cells beat other measures."""
+    """Return what the paper states about Figure 1: its range, and how many cells beat other measures."""
     cells = study.sensitivity.power
     medians = dict(study.power.summary(study.sensitivity.n).select("measure", "p50").iter_rows())
     other = max(value for measure, value in medians.items() if not measure.startswith("RDQ"))

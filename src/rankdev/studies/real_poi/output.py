@@ -153,7 +153,7 @@ def leaders(powers: Mapping[str, float]) -> str:
 
 
 def verdict(holding: Sequence[bool | None]) -> str:
-    """Say whether a statement holds in all seeds, in none or in some; where measures tie (None) it cannot be told.
+    """State whether a statement holds in all seeds, in none or in some; where measures tie (None) it cannot be told.
 
     >>> verdict([True, True]), verdict([True, False]), verdict([False])
     ('holds', 'cannot tell', 'does not')
@@ -316,8 +316,8 @@ def _kinds(found: Worlds) -> Table:
     frame = pl.concat(parts).rename({"best": "largest effect"})
     note = (
         "median absolute difference of two systems: two losses in RDQ@5 (they rerank the same candidates, so nothing is"
-        " lost by retrieval), the share of the first five that is in the reference (right), how deep in the reference"
-        " those are (depth), and the share of their pairs in its order. Largest effect: the measure with the largest"
+        " lost by retrieval), the fraction of the first five that is in the reference (right), how deep in the reference"
+        " those are (depth), and the fraction of their pairs in its order. Largest effect: the measure with the largest"
         " median difference in standard deviations, which is power without its ceiling"
     )
     return Table(frame, "What systems differ in, by kind of pair", [note], digits=3, names=("world", "kind"))
@@ -338,7 +338,7 @@ def _labels(found: Worlds) -> Iterator[Table]:
 
 
 def _paper_tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """Return Tables 2 and 3 of one world, means over seeds, with the paper's numbers beside them."""
+    """Return Tables 2 and 3 of one world, means over seeds, with the paper's numbers."""
     paper = published("poi")
     tables = []
     for make in (power_table, stability_table):

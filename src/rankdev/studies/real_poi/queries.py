@@ -56,7 +56,7 @@ class Query:
     """A query: its words, where it is asked, and what is meant, which only the references know.
 
     ``words`` are matched with records; ``near`` is the place that a query names for its position. ``street`` and
-    ``postcode`` are part of the text. ``understood`` says whether a searcher knows which label the words ask for.
+    ``postcode`` are part of the text. ``understood`` states whether a searcher knows which label the words ask for.
     """
 
     kind: str

@@ -71,7 +71,7 @@ class Part:
 
     @property
     def recall(self) -> float:
-        """Mean share of a reference that is among the candidates."""
+        """Mean fraction of a reference that is among the candidates."""
         return float(((self.ranks > 0).sum(axis=1) / self.sizes).mean())
 
 

@@ -171,9 +171,9 @@ def _outcome(world: str, seed: int, train: Part, test: Part, size: Size, progres
 def described(references: rd.References, runs: Mapping[str, Run]) -> pl.DataFrame:
     """Describe systems at the cutoff: three losses in RDQ@5, and what their first items are.
 
-    ``right`` is the mean share of the first items (of as many as the reference has, if fewer) that are in the
+    ``right`` is the mean fraction of the first items (of as many as the reference has, if fewer) that are in the
     reference; ``depth`` the mean relative rank in the reference of those, from 0 to 1, where the reference is longer
-    than the cutoff; ``in_order`` the mean share of pairs of them that are in the reference's order, where there
+    than the cutoff; ``in_order`` the mean fraction of pairs of them that are in the reference's order, where there
     are two.
     """
     with warnings_into([]):
@@ -217,7 +217,7 @@ def _first_ranks(references: rd.References, runs: Mapping[str, Run]) -> dict[str
 
 
 def pair_kind(a: str, b: str) -> str:
-    """Say how two systems differ: in training alone, or in what they see.
+    """State how two systems differ: in training alone, or in what they see.
 
     >>> pair_kind("v72-mp3", "v81-mp3"), pair_kind("v72-mp5", "v74-mp3")
     ('same setting', 'mp3 and mp5')
