@@ -316,9 +316,9 @@ def _kinds(found: Worlds) -> Table:
     frame = pl.concat(parts).rename({"best": "largest effect"})
     note = (
         "median absolute difference of two systems: two losses in RDQ@5 (they rerank the same candidates, so nothing is"
-        " lost by retrieval), the fraction of the first five that is in the reference (right), how deep in the reference"
-        " those are (depth), and the fraction of their pairs in its order. Largest effect: the measure with the largest"
-        " median difference in standard deviations, which is power without its ceiling"
+        " lost by retrieval), the fraction of the first five that is in the reference (right), how deep in it those are"
+        " (depth), and the fraction of their pairs in its order. Largest effect: the measure with the largest median"
+        " difference in standard deviations, which is power without its ceiling"
     )
     return Table(frame, "What systems differ in, by kind of pair", [note], digits=3, names=("world", "kind"))
 
