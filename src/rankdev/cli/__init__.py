@@ -28,8 +28,8 @@ GROUPS = {
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
         "gate": ("gate", "Decide whether a candidate may replace a baseline."),
-        "history": ("history", "Show means over time, and what gates decided."),
-        "table": ("compare", "Write the table of a paper, with marks of significance."),
+        "history": ("gate", "Show means over time, and what gates decided."),
+        "table": ("leaderboard", "Write the table of a paper, with marks of significance."),
     },
     "References": {
         "refs": ("refs", "Build references from grades, lists or preferences."),

@@ -56,7 +56,7 @@ class PaperTable(Result):
     table : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.paper_table"
+    display: ClassVar = "rankdev.display.leaderboard"
 
     frame: pl.DataFrame = field(repr=False)
     marks: dict[str, str]
