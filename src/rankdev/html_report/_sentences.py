@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankdev.display.power import plan_in_detail, plan_in_short
+from rankdev.display.planning import plan_in_detail, plan_in_short
 from rankdev.display.significance import by_segment_in_short
 from rankdev.errors import counted
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS

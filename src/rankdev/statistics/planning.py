@@ -75,7 +75,7 @@ class Plan(OfDrawnQueries):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    display: ClassVar = "rankdev.display.planning"
 
     a: str
     b: str

@@ -195,7 +195,7 @@ class ReplicatePlan(Result):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    display: ClassVar = "rankdev.display.planning"
     made_with = ("a", "b", "measure", "difference", "power", "alpha", "replicates")
 
     columns: dict[str, Any] = field(repr=False)
