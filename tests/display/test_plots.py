@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
+from rankdev.display.differences import plot_differences
 from rankdev.display.power import plot_power, plot_stability
-from rankdev.display.significance import plot_differences
 from rankdev.display.style import looks, save
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.evaluation.explain import explain

@@ -106,8 +106,8 @@ def compare_command(
     """Test all pairs of systems, or all against baselines, for each measure.
     Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
+    from rankdev.display.differences import plot_differences
     from rankdev.display.dispatch import report_of
-    from rankdev.display.significance import plot_differences
     from rankdev.evaluation.scores import Scores
     from rankdev.statistics.equivalence import equivalence
     from rankdev.statistics.meta_analysis import meta_analysis
