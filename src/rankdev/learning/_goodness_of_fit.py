@@ -82,7 +82,8 @@ def check_connected(won: Floats, positions: Sequence[int]) -> None:
     groups = [[positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
     raise DataError(
         "no clicked item was shown at positions of different groups, so that the effect of positions cannot be"
-        f" separated from that of items: {'; '.join(map(listed_positions, groups[:6]))}{' …' if len(groups) > 6 else ''}."
+        f" separated from that of items: {'; '.join(map(listed_positions, groups[:6]))}"
+        f"{' …' if len(groups) > 6 else ''}."
         " Shuffle some of the results, use logs of several rankers, or add features of the items (regression-em)"
     )
 
