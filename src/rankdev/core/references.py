@@ -29,20 +29,10 @@ from rankdev._common.tables import (
     truth_column,
 )
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
-from rankdev.core.columns import (
-    ByQuery,
-    Groups,
-    Items,
-    Nonrelevant,
-    check_ranks,
-    check_unique,
-    dense_ranks,
-    group,
-    last_of_each,
-    tier_ranks,
-)
+from rankdev.core.columns import ByQuery, Groups, Items, Nonrelevant, group, last_of_each
 from rankdev.core.rag import RIGHT, records_in
 from rankdev.core.ratings import grades_of
+from rankdev.core.row_checks import check_ranks, check_unique, dense_ranks, tier_ranks
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 

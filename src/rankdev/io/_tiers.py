@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.tables import text_column
-from rankdev.core.columns import check_once
 from rankdev.core.references import References
+from rankdev.core.row_checks import check_once
 from rankdev.errors import DataError, FileFormatError
 from rankdev.io.table_formats.base import Table
 
