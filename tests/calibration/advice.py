@@ -64,4 +64,4 @@ def equally_good(trials: int) -> Iterator[Finding]:
             yield Finding(KEPT, f"{kind}, six equally good measures, n = {n}", held, trials, 1 - ALPHA)
 
 
-CLAIMS = {"chosen measures": (chosen_measures, 1000)}
+CLAIMS = {"chosen measures": (chosen_measures, 400)}

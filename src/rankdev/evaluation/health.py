@@ -18,8 +18,8 @@ from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning, counted, printable
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
-from rankdev.evaluation.order import little_order
 from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.strictness import little_order
 from rankdev.measures import parse
 from rankdev.measures.base import Measure
 

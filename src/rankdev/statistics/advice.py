@@ -16,7 +16,8 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, listed
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import AT_ONCE, about_clusters, as_scores, carried, panels
+from rankdev.statistics.contrasts import AT_ONCE
+from rankdev.statistics.panels import about_clusters, as_scores, carried, panels
 from rankdev.statistics.power.student import LIMIT, power_of, queries_for, smallest
 
 LEAST = 10  # queries below which nothing is said
@@ -221,7 +222,7 @@ def advise(
     n = _middle(effects, alpha)
     power = power_of(n, alpha)(effects).mean(axis=1)
     error = _error(np.stack([_without_each(part, n, alpha) for part in differences]))
-    lead, limit = power[:, None] - power, special.stdtrit(count - 1, 1 - alpha / (len(power) - 1))
+    lead, limit = power[:, None] - power, special.stdtrit(count - 1, 1 - alpha / 2 / (len(power) - 1))
     best = int(np.argmax(power))
     spread = limit * error[best]
     signs = np.sign(effects)
@@ -243,7 +244,7 @@ def advise(
 
 def _common(scores: Scores) -> Scores:
     """Keep the queries for which every system has a value under every measure, so that measures see the same ones."""
-    known: Bools = np.isfinite(scores.values).all(axis=(0, 2))
+    known: Bools = np.asarray(np.isfinite(scores.values).all(axis=(0, 2)))
     if known.all() or not known.any():
         return scores
     return scores.select(queries=[query for query, has in zip(scores.queries, known, strict=True) if has])

@@ -14,11 +14,11 @@ from rankdev.errors import RankdevWarning, counted, printable
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.conclusion import conclusion
+from rankdev.statistics.contrasts import families_of
+from rankdev.statistics.groups import ROUNDING
 from rankdev.statistics.leaderboard import better_pairs
-from rankdev.statistics.pair_tests import Significance
-from rankdev.statistics.panels import families_of
 from rankdev.statistics.planning import Plan
-from rankdev.statistics.ranks import ROUNDING
+from rankdev.statistics.significance.result import Significance
 
 NAMED = 4  # systems that a sentence names; more are counted
 CHANCE = "does not differ significantly from {}"

@@ -220,7 +220,8 @@ def _started(
     session: Session, host: str, port: int, public_url: str | None, page: Page, names: Sequence[str]
 ) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
-    from rankdev.judging.server import JudgeServer, Tokens
+    from rankdev.judging._links import Tokens
+    from rankdev.judging.server import JudgeServer
 
     store = session.store
     tokens = Tokens.kept(store)
