@@ -72,7 +72,7 @@ def report_command(
 ) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network.
 
-    It opens on the verdict by the first measure, and on the health of the data.
+    It opens on the conclusion by the first measure, and the health of the data.
     """
     from rankdev.html_report.page import report
     from rankdev.io.ir_datasets_texts import DatasetTexts
