@@ -51,7 +51,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one measure shows: ``level``, the conclusion in a sentence, by how much, and how far the other systems are behind."""
+    """What one measure shows: its ``level``, a sentence, by how much, and how far other systems are behind the best."""
 
     measure: str
     level: Level
