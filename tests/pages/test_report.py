@@ -606,7 +606,7 @@ def test_the_command(show, demo, tmp_path):
         *("--segments", str(tmp_path / "by.csv"), "-o", str(target)),
     ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.output == f"{target}: 3 systems on 10 queries. {BEST}\n"
+    assert " ".join(result.output.split()) == f"{target}: 3 systems on 10 queries. {BEST}"
     html = target.read_text(encoding="utf-8")
     page = show(html, "#query=museums")
     assert page.inner_text("#query-text") == "Where is a museum?"
