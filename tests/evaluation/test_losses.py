@@ -204,5 +204,5 @@ def test_the_largest_loss_tells_what_to_mend():
     }
     text = str(rd.losses({"q": ["d1", "d2"]}, runs, "RDQ@2"))
     assert "improve the retriever): blind" in " ".join(text.split())
-    assert "(hand more items to a reranker): late" in " ".join(text.split())
+    assert "pass more items to the reranker): late" in " ".join(text.split())
     assert "improve the reranker): turned" in " ".join(text.split())
