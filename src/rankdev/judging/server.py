@@ -81,6 +81,7 @@ class JudgeServer(ThreadingHTTPServer):
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self._changing, session.places = Lock(), tokens.places
+        self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was told of a version of the answers
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
