@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from threading import Thread
 from uuid import uuid4
 
+from rankdev.judging.links import Tokens
 from rankdev.judging.items import read_items
-from rankdev.judging.server import JudgeServer, Tokens
+from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store
 from rankdev.judging.strategies import OrderStrategy, Rule

@@ -317,7 +317,7 @@ def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
         press(page, "ArrowLeft")
     page.click("text=Results")
     page.wait_for_selector("#found .card")
-    assert page.locator("#judges tbody tr > *").all_text_contents()[:3] == ["eve", "6", "0"]
+    assert page.locator("#judges tbody tr > *").all_text_contents()[::2][:2] == ["eve", "6"]
     with page.expect_download() as download:
         page.click("#exports >> text=.jsonl")
     path = tmp_path / "out.jsonl"

@@ -95,11 +95,11 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         owner.wait_for_function("n => document.querySelectorAll('#judges tbody tr').length === n", arg=judges + 1)
         rows = [row.locator("> *").all_text_contents() for row in owner.locator("#judges tbody tr").all()]
         assert sorted(row[0] for row in rows) == sorted([*names, "always left"])
-        noticed = {row[0]: row[-1] for row in rows}
+        noticed = {row[0]: row[1] for row in rows}
         assert "prefers the left" in noticed["always left"]
         assert "took less than 1 second" in noticed["always left"]
         assert noticed["ann"] == "too few answers to tell (3 answers)"
-        assert [row[1:3] for row in rows if row[0] == "ann"] == [["3", "1"]]
+        assert [row[2:4] for row in rows if row[0] == "ann"] == [["3", "1"]]
         assert owner.text_content("#agreement").count("too few to tell") == 1
         owner.click("summary >> text=Queries")
         owner.wait_for_selector("#queries tbody tr")

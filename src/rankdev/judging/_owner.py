@@ -1,4 +1,4 @@
-"""What only the owner may ask of the server: results, what answers say about judges, exports, and links."""
+"""What only the owner may ask of the server: results, how reliable judges are, exports, and links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Reply = tuple[bytes, str]
 
 
 def overview(server: JudgeServer, asked: dict[str, Any]) -> Reply:
-    """Return the results so far, and what the answers say about judges."""
+    """Return the results so far, and how reliable judges are."""
     session, version = server.session, server.session.store.version
     if server.noticed is None or server.noticed[0] != version:  # it takes a moment, which judges would wait for
         server.noticed = version, _noticed(session)
@@ -40,7 +40,7 @@ def _noticed(session: Session) -> dict[str, Any]:
 
 
 def quality_of(session: Session) -> Quality:
-    """Compute what answers about the items say about the people who gave them."""
+    """Compute how reliable people are, from answers about items that are there."""
     answers, _ = session.known_answers()
     return judge_quality(answers, session.questions.probes.gold, _models(session, answers))
 
@@ -52,7 +52,7 @@ def _models(session: Session, answers: pl.DataFrame) -> list[str]:
 
 
 def _checked(session: Session) -> dict[str, list[str]]:
-    """Say how far each model agrees with people, or why that is not known."""
+    """Report how far each model agrees with people, or why that is not known."""
     from rankdev.judging.model_check import check_model, model_check_report
 
     answers, _ = session.known_answers()
@@ -72,7 +72,7 @@ def _checked(session: Session) -> dict[str, list[str]]:
 
 
 def export(server: JudgeServer, asked: dict[str, Any]) -> Reply:
-    """Return judgments, all answers, or what they say about judges, as a file."""
+    """Return judgments, all answers, or the table of judges, as a file."""
     form, what = asked.get("form"), asked.get("what", "judgments")
     if form not in EXPORTS:
         raise UsageError(f"the formats are {', '.join(EXPORTS)}")

@@ -1,4 +1,4 @@
-"""What answers say about the judges: speed, sides, gold pairs, consistency with themselves and with others.
+"""How reliable judges are: speed, sides, gold pairs, consistency with themselves and with others.
 
 The owner looks at any time, and as often as they like. Limits are those of a confidence sequence: they hold for all
 numbers of answers at once (Robbins 1970, a mixture of binomial likelihoods), for values from 0 to 1 whatever their
@@ -69,7 +69,7 @@ def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Quality:
-    """``judges`` and ``queries`` have one row each; ``summary`` is about all; ``remarks`` say what cannot be seen."""
+    """``judges`` and ``queries`` have one row each; ``summary`` is about all; ``remarks`` are about what cannot be seen."""
 
     judges: pl.DataFrame
     queries: pl.DataFrame
@@ -78,7 +78,7 @@ class Quality:
 
 
 def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models: Collection[str] = ()) -> Quality:
-    """Compute what ``answers`` say about the people who gave them; ``models`` are left out."""
+    """Compute how reliable the people are who gave the answers; ``models`` are left out."""
     people = _sided(answers.filter(~pl.col("worker").is_in(list(models))))
     values = {
         "fast": _fast(people),
@@ -195,9 +195,9 @@ def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.Data
                 notes[k].append(check.below)
             elif surely_low[k] > check.most:
                 notes[k].append(check.above)
-        mean = [s / m if m else None for s, m in zip(total, n, strict=True)]
-        found = zip(_columns([check.name]), (mean, low, high, n.astype(int)), strict=True)
-        table = table.with_columns(pl.Series(name, list(column), strict=False) for name, column in found)
+        mean = np.divide(total, n, out=np.full_like(n, np.nan), where=n > 0)
+        columns = (pl.Series(mean).fill_nan(None), pl.Series(low), pl.Series(high), pl.Series(n.astype(np.int64)))
+        table = table.with_columns(c.alias(name) for name, c in zip(_columns([check.name]), columns, strict=True))
     enough = pl.col("answers") >= FEW
     return table.with_columns(enough=enough, notes=pl.Series(notes, dtype=pl.List(pl.String)))
 
@@ -241,7 +241,7 @@ def _agreement(people: pl.DataFrame) -> dict[str, Any]:
 
 
 def told(row: Mapping[str, Any]) -> str:
-    """Say what was noticed about a judge."""
+    """Report what was noticed about a judge."""
     if row["notes"]:
         return "; ".join(row["notes"])
     return "nothing noticed" if row["enough"] else f"too few answers to tell ({counted(row['answers'], 'answer')})"

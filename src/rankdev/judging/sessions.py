@@ -253,8 +253,8 @@ class Session:
         if self._known is None or self._known[0] != version:
             answers = found = self.store.answers()
             for side in ("first", "second"):
-                keys = {"left_on": ["query", side], "right_on": ["query", "item"]}
-                found = found.join(self._listed, how="semi", maintain_order="left", **keys)
+                mine, known = ["query", side], ["query", "item"]
+                found = found.join(self._listed, left_on=mine, right_on=known, how="semi", maintain_order="left")
             self._known = version, found, len(answers) - len(found)
         return self._known[1:]
 
@@ -299,7 +299,7 @@ class Session:
 
 
 def check_share(share: float) -> float:
-    """Return the share of the queries that each judge is asked about."""
+    """Return the fraction of the queries that each judge is asked about."""
     return share if share == 1 else check_number("share", share, 0, 1)
 
 

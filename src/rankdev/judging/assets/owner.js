@@ -35,34 +35,37 @@ const showOwner = reader(
   },
 );
 
-/** A fraction, its limits and its cases. @param {number|null} value @param {number} low @param {number} high @param {number} n */
+/** A fraction as text. @param {number} part */
+const percent = (part) => `${Math.round(100 * part)}%`;
+
+/** A fraction, and below it its limits and its cases. @param {number|null} value @param {number} low @param {number} high @param {number} n */
 function share(value, low, high, n) {
-  const percent = (/** @type {number} */ part) => `${Math.round(100 * part)}%`;
-  return value === null ? "–" : `${percent(value)} (${percent(low)} to ${percent(high)}; ${n})`;
+  if (value === null) return element("td", {}, "–");
+  return element("td", {}, percent(value), element("small", {}, `${percent(low)} to ${percent(high)}; ${n}`));
 }
 
 /** @param {number|null} value */
 const seconds = (value) => (value === null ? "–" : value.toFixed(1));
 
-/** @param {string} name @param {string[]} cells @param {Node[]} more */
-const row = (name, cells, ...more) => element("tr", {}, element("th", { scope: "row", class: "text" }, named(name)), ...cells.map((cell) => element("td", {}, cell)), ...more);
+/** @param {string} name @param {(string|Node)[]} cells */
+const row = (name, ...cells) => element("tr", {}, element("th", { scope: "row", class: "text" }, named(name)), ...cells.map((cell) => (typeof cell === "string" ? element("td", {}, cell) : cell)));
 
 /** What answers say about the judges, and how far these agree. @param {any} quality @param {Map<string, string>} texts */
 function showQuality(quality, texts) {
   const { krippendorff, low, high, pairs, left, few } = quality;
   const unknown = pairs < few ? "too few to tell how far they agree" : "nothing but ties";
   const agreed = krippendorff === null ? unknown : `Krippendorff's α ${written(krippendorff, 2)} (${written(low, 2)} to ${written(high, 2)})`;
-  const sides = left.value === null ? "" : ` The left item was chosen in ${share(left.value, left.low, left.high, left.n)}; 50% without position bias.`;
+  const sides = left.value === null ? "" : ` The left item was chosen in ${percent(left.value)} of ${counted(left.n, "answer")} (95% limits ${percent(left.low)} to ${percent(left.high)}); without position bias it would be 50%.`;
   byId("agreement").textContent = `${counted(pairs, "pair")} judged by two or more people: ${agreed}.${sides}`;
   const parts = (/** @type {any} */ judge, /** @type {string} */ part) => share(judge[part], judge[`${part}_low`], judge[`${part}_high`], judge[`${part}_n`]);
   byId("judges").tBodies[0].replaceChildren(
     ...quality.judges.map((/** @type {any} */ judge) =>
-      row(judge.judge, [String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "self", "others"].map((part) => parts(judge, part))], element("td", { class: "text" }, judge.told)),
+      row(judge.judge, element("td", { class: "text noticed" }, judge.told), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "self", "others"].map((part) => parts(judge, part))),
     ),
   );
   byId("queries").tBodies[0].replaceChildren(
     ...quality.queries.map((/** @type {any} */ query) =>
-      row(texts.get(query.query) ?? query.query, [String(query.answers), String(query.skips), seconds(query.seconds), String(query.pairs), share(query.agreement, query.low, query.high, query.pairs)]),
+      row(texts.get(query.query) ?? query.query, String(query.answers), String(query.skips), seconds(query.seconds), share(query.agreement, query.low, query.high, query.pairs)),
     ),
   );
   byId("remarks").replaceChildren(...quality.remarks.map((/** @type {string} */ remark) => element("li", {}, remark)));
