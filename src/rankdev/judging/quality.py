@@ -69,7 +69,7 @@ def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Quality:
-    """``judges`` and ``queries`` have one row each; ``summary`` is about all; ``remarks`` are about what cannot be seen."""
+    """``judges`` and ``queries`` have one row each; ``summary`` is about all, ``remarks`` about what cannot be seen."""
 
     judges: pl.DataFrame
     queries: pl.DataFrame

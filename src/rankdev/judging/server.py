@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 from rankdev.errors import RankdevError, UsageError, shown
 from rankdev.judging._addresses import ip_of, origin_of
-from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging._owner import CALLS
 from rankdev.judging.items import IMAGE_TYPES
+from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.sessions import Session, TooSoonError
 from rankdev.judging.store import StoreError
 
