@@ -244,15 +244,17 @@ Several assessors judge the items of rankdev judge:
   --gold FILE            A table with query, first, second and outcome (first,
                          second or tie): pairs whose answer is known. One
                          question in ten is one of them.
-  --self-repeats SHARE   This share of the questions was answered before by the
-                         same assessor, and is asked the other way round.
+  --self-repeats FRACTION
+                         This fraction of the questions was answered before by
+                         the same assessor, and is asked the other way round.
   --limit N              Ask each assessor for at most so many answers.
-  --share SHARE          Ask each assessor with a link about this share of the
-                         queries: different ones, until every query has one.
+  --share FRACTION       Ask each assessor with a link about this fraction of
+                         the queries: different ones, until every query has
+                         an assessor.
 
 --repeats N is how many assessors judge a pair at most. Answers to gold pairs
-and repeated answers are no judgments; the owner's page shows what they say
-about each assessor.
+and repeated answers are no judgments; they are for the owner's page, which
+shows how reliable each assessor is.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
 

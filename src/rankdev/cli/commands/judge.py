@@ -92,9 +92,13 @@ TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
 def team_options(command: Any) -> Any:
     """Add the options for several assessors, which ``rankdev help teams`` explains."""
     for option in (
-        click.option("--share", cls=SharedOption, default=1.0, help="Share of the queries of each link."),
+        click.option(
+            "--share", cls=SharedOption, default=1.0, metavar="FRACTION", help="Of the queries, for each link."
+        ),
         click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
-        click.option("--self-repeats", cls=SharedOption, default=0.0, help="Share of questions asked again."),
+        click.option(
+            "--self-repeats", cls=SharedOption, default=0.0, metavar="FRACTION", help="Of the questions: asked again."
+        ),
         click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
         click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
     ):
@@ -222,7 +226,7 @@ def _started(
     session: Session, host: str, port: int, public_url: str | None, page: Page, names: Sequence[str]
 ) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
-    from rankdev.judging._links import Tokens
+    from rankdev.judging.links import Tokens
     from rankdev.judging.server import JudgeServer
 
     store = session.store
