@@ -36,6 +36,7 @@ LONGEST_PAGE = 40
 STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
+    "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
     "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import polars as pl
@@ -243,6 +244,7 @@ class Session:
             "tiers": self._tiers(judgments, chosen),
             "left_out": left_out,
             "verdict": None if self.questions.verdict is None else f"{self.questions.verdict} {AT_ANY_TIME}",
+            "decision": self.questions.decision,
             **self.questions.state,
         }
 
@@ -280,7 +282,9 @@ class Session:
 
     def _progress(self, name: str) -> dict[str, Any]:
         counts = self.questions.progress(name)
-        return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
+        pool, done = self.items.pool.items, Counter(query for query, _, _ in self.questions.compared(name))
+        yours = sum(comb(len(pool[query]), 2) - done[query] for query in self.questions.unsettled)
+        return {**counts, "yours": yours, "queries": len(pool), **self.questions.state}
 
     def _knows(self, answer: StoredAnswer) -> bool:
         return self.items.pool.knows(*answer.pair)
