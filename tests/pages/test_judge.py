@@ -61,7 +61,8 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
         assert (titles[query, first], titles[query, second]) == before
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
-        assert opened.text_content("#progress").startswith(f"{count} by you, {count} in total; ")
+        answers = "1 answer" if count == 1 else f"{count} answers"
+        assert opened.text_content("#progress").startswith(f"{answers} by you, {count} in total. ")
 
 
 def test_undo_asks_again(opened, server):

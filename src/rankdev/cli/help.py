@@ -22,6 +22,7 @@ SHARED = {
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
+    "judging": ("--language",),
     "models": (
         *("--parallel", "--questions", "--both-orders", "--instructions"),
         *("--price", "--budget-cost", "--budget-tokens"),

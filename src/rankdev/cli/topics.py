@@ -220,6 +220,14 @@ reports how far they agree, and with --run and -m which system is better.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
 
+JUDGING = """\
+What assessors see on the page of rankdev judge:
+
+  --language CODE      Language of the page: en or de. Default: that of each
+                       browser, or English.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --language de"""
+
 
 def _ties() -> str:
     width = max(map(len, TIE_RULES))
@@ -235,6 +243,7 @@ TOPICS = {
     "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
+    "judging": ("The page of rankdev judge: --language.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
     "files": ("What can be read, and in which formats.", FILES),
 }

@@ -28,6 +28,7 @@ from rankdev.errors import RankdevError, UsageError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
 from rankdev.judging._addresses import ip_of, origin_of
+from rankdev.judging._page import Page
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.sessions import Session, TooSoonError
 from rankdev.judging.store import Store, StoreError
@@ -36,7 +37,7 @@ from rankdev.preferences import Preferences
 LARGEST = 1 << 20
 LONGEST_PAGE = 40
 STATIC = {
-    "/": ("rankdev.judging", "judge.html", "text/html"),
+    "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
@@ -105,9 +106,11 @@ class JudgeServer(ThreadingHTTPServer):
         tokens: Tokens,
         *,
         public_url: str | None = None,
+        page: Page | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
+        self.page = page or Page()
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
@@ -199,7 +202,7 @@ class Handler(BaseHTTPRequestHandler):
         except StoreError as error:
             self.server.warn(str(error))
             status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "application/json"
-            content = _json({"error": f"Your answer was not saved. {error}"})
+            content = _json({"error": str(error)})
         except TooSoonError as error:
             status, content, kind = HTTPStatus.TOO_EARLY, _json({"error": str(error)}), "application/json"
         except RankdevError as error:
@@ -237,6 +240,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Content-Length", "0") != "0":
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
+        if path == "/":
+            return self.server.page.html(self.headers.get("Accept-Language", "")), "text/html"
         if path in STATIC:
             package, name, kind = STATIC[path]
             return files(package).joinpath("assets", name).read_bytes(), kind

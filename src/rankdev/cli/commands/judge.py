@@ -38,12 +38,15 @@ from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
+    from rankdev.judging._page import Page
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
 MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
+
+PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "language")
 
 
 def model_options(command: Any) -> Any:
@@ -64,6 +67,13 @@ def model_options(command: Any) -> Any:
         click.option("--questions", cls=SharedOption, type=int, help="With --model: most questions."),
         click.option("--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: at once."),
     ):
+        command = option(command)
+    return command
+
+
+def page_options(command: Any) -> Any:
+    """Add the options of the page, which ``rankdev help judging`` explains."""
+    for option in (click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),):
         command = option(command)
     return command
 
@@ -93,6 +103,7 @@ def model_options(command: Any) -> Any:
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
+@page_options
 @model_options
 def judge_command(
     items: str,
@@ -104,6 +115,7 @@ def judge_command(
     list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
+    language: str | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -114,6 +126,7 @@ def judge_command(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
+    from rankdev.judging._page import Page
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
     from rankdev.judging.server import check_public_url
@@ -122,12 +135,12 @@ def judge_command(
 
     if public_url is not None:
         check_public_url(public_url)
+    page = Page(language)
     shown = read_items(items)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        page = ("check", "list_size", "host", "port", "public_url", "no_browser")
-        refuse_unused(*page, why="belongs to the page, without --model")
+        refuse_unused(*PAGE_OPTIONS, why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
@@ -145,10 +158,10 @@ def judge_command(
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
-    _serve(_started(session, host, port, public_url), browser=not no_browser)
+    _serve(_started(session, host, port, public_url, page), browser=not no_browser)
 
 
-def _started(session: Session, host: str, port: int, public_url: str | None) -> JudgeServer:
+def _started(session: Session, host: str, port: int, public_url: str | None, page: Page) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
     from rankdev.judging.server import JudgeServer, Tokens
 
@@ -157,7 +170,7 @@ def _started(session: Session, host: str, port: int, public_url: str | None) -> 
     before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
 
     def start(number: int) -> JudgeServer:
-        return JudgeServer(session, host, number, tokens, public_url=public_url, warn=write_line)
+        return JudgeServer(session, host, number, tokens, public_url=public_url, page=page, warn=write_line)
 
     try:
         try:

@@ -34,9 +34,15 @@ async function call(path, asked = {}) {
   });
   if (path === "export" && response.ok) return response.blob();
   const reply = await response.json();
-  if (!response.ok) throw new Error(reply.error);
+  if (!response.ok) throw new Error(wrong(response.status, reply.error));
   state.images = reply.images ?? state.images;
   return reply;
+}
+
+/** What went wrong, in words for judges; details are the server's. @param {number} status @param {string} details */
+function wrong(status, details) {
+  if (status === 401) return text("wrong_link");
+  return status === 503 ? `${text("not_saved")} ${details}` : details;
 }
 
 /** Do one thing at a time; show errors. @param {() => Promise<void>} work */
@@ -48,7 +54,7 @@ async function once(work) {
     byId("problem").textContent = "";
   } catch (error) {
     const lost = error instanceof TypeError;
-    byId("problem").textContent = lost ? "The server does not respond. Your last answer was not saved; please try again." : String(/** @type {any} */ (error).message);
+    byId("problem").textContent = lost ? text("no_response") : String(/** @type {any} */ (error).message);
     byId("saved").textContent = "";
   } finally {
     state.busy = false;
@@ -58,15 +64,15 @@ async function once(work) {
 // stop words of English questions
 const COMMON = new Set("an and are as at be by can did do does for from had has have how if in into is it its no not of on or so that the their there they this to was were what when where which who why will with you your".split(" "));
 
-/** Text with the query terms marked, as text nodes. @param {string} text @param {string} query */
-function marked(text, query) {
+/** Text with the query terms marked, as text nodes. @param {string} given @param {string} query */
+function marked(given, query) {
   const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
   const specific = all.filter((word) => !COMMON.has(word));
   const words = specific.length ? specific : all;
   const made = document.createDocumentFragment();
-  if (!words.length) return made.append(text), made;
+  if (!words.length) return made.append(given), made;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  text.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
+  given.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
   return made;
 }
 
@@ -101,15 +107,15 @@ const wasSeen = () => !document.hidden && performance.now() - state.since >= LEA
 
 /** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
 function openOf(state) {
-  const lost = state.given_up ? `; ${counted(state.given_up, "query")} given up: no number of answers will do` : "";
-  if (!state.open) return `${state.given_up ? "the rest" : "all queries"} settled${lost}`;
-  const left = `about ${counted(state.left, "judgment")} left (${state.low} to ${state.high})`;
-  return `${state.open} of ${counted(state.queries, "query")} unsettled, ${left}${lost}`;
+  const lost = state.given_up ? many("given_up", state.given_up) : "";
+  if (!state.open) return `${text(state.given_up ? "rest_settled" : "all_settled")} ${lost}`.trim();
+  const left = state.low === state.high ? many("left", state.left) : many("about_left", state.left, { low: state.low, high: state.high });
+  return `${many("unsettled", state.queries, { open: state.open })} ${left} ${lost}`.trim();
 }
 
 /** @param {Progress} progress */
 function showProgress(progress) {
-  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in total; ${openOf(progress)}`;
+  byId("progress").textContent = `${many("yours", progress.mine, { all: progress.all })} ${openOf(progress)}`;
 }
 
 /** @param {any} reply */
@@ -136,7 +142,7 @@ const answer = (outcome) =>
     if (!asked || !wasSeen()) return;
     const [first, second] = asked.sides.map((side) => side.item);
     const reply = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
-    byId("saved").textContent = reply.saved ? "saved" : "you have answered this pair before";
+    byId("saved").textContent = text(reply.saved ? "saved" : "answered_before");
     showQuestion(reply);
   });
 
@@ -155,7 +161,7 @@ const undo = () =>
     if (performance.now() - state.undone < LEAST) return; // a double click takes one answer back
     state.undone = performance.now();
     const reply = await call("undo");
-    byId("saved").textContent = reply.undone ? "undone" : "nothing to undo";
+    byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
     if (state.mode === "pairs") showQuestion(reply);
     else showProgress(reply.progress);
   });
@@ -216,7 +222,7 @@ const saveList = () =>
   once(async () => {
     if (!state.list || !wasSeen()) return;
     const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
-    byId("saved").textContent = "saved";
+    byId("saved").textContent = text("saved");
     showList(reply);
   });
 
@@ -235,9 +241,9 @@ const showOwner = () =>
       ),
     );
     byId("which").value = reply.query;
-    const text = openOf({ ...reply, queries: reply.queries.length });
-    const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
+    const open = openOf({ ...reply, queries: reply.queries.length });
+    const errors = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
+    byId("state").textContent = `${open} ${reply.verdict ?? errors}`.trim();
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
@@ -269,7 +275,7 @@ function enter(mode) {
   for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
-  byId("title").textContent = { pairs: "Which is better?", list: "Put them in order", owner: "Results so far" }[mode] ?? "";
+  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
   if (mode === "list") {
