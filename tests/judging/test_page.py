@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from rankdev.errors import UsageError
-from rankdev.judging._page import MARK, Page, languages, preferred, texts_of
+from rankdev.judging.page import MARK, Page, languages, preferred, texts_of
 
 ASSETS = files("rankdev.judging").joinpath("assets")
 PLACE = re.compile(r"\{(\w+)\}")

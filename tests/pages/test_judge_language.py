@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rankdev.judging import _page
-from rankdev.judging._page import Page, texts_of
+from rankdev.judging import page as module
+from rankdev.judging.page import Page, texts_of
 from tests.judging.serving import ROWS, serving
 from tests.pages.test_judge import begin, press
 
@@ -35,10 +35,10 @@ def wrapped(monkeypatch):
     def mark(text):
         return f"⟦{text}⟧" if isinstance(text, str) else text
 
-    _page._filled.cache_clear()
-    monkeypatch.setattr(_page, "texts_of", bracketed)
+    module._filled.cache_clear()
+    monkeypatch.setattr(module, "texts_of", bracketed)
     yield
-    _page._filled.cache_clear()
+    module._filled.cache_clear()
 
 
 def outside(page):

@@ -28,8 +28,8 @@ from rankdev.errors import RankdevError, UsageError
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS
 from rankdev.judging._addresses import ip_of, origin_of
-from rankdev.judging._page import Page
 from rankdev.judging.items import IMAGE_TYPES
+from rankdev.judging.page import Page
 from rankdev.judging.sessions import Session, TooSoonError
 from rankdev.judging.store import Store, StoreError
 from rankdev.preferences import Preferences

@@ -38,9 +38,9 @@ from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
-    from rankdev.judging._page import Page
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
+    from rankdev.judging.page import Page
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
@@ -126,9 +126,9 @@ def judge_command(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
-    from rankdev.judging._page import Page
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
+    from rankdev.judging.page import Page
     from rankdev.judging.server import check_public_url
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
