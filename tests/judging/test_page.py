@@ -6,7 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from rankdev.errors import UsageError
+from rankdev.errors import FileFormatError, UsageError
+from rankdev.judging.items import read_items
 from rankdev.judging.page import MARK, Page, languages, preferred, texts_of
 
 ASSETS = files("rankdev.judging").joinpath("assets")
@@ -67,3 +68,49 @@ def test_the_owner_chooses_the_language_for_all():
     assert b'<html lang="de">' in Page("de").html("en")
     with pytest.raises(UsageError, match=r"--language 'fr': expected one of de, en"):
         Page("fr")
+
+
+ITEMS = "query,item,query_text,query_description\nq,a,Roman bridge,\nq,b,Roman bridge,Which stand?\nr,c,,\nr,d,,\n"
+
+
+def about(tmp_path, items=ITEMS, queries=None, name="queries.jsonl"):
+    (tmp_path / "items.csv").write_text(items)
+    if queries is not None:
+        (tmp_path / name).write_text(queries)
+    found = read_items(tmp_path / "items.csv", None if queries is None else tmp_path / name)
+    return {query: found.query(query) for query in found.pool.items}
+
+
+def test_a_query_may_have_a_description(tmp_path):
+    assert about(tmp_path) == {
+        "q": {"id": "q", "text": "Roman bridge", "description": "Which stand?"},
+        "r": {"id": "r", "text": "r"},
+    }
+
+
+def test_a_table_of_queries_adds_to_the_items(tmp_path):
+    queries = '{"query": "q", "narrative": "n"}\n{"query": "r", "text": "t"}\n{"query": "s", "text": "u"}\n'
+    assert about(tmp_path, queries=queries) == {
+        "q": {"id": "q", "text": "Roman bridge", "description": "Which stand?", "narrative": "n"},
+        "r": {"id": "r", "text": "t"},
+    }
+    assert about(tmp_path, queries="r\tthe text\n", name="queries.tsv")["r"]["text"] == "the text"
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"items": "query,item,query_text\nq,a,one\nq,b,two\n"}, r"items\.csv.*3.*two texts in the column query_text"),
+        (
+            {"queries": '{"query": "q", "text": "a"}\n{"query": "q", "text": "a"}\n'},
+            r"jsonl.*2.*appears twice",
+        ),
+        ({"queries": '{"query": "z", "text": "a"}\n'}, "none of the queries"),
+        ({"queries": '{"query": "q", "title": "a"}\n'}, "expected the columns query and text"),
+        ({"queries": '{"query": "", "text": "a"}\n'}, "the query is empty"),
+        ({"queries": ""}, "empty"),
+    ],
+)
+def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, complaint):
+    with pytest.raises(FileFormatError, match=complaint):
+        about(tmp_path, **changed)

@@ -223,10 +223,15 @@ Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
 JUDGING = """\
 What assessors see on the page of rankdev judge:
 
+  --guidelines FILE    Markdown, shown next to the items. Images are links, and
+                       HTML is text: the page loads nothing from elsewhere.
+  --query-texts FILE   A table with the column query and one or more of text,
+                       description and narrative. ITEMS may have them, too, as
+                       query_text, query_description and query_narrative.
   --language CODE      Language of the page: en or de. Default: that of each
                        browser, or English.
 
-Example: rankdev judge items.jsonl --db judgments.sqlite --language de"""
+Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""
 
 
 def _ties() -> str:
@@ -243,7 +248,7 @@ TOPICS = {
     "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
-    "judging": ("The page of rankdev judge: --language.", JUDGING),
+    "judging": ("The page of rankdev judge: --guidelines --query-texts --language.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
     "files": ("What can be read, and in which formats.", FILES),
 }

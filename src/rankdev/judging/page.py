@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from rankdev.errors import UsageError, shown
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.judging._markdown import Node, parsed
 
 DEFAULT = "en"
+LONGEST_GUIDELINES = 100_000  # characters
 MARK = re.compile(r"\{\{(\w+)\}\}")  # a text in the template
 
 
@@ -30,11 +33,26 @@ def texts_of(language: str) -> dict[str, Any]:
     return dict(json.loads(found.read_text(encoding="utf-8")))
 
 
+def read_guidelines(path: str) -> list[Node]:
+    """Read a file of Markdown."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise DataError(f"--guidelines {path}: {getattr(error, 'strerror', None) or 'expected UTF-8'}") from None
+    if "\0" in text or len(text) > LONGEST_GUIDELINES:
+        raise DataError(f"--guidelines {path}: expected text of at most {LONGEST_GUIDELINES:,} characters")
+    found = parsed(text)
+    if not found:
+        raise DataError(f"--guidelines {path}: the file is empty; write what makes an item better, as Markdown")
+    return found
+
+
 @dataclass(frozen=True)
 class Page:
     """What the owner has set; without a ``language``, that of each browser."""
 
     language: str | None = None
+    guidelines: list[Node] | None = None
 
     def __post_init__(self) -> None:
         if self.language is not None and self.language not in languages():

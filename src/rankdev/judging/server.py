@@ -38,6 +38,7 @@ LARGEST = 1 << 20
 LONGEST_PAGE = 40
 STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
+    "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
@@ -281,7 +282,7 @@ class Handler(BaseHTTPRequestHandler):
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return self._owner(asked)
         return _json(
-            self._call(asked) | {"owner": self._knows(token, owner=True), "images": self.server.tokens.images}
+            self._reply(asked) | {"owner": self._knows(token, owner=True), "images": self.server.tokens.images}
         ), "application/json"
 
     def _owner(self, asked: dict[str, Any]) -> tuple[bytes, str]:
@@ -295,6 +296,11 @@ class Handler(BaseHTTPRequestHandler):
         if judged.is_empty():
             raise RefusedError(HTTPStatus.BAD_REQUEST, "there are no judgments yet")
         return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
+
+    def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if self.path == "/api/page":
+            return {"guidelines": self.server.page.guidelines}
+        return self._call(asked)
 
     def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
         session, judge, page = self.server.session, _text(asked, "judge"), asked.get("page", "")

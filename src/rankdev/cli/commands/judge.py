@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
 
-PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "language")
+PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "guidelines", "language")
 
 
 def model_options(command: Any) -> Any:
@@ -73,7 +73,10 @@ def model_options(command: Any) -> Any:
 
 def page_options(command: Any) -> Any:
     """Add the options of the page, which ``rankdev help judging`` explains."""
-    for option in (click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),):
+    for option in (
+        click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
+        click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
+    ):
         command = option(command)
     return command
 
@@ -97,6 +100,7 @@ def page_options(command: Any) -> Any:
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
+@click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: that of last time.")
 @click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
@@ -115,28 +119,30 @@ def judge_command(
     list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
+    guidelines: str | None,
+    query_texts: str | None,
     language: str | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
 
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
-    an address), grade and query_text. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
+    an address), grade, query_text and query_description. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
-    from rankdev.judging.page import Page
+    from rankdev.judging.page import Page, read_guidelines
     from rankdev.judging.server import check_public_url
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
     if public_url is not None:
         check_public_url(public_url)
-    page = Page(language)
-    shown = read_items(items)
+    page = Page(language, None if guidelines is None else read_guidelines(guidelines))
+    shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:

@@ -2,7 +2,7 @@
 // The judging page: one question at a time, answered by key or pointer; shows "saved" only once the server has it on disk.
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
-/** @typedef {{id: string, text: string}} Query */
+/** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
 /** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number}} Progress */
 
 const token = location.hash.slice(1);
@@ -45,17 +45,19 @@ function wrong(status, details) {
   return status === 503 ? `${text("not_saved")} ${details}` : details;
 }
 
-/** Do one thing at a time; show errors. @param {() => Promise<void>} work */
+/** Do one thing at a time; show errors; give whether it was done. @param {() => Promise<void>} work */
 async function once(work) {
-  if (state.busy) return;
+  if (state.busy) return false;
   state.busy = true;
   try {
     await work();
     byId("problem").textContent = "";
+    return true;
   } catch (error) {
     const lost = error instanceof TypeError;
     byId("problem").textContent = lost ? text("no_response") : String(/** @type {any} */ (error).message);
     byId("saved").textContent = "";
+    return false;
   } finally {
     state.busy = false;
   }
@@ -127,7 +129,7 @@ function showQuestion(reply) {
   byId("done").hidden = Boolean(reply.question);
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   if (!reply.question) return;
-  byId("query").textContent = reply.question.query.text;
+  showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
@@ -173,7 +175,7 @@ function showList(reply) {
   state.list = reply;
   state.question = null;
   state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
-  byId("list-query").textContent = reply.query.text;
+  showQuery("list-query", reply.query);
   showProgress(reply.progress);
   showTiers();
   seen("tiers");
@@ -316,12 +318,12 @@ byId("undo-list").addEventListener("click", undo);
 byId("save").addEventListener("click", saveList);
 byId("refresh").addEventListener("click", showOwner);
 byId("which").addEventListener("input", showOwner);
-byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
+byId("who").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
   if (!state.judge) return;
   localStorage.setItem("judge", state.judge);
-  enter("pairs");
+  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
 });
 
 // a page out of sight, closed, or without a question
