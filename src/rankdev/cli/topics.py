@@ -230,6 +230,7 @@ What assessors see on the page of rankdev judge:
                        query_text, query_description and query_narrative.
   --language CODE      Language of the page: en or de. Default: that of each
                        browser, or English.
+  --list-size N        Items per list to order. Default: 6.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""
 

@@ -74,6 +74,7 @@ def model_options(command: Any) -> Any:
 def page_options(command: Any) -> Any:
     """Add the options of the page, which ``rankdev help judging`` explains."""
     for option in (
+        click.option("--list-size", cls=SharedOption, default=6, show_default=True, help="Items per list to order."),
         click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
         click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
     ):
@@ -99,7 +100,6 @@ def page_options(command: Any) -> Any:
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
-@click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
 @click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: that of last time.")
@@ -127,7 +127,7 @@ def judge_command(
     """Ask assessors in a browser, or a model, which of two items is better.
 
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
-    an address), grade, query_text and query_description. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
+    an address), grade and query_text. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
