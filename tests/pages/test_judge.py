@@ -62,7 +62,29 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         assert (titles[query, first], titles[query, second]) == before
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
         answers = "1 answer" if count == 1 else f"{count} answers"
-        assert opened.text_content("#progress").startswith(f"{answers} by you, {count} in total. ")
+        assert opened.text_content("#progress").startswith(
+            f"{answers} by you ({count} since you opened this page), {count} by all. "
+        )
+
+
+def test_progress_counts_this_page_and_says_when_more_is_left_than_it_seemed(opened, server):
+    press(opened, "ArrowLeft")
+    assert opened.evaluate("byId('bar').value") > 0
+    opened.reload()
+    begin(opened, server, server.tokens.judge, "ann")
+    assert "1 answer by you (0 since you opened this page), 1 by all." in opened.text_content("#progress")
+    before = opened.evaluate("byId('bar').value")
+    progress = "{mine: 2, all: 2, queries: 2, open: 2, given_up: 0, error: 0, low: 20, high: 40, judges: 3, yours: 7"
+    opened.evaluate(f"showProgress({progress}, left: 30}})")
+    assert opened.evaluate("byId('bar').value") < before
+    assert "about 30 judgments left (20 to 40)." in opened.text_content("#progress")
+    assert "3 judges are at work" in opened.text_content("#progress")
+    assert "At most 7 of them are for you." in opened.text_content("#progress")
+    assert "more than it seemed before" in opened.text_content("#progress")
+    opened.evaluate(f"showProgress({progress}, left: 29}})")
+    assert "more than it seemed before" not in opened.text_content("#progress")
+    opened.evaluate(f"showProgress({progress}, left: 40}}, true)")  # after an undo, which has its own word
+    assert "more than it seemed before" not in opened.text_content("#progress")
 
 
 def test_undo_asks_again(opened, server):

@@ -32,8 +32,10 @@ class CheckStrategy:
         rng = np.random.default_rng(seed)
         self._asked = {queries[k]: by_query[queries[k]] for k in rng.permutation(len(queries))}
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
-        """Return the first pair that lacks answers, other than those to skip."""
+    def ask(
+        self, skip: Collection[Pair] = (), under_way: Collection[Pair] = (), *, stay: str | None = None
+    ) -> Pair | None:
+        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
         taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
         for pairs in self._asked.values():
             for pair, count in pairs.items():

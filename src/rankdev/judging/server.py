@@ -39,6 +39,7 @@ LONGEST_PAGE = 40
 STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
+    "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import polars as pl
@@ -153,6 +154,7 @@ class Session:
             "query": chosen,
             "tiers": self._tiers(judgments, chosen),
             "verdict": None if self.questions.verdict is None else f"{self.questions.verdict} {AT_ANY_TIME}",
+            "decision": self.questions.decision,
             **self.questions.state,
         }
 
@@ -173,7 +175,9 @@ class Session:
 
     def _progress(self, name: str) -> dict[str, Any]:
         counts = self.questions.progress(name)
-        return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
+        pool, done = self.items.pool.items, Counter(query for query, _, _ in self.questions.compared(name))
+        yours = sum(comb(len(pool[query]), 2) - done[query] for query in self.questions.unsettled)
+        return {**counts, "yours": yours, "queries": len(pool), **self.questions.state}
 
     def _knows(self, answer: StoredAnswer) -> bool:
         return self.items.pool.knows(*answer.pair)

@@ -31,10 +31,13 @@ PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finish
 class Strategy(Protocol):
     """Chooses questions towards a goal and is updated with the answers."""
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self, skip: Collection[Pair] = (), under_way: Collection[Pair] = (), *, stay: str | None = None
+    ) -> Pair | None:
         """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
 
-        Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
+        Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first. ``stay``
+        is a query that somebody has just read about: its pairs come first, as long as it is unsettled.
         """
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
@@ -304,7 +307,9 @@ class OrderStrategy:
             state.learn(self.repeats)
         return self._queries
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self, skip: Collection[Pair] = (), under_way: Collection[Pair] = (), *, stay: str | None = None
+    ) -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in [*skip, *under_way]:
@@ -315,7 +320,7 @@ class OrderStrategy:
             states = self._queries
             names.sort(key=lambda query: (states[query].count + waiting[query]) / max(states[query].usual, 1.0))
         else:
-            names.sort(key=lambda query: waiting[query])
+            names.sort(key=lambda query: (query != stay, waiting[query]))
         for query in names:
             pair = self._queries[query].best(skipped.get(query, ()), self.repeats)
             if pair is not None:
@@ -386,13 +391,15 @@ class DecisionStrategy:
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self, skip: Collection[Pair] = (), under_way: Collection[Pair] = (), *, stay: str | None = None
+    ) -> Pair | None:
         """Return the most informative pair; see :class:`Strategy`."""
         skipped = [pair for pair in [*skip, *under_way] if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in skipped:
             self.decision.close(*pair)
         try:
-            return self.decision.ask()
+            return self.decision.ask(stay)
         finally:
             for pair in skipped:
                 self.decision.close(*pair, closed=False)
