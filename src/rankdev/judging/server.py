@@ -40,6 +40,7 @@ STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
     "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
+    "/list.js": ("rankdev.judging", "list.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
@@ -317,12 +318,11 @@ class Handler(BaseHTTPRequestHandler):
             case "/api/leave":
                 return session.leave(judge, page)
             case "/api/list":
-                return session.next_list(judge)
+                return session.next_list(judge, page)
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
-                return {**reply, "saved": True}
+                return session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
 

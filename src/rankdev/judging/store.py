@@ -148,6 +148,12 @@ class Store:
         with self._writing() as connection:
             return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
 
+    def pairs(self, request: str) -> list[Pair]:
+        """Return the pairs that were kept of a request."""
+        with self._writing() as connection:
+            rows = connection.execute("SELECT query, first, second FROM answers WHERE request = ?", (request,))
+            return [(query, first, second) for query, first, second in rows]
+
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
         """Take back the last request of a judge, unless its items are unknown; nothing is deleted."""
         with self._writing() as connection:

@@ -181,72 +181,10 @@ const undo = () =>
     const reply = await call("undo");
     byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
     if (state.mode === "pairs") showQuestion(reply);
+    else if (reply.list) showList({ ...reply.list, undone: true });
+    else if (!state.list) showList({ ...(await call("list")), undone: true });
     else showProgress(reply.progress, reply.undone);
   });
-
-// lists
-
-/** @param {any} reply */
-function showList(reply) {
-  state.list = reply;
-  state.question = null;
-  state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
-  showQuery("list-query", reply.query);
-  showProgress(reply.progress);
-  showTiers();
-  seen("tiers");
-}
-
-/** @param {Side} side */
-function card(side) {
-  const grip = element("span", { class: "grip", "aria-hidden": "true" }, "⠿");
-  const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, grip, side.title ?? side.item);
-  made.dataset.item = side.item;
-  const image = imageOf(side);
-  if (image) made.append(image);
-  if (side.text) made.append(element("small", {}, side.text.slice(0, 160)));
-  return made;
-}
-
-function showTiers() {
-  const sides = new Map(state.list?.items.map((side) => [side.item, side]));
-  const rows = [element("li", { class: "between", "data-between": "0" })];
-  state.tiers.forEach((tier, t) => {
-    rows.push(element("li", { "data-tier": String(t), value: String(t + 1) }, ...tier.map((item) => card(/** @type {Side} */ (sides.get(item))))));
-    rows.push(element("li", { class: "between", "data-between": String(t + 1) }));
-  });
-  byId("tiers").replaceChildren(...rows);
-}
-
-/** Put an item into a tier, or into a new one before it. @param {string} item @param {number} at @param {boolean} alone */
-function place(item, at, alone) {
-  const tiers = state.tiers.map((tier) => tier.filter((name) => name !== item));
-  if (alone) tiers.splice(at, 0, [item]);
-  else tiers[at].push(item);
-  state.tiers = tiers.filter((tier) => tier.length);
-  showTiers();
-}
-
-/** By keys an item joins the next tier, or leaves its tier for one of its own. @param {string} item @param {number} step */
-function move(item, step) {
-  const at = state.tiers.findIndex((tier) => tier.includes(item));
-  if (state.tiers[at].length > 1) place(item, step > 0 ? at + 1 : at, true);
-  else if (at + step >= 0 && at + step < state.tiers.length) place(item, at + step, false);
-  const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#tiers .card")]);
-  cards.find((made) => made.dataset.item === item)?.focus();
-}
-
-const saveList = () =>
-  once(async () => {
-    if (!state.list || !wasSeen()) return;
-    const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
-    byId("saved").textContent = text("saved");
-    showList(reply);
-  });
-
-letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
-  if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
-});
 
 // the owner's view
 
@@ -297,10 +235,7 @@ function enter(mode) {
   byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
-  if (mode === "list") {
-    byId("list").hidden = false;
-    once(async () => showList(await call("list")));
-  }
+  if (mode === "list") once(async () => showList(await call("list")));
   if (mode === "owner") {
     byId("owner").hidden = false;
     showOwner();
@@ -312,12 +247,14 @@ const scrolls = () => [document.documentElement, ...document.querySelectorAll(".
 
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
+  if (target.closest("dialog")) return;
   if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat || target.matches("input, select")) return;
   const item = target.dataset.item;
   const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
   const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", e: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (state.mode === "list" && item && step) move(item, step);
+  else if (state.mode === "list" && item && event.key === "Enter") openItem(/** @type {Side} */ (state.list?.items.find((side) => side.item === item)));
   else if (event.key === "ArrowDown" && scrolls()) return;
   else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
   else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
@@ -331,8 +268,6 @@ byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event)
   if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
 });
 byId("undo").addEventListener("click", undo);
-byId("undo-list").addEventListener("click", undo);
-byId("save").addEventListener("click", saveList);
 byId("refresh").addEventListener("click", showOwner);
 byId("which").addEventListener("input", showOwner);
 byId("who").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
