@@ -25,9 +25,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rankdev.errors import RankdevError, UsageError
+from rankdev.io.given_grades import read_given_grades
 from rankdev.io.preferences import as_judgments, encode_preferences
-from rankdev.io.tables import ENDINGS
+from rankdev.io.tables import ENDINGS, encode_table
 from rankdev.judging._addresses import ip_of, origin_of
+from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.page import Page
 from rankdev.judging.sessions import Session, TooSoonError
@@ -41,6 +43,7 @@ STATIC = {
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
     "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
     "/list.js": ("rankdev.judging", "list.js", "text/javascript"),
+    "/grade.js": ("rankdev.judging", "grade.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
@@ -110,10 +113,11 @@ class JudgeServer(ThreadingHTTPServer):
         *,
         public_url: str | None = None,
         page: Page | None = None,
+        grading: Grading | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self.page = page or Page()
+        self.page, self.grading = page or Page(), grading
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
@@ -279,7 +283,7 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not valid JSON") from None
         if not isinstance(asked, dict):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a request must be a JSON object")
-        if self.path in ("/api/overview", "/api/export"):
+        if self.path in ("/api/overview", "/api/export", "/api/export-grades"):
             if not self._knows(token, owner=True):
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
             return self._owner(asked)
@@ -292,6 +296,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/api/overview":
             return _json(session.overview(asked.get("query"))), "application/json"
         form = asked.get("form")
+        if self.path == "/api/export-grades":
+            return self._grades_as(form), "application/octet-stream"
         if form not in EXPORTS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"the formats are {', '.join(EXPORTS)}")
         judged = as_judgments(session.store.answers())
@@ -300,14 +306,32 @@ class Handler(BaseHTTPRequestHandler):
         return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
 
     def _reply(self, asked: dict[str, Any]) -> dict[str, Any]:
+        grading, scale = self.server.grading, None
+        if grading is not None:
+            judge, page = _text(asked, "judge"), _page_of(asked)
+            scale = grading.scale.shown()
+            if self.path == "/api/leave":
+                grading.leave(judge, page)
+            elif self.path == "/api/next-grade":
+                return grading.question(judge, page)
+            elif self.path == "/api/grade":
+                return grading.grade(judge, _text(asked, "request"), asked, page)
+            elif self.path == "/api/undo-grade":
+                return grading.undo(judge, page)
         if self.path == "/api/page":
-            return {"guidelines": self.server.page.guidelines}
+            return {"guidelines": self.server.page.guidelines, "scale": scale}
         return self._call(asked)
 
+    def _grades_as(self, form: Any) -> bytes:
+        if form not in ENDINGS:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, f"the formats are {', '.join(ENDINGS)}")
+        given = read_given_grades(self.server.session.store.path)
+        if given.is_empty():
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "there are no grades yet")
+        return encode_table(given, f"grades{form}")
+
     def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
-        session, judge, page = self.server.session, _text(asked, "judge"), asked.get("page", "")
-        if not isinstance(page, str) or len(page) > LONGEST_PAGE:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
+        session, judge, page = self.server.session, _text(asked, "judge"), _page_of(asked)
         match self.path:
             case "/api/next":
                 return session.question(judge, page)
@@ -331,6 +355,13 @@ def _text(asked: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request needs {name}, a text")
     return value
+
+
+def _page_of(asked: dict[str, Any]) -> str:
+    page = asked.get("page", "")
+    if not isinstance(page, str) or len(page) > LONGEST_PAGE:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
+    return page
 
 
 def _items(value: Any) -> list[str]:

@@ -23,6 +23,8 @@ const state = {
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
   /** @type {{query: Query, items: Side[]}|null} */ list: null,
   /** @type {string[][]} */ tiers: [],
+  /** @type {{query: Query, side: Side}|null} */ grading: null,
+  /** @type {number|undefined} */ graded: undefined, // the judge's grades when the page was opened
   busy: false,
 };
 
@@ -34,7 +36,7 @@ async function call(path, asked = {}) {
     body: JSON.stringify({ judge: state.judge, page: state.page, ...asked }),
     keepalive: path === "leave",
   });
-  if (path === "export" && response.ok) return response.blob();
+  if (path.startsWith("export") && response.ok) return response.blob();
   const reply = await response.json();
   if (!response.ok) throw new Error(wrong(response.status, reply.error));
   state.images = reply.images ?? state.images;
@@ -100,10 +102,10 @@ function showSide(place, side, query) {
 async function seen(id) {
   state.since = Infinity;
   const images = /** @type {HTMLImageElement[]} */ ([...byId(id).querySelectorAll("img")]);
-  const shown = state.question ?? state.list;
+  const shown = state.question ?? state.list ?? state.grading;
   const loaded = Promise.all(images.map((image) => image.decode().catch(() => {})));
   if (images.length) await Promise.race([loaded, new Promise((done) => setTimeout(done, LOADING))]);
-  if (shown === (state.question ?? state.list)) state.since = performance.now();
+  if (shown === (state.question ?? state.list ?? state.grading)) state.since = performance.now();
 }
 
 /** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
@@ -139,7 +141,7 @@ function showProgress(progress, undone = false) {
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
-  state.list = null;
+  state.list = state.grading = null;
   showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
@@ -212,29 +214,33 @@ const showOwner = () =>
     );
   });
 
-for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
+/** A button that downloads a table. @param {string} form @param {string} path @param {string} name */
+function exportButton(form, path, name) {
   const button = element("button", { type: "button" }, form);
   button.addEventListener("click", () =>
     once(async () => {
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
-      element("a", { href: address, download: `judgments${form}` }).click();
+      const address = URL.createObjectURL(/** @type {Blob} */ (await call(path, { form })));
+      element("a", { href: address, download: `${name}${form}` }).click();
       setTimeout(() => URL.revokeObjectURL(address), 1000);
     }),
   );
-  byId("exports").append(button);
+  return button;
 }
+
+for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) byId("exports").append(exportButton(form, "export", "judgments"));
 
 // modes, keys and buttons
 
 /** @param {string} mode */
 function enter(mode) {
   state.mode = mode;
-  for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
+  for (const id of ["who", "pairs", "list", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
-  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
+  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
+  if (mode === "grades") once(async () => showGrading(await call("next-grade")));
   if (mode === "list") once(async () => showList(await call("list")));
   if (mode === "owner") {
     byId("owner").hidden = false;
@@ -255,6 +261,9 @@ document.addEventListener("keydown", (event) => {
   const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", e: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (state.mode === "list" && item && step) move(item, step);
   else if (state.mode === "list" && item && event.key === "Enter") openItem(/** @type {Side} */ (state.list?.items.find((side) => side.item === item)));
+  else if (state.mode === "grades" && !byId("grades").hidden && scale.some(({ key }) => key === event.key)) giveGrade(/** @type {Grade} */ (scale.find(({ key }) => key === event.key)).grade);
+  else if (state.mode === "grades" && !byId("grades").hidden && event.key.toLowerCase() === "s") giveGrade(null);
+  else if (state.mode === "grades" && event.key.toLowerCase() === "u") undoGrade();
   else if (event.key === "ArrowDown" && scrolls()) return;
   else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
   else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
@@ -264,9 +273,10 @@ document.addEventListener("keydown", (event) => {
 
 for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
-byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-  if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
-});
+for (const id of ["comment", "grade-comment"])
+  byId(id).addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
+  });
 byId("undo").addEventListener("click", undo);
 byId("refresh").addEventListener("click", showOwner);
 byId("which").addEventListener("input", showOwner);
@@ -275,7 +285,12 @@ byId("who").addEventListener("submit", async (/** @type {SubmitEvent} */ event) 
   state.judge = byId("name").value.trim();
   if (!state.judge) return;
   localStorage.setItem("judge", state.judge);
-  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
+  const ready = await once(async () => {
+    const page = await call("page");
+    showGuidelines(page.guidelines);
+    showScale(page.scale);
+  });
+  if (ready) enter(scale.length ? "grades" : "pairs");
 });
 
 // a page out of sight, closed, or without a question
