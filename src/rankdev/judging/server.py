@@ -44,6 +44,7 @@ STATIC = {
     "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
     "/list.js": ("rankdev.judging", "list.js", "text/javascript"),
     "/grade.js": ("rankdev.judging", "grade.js", "text/javascript"),
+    "/keys.js": ("rankdev.judging", "keys.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),

@@ -84,7 +84,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True)
 class StoredGrade:
-    """A grade that a judge gave to an item; None where the judge could not say."""
+    """A grade that a judge gave to an item; None where it was skipped."""
 
     query: str
     item: str

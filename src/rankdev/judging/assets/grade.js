@@ -28,11 +28,12 @@ function showGrading(reply) {
   byId("grades").hidden = !reply.grading;
   byId("all-graded").hidden = Boolean(reply.grading);
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
-  if (!reply.grading) return;
+  if (!reply.grading) return announce(text("all_graded"));
   showQuery("grade-query", reply.grading.query);
   showSide(byId("graded"), reply.grading.side, reply.grading.query);
   byId("grade-comment").value = "";
   seen("grades");
+  announce(text("new_item", { query: reply.grading.query.text, item: reply.grading.side.title ?? reply.grading.side.item }));
 }
 
 /** @param {GradeProgress} progress */

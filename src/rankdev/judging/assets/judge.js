@@ -146,13 +146,15 @@ function showQuestion(reply) {
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
-  if (!reply.question) return;
+  if (!reply.question) return announce(text("no_questions_left"));
   showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
   for (const id of ["first", "second"]) byId(id).scrollTop = 0;
   seen("pairs");
+  const [left, right] = reply.question.sides.map((/** @type {Side} */ side) => side.title ?? side.item);
+  announce(text("new_pair", { query: reply.question.query.text, left, right }));
 }
 
 /** @param {string} outcome */
@@ -229,7 +231,7 @@ function exportButton(form, path, name) {
 
 for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) byId("exports").append(exportButton(form, "export", "judgments"));
 
-// modes, keys and buttons
+// modes and buttons
 
 /** @param {string} mode */
 function enter(mode) {
@@ -244,32 +246,10 @@ function enter(mode) {
   if (mode === "list") once(async () => showList(await call("list")));
   if (mode === "owner") {
     byId("owner").hidden = false;
+    announce("");
     showOwner();
   }
 }
-
-/** Whether ↓ scrolls: a text, or the page itself. */
-const scrolls = () => [document.documentElement, ...document.querySelectorAll(".side .text")].some((part) => part.scrollHeight > part.clientHeight + 1);
-
-document.addEventListener("keydown", (event) => {
-  const target = /** @type {HTMLElement} */ (event.target);
-  if (target.closest("dialog")) return;
-  if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat || target.matches("input, select")) return;
-  const item = target.dataset.item;
-  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
-  const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", e: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (state.mode === "list" && item && step) move(item, step);
-  else if (state.mode === "list" && item && event.key === "Enter") openItem(/** @type {Side} */ (state.list?.items.find((side) => side.item === item)));
-  else if (state.mode === "grades" && !byId("grades").hidden && scale.some(({ key }) => key === event.key)) giveGrade(/** @type {Grade} */ (scale.find(({ key }) => key === event.key)).grade);
-  else if (state.mode === "grades" && !byId("grades").hidden && event.key.toLowerCase() === "s") giveGrade(null);
-  else if (state.mode === "grades" && event.key.toLowerCase() === "u") undoGrade();
-  else if (event.key === "ArrowDown" && scrolls()) return;
-  else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
-  else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
-  else return;
-  event.preventDefault();
-});
 
 for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));

@@ -8,11 +8,12 @@ function showList(reply) {
   showProgress(reply.progress, reply.undone);
   byId("list").hidden = !state.list;
   byId("done").hidden = Boolean(state.list);
-  if (!state.list) return;
+  if (!state.list) return announce(text("no_questions_left"));
   state.tiers = state.list.items.map((side) => [side.item]);
   showQuery("list-query", reply.query);
   showTiers();
   seen("tiers");
+  announce(many("new_list", state.list.items.length, { query: reply.query.text }));
 }
 
 /** @param {Side} side */
