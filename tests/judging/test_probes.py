@@ -192,10 +192,7 @@ def test_a_limit_ends_a_judges_part(tmp_path):
         late = ann.next()
         ann.answer(late, request="r3")
         reply = ann.post("next")[1]
-        assert (reply["question"], reply["message"]) == (
-            None,
-            "You have given the 3 answers that you were asked for. Thank you!",
-        )
+        assert (reply["question"], reply["limit"]) == (None, 3)
         assert ann.answer(late, request="r3")[1]["saved"]  # sent again
         about = {"query": "q5", "first": "d1", "second": "d2", "outcome": "tie", "comment": ""}
         status, reply = ann.post("answer", request="r4", **about)

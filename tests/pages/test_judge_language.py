@@ -67,6 +67,11 @@ def test_no_text_is_outside_the_file(page, tmp_path, wrapped):
         page.wait_for_selector("#pairs:not([hidden])")
         assert outside(page) == []
         press(page, "ArrowLeft")
+        page.click("#history summary")
+        page.wait_for_selector("#past select")
+        times = page.locator("#past time").all_text_contents()
+        assert set(outside(page)) <= {*times}
+        page.click("#history summary")
         press(page, "u")
         assert outside(page) == []
         page.click("[data-mode=list]")

@@ -75,7 +75,7 @@ class Session:
         check_name(name)
         self.store.check()  # nobody should read a pair in vain
         if self._full(name):
-            return {"question": None, "progress": self._progress(name), "message": self._thanks()}
+            return {"question": None, "progress": self._progress(name), "limit": self.limit}
         pair = self.questions.ask(name, page)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
@@ -145,7 +145,7 @@ class Session:
         check_name(name)
         self.store.check()
         if self._full(name) and not again:
-            return {"query": None, "items": None, "progress": self._progress(name), "message": self._thanks()}
+            return {"query": None, "items": None, "progress": self._progress(name), "limit": self.limit}
         if again:
             query, items = again[0][0], list(dict.fromkeys(item for _, *pair in again for item in pair))
         else:

@@ -9,29 +9,29 @@ const titleOf = (side) => brief(side.title ?? side.item, 80);
 /** @param {Past[]} entries */
 function showHistory(entries) {
   byId("past").replaceChildren(...entries.map(pastRow));
-  if (!entries.length) byId("past").append(element("li", {}, "No answers yet."));
+  if (!entries.length) byId("past").append(element("li", {}, text("no_answers")));
 }
 
 /** @param {Past} entry */
 function pastRow(entry) {
   const when = element("time", { class: "hint", datetime: entry.at }, new Date(entry.at).toLocaleString());
   const query = element("bdi", {}, brief(entry.query.text, 80));
-  if (!entry.sides) return element("li", {}, when, query, `a list of ${counted(entry.items ?? 0, "item")}`);
+  if (!entry.sides) return element("li", {}, when, query, many("list_of", entry.items ?? 0));
   const [first, second] = entry.sides.map(titleOf);
-  const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": `Answer about ${first} and ${second}` }));
-  const names = { first: `${first} (left) is better`, tie: "equally good", second: `${second} (right) is better`, skip: "skipped" };
+  const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": text("answer_about", { first, second }) }));
+  const names = { first: text("left_was_better", { item: first }), tie: text("was_tied"), second: text("right_was_better", { item: second }), skip: text("was_skipped") };
   for (const [value, name] of Object.entries(names)) outcome.append(element("option", { value }, name));
   outcome.value = entry.outcome ?? "";
-  const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": `Comment about ${first} and ${second}`, placeholder: "comment" }));
+  const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { first, second }), placeholder: text("comment") }));
   comment.value = entry.comment ?? "";
-  const save = element("button", { type: "button" }, "Change");
-  const pair = element("span", {}, element("bdi", {}, first), " or ", element("bdi", {}, second));
+  const save = element("button", { type: "button" }, text("change"));
+  const pair = element("span", {}, element("bdi", {}, first), ` ${text("or")} `, element("bdi", {}, second));
   let request = randomId();
   for (const field of [outcome, comment]) field.addEventListener("input", () => (request = randomId()));
   save.addEventListener("click", () =>
     inTurn(async () => {
       const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
-      byId("saved").textContent = "changed";
+      byId("saved").textContent = text("changed");
       showProgress(reply.progress);
       showHistory(reply.history);
       byId("history").querySelector("summary").focus();
@@ -62,7 +62,7 @@ function reader(read, show) {
       failed = false;
     } catch (error) {
       failed = true;
-      byId("problem").textContent = error instanceof TypeError ? "The server does not respond." : String(/** @type {any} */ (error).message);
+      byId("problem").textContent = error instanceof TypeError ? text("does_not_respond") : String(/** @type {any} */ (error).message);
     }
   };
 }

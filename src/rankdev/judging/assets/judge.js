@@ -138,16 +138,23 @@ function showProgress(progress, undone = false) {
   byId("progress").textContent = parts.join(" ");
 }
 
+/** Thank a judge for whom nothing is left, or whose limit is reached. @param {boolean} more @param {number|undefined} limit */
+function showDone(more, limit) {
+  byId("done").hidden = more;
+  if (more) return;
+  byId("done").firstElementChild.textContent = limit ? many("limit_reached", limit) : text("no_questions_left");
+  announce(byId("done").textContent);
+}
+
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
   state.list = state.grading = null;
   showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
-  byId("done").hidden = Boolean(reply.question);
-  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
-  if (!reply.question) return announce(text("no_questions_left"));
+  showDone(Boolean(reply.question), reply.limit);
+  if (!reply.question) return;
   showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);

@@ -7,8 +7,8 @@ function showList(reply) {
   state.question = null;
   showProgress(reply.progress, reply.undone);
   byId("list").hidden = !state.list;
-  byId("done").hidden = Boolean(state.list);
-  if (!state.list) return announce(text("no_questions_left"));
+  showDone(Boolean(state.list), reply.limit);
+  if (!state.list) return;
   state.tiers = state.list.items.map((side) => [side.item]);
   showQuery("list-query", reply.query);
   showTiers();
