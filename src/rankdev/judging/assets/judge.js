@@ -275,7 +275,11 @@ byId("who").addEventListener("submit", async (/** @type {SubmitEvent} */ event) 
 
 // a page out of sight, closed, or without a question
 
-const again = () => state.judge && state.mode === "pairs" && byId("who").hidden && once(async () => refresh(await call("next")));
+const again = () => {
+  if (!state.judge || !byId("who").hidden) return;
+  if (state.mode === "pairs") once(async () => refresh(await call("next")));
+  if (state.mode === "grades") once(async () => refreshGrading(await call("next-grade")));
+};
 
 /** Show a question if it is another than the one on the screen. @param {any} reply */
 function refresh(reply) {
@@ -292,7 +296,7 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("pagehide", () => state.judge && byId("who").hidden && call("leave").catch(() => {}));
 addEventListener("pageshow", (event) => event.persisted && again());
-setInterval(() => !byId("done").hidden && again(), CHECK);
+setInterval(() => !(byId("done").hidden && byId("all-graded").hidden) && again(), CHECK);
 
 byId("name").value = state.judge;
 byId("who").hidden = false;
