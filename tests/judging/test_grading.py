@@ -1,7 +1,12 @@
 """Grades of one item at a time: the scale, who is asked what, and nothing lost."""
 
+import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +20,7 @@ from rankdev.io import read_grades
 from rankdev.io.given_grades import read_given_grades
 from rankdev.judging.grading import Grading, Scale
 from rankdev.judging.items import read_items
+from rankdev.judging.sessions import LEAST
 from rankdev.judging.store import Store
 from tests.judging.serving import ROWS, Client, serving, written
 
@@ -235,7 +241,25 @@ def test_the_command_makes_references_of_grades(tmp_path):
         cli, ["refs", "grades", str(tmp_path / "judgments.sqlite"), "-o", str(tmp_path / "r.csv")]
     )
     assert done.exit_code == 0, done.output
+    with pytest.raises(DataError, match="no pair was judged yet; rankdev refs grades reads its grades"):
+        rd.read_preferences(tmp_path / "judgments.sqlite")
     assert rd.read_references(tmp_path / "r.csv")["q2"].grades == {"e1": 1, "e2": 2}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_command_keeps_the_grades_it_called_saved(tmp_path):
+    written(tmp_path / "items.jsonl")
+    command = [sys.executable, "-m", "rankdev", "judge", "items.jsonl", "--db", "j.sqlite", "--no-browser"]
+    process = subprocess.Popen([*command, "--grades", "bad,good"], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    link = urlsplit(process.stdout.readline().split()[1])
+    ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
+    for value in (1, 0):
+        asked = ask(ann)
+        time.sleep(1.1 * LEAST)  # an item has to be seen
+        assert grade(ann, asked, value)[1]["saved"]
+    process.kill()
+    process.communicate()
+    assert read_given_grades(tmp_path / "j.sqlite")["grade"].to_list() == [1, 0]
 
 
 def test_a_database_without_grades_says_so(tmp_path):

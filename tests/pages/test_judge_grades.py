@@ -111,6 +111,22 @@ def test_pairs_lists_and_grades_are_beside_each_other_and_the_owner_exports(page
     assert page.troubles == []
 
 
+def test_an_item_that_went_to_others_is_replaced(page, server):
+    begin(page, server, server.tokens.judge)
+    before = page.text_content("#graded h2")
+    page.evaluate("again()")
+    page.wait_for_function("() => !state.busy")
+    assert page.text_content("#graded h2") == before
+    screens = server.grading._screens
+    (mine,) = screens.values()
+    query, item = mine.asked
+    mine.seen = -1e9  # long ago
+    about = {"query": query, "item": item, "grade": 1, "comment": ""}
+    server.grading.grade("bob", "r", about, "other")
+    page.evaluate("again()")
+    page.wait_for_function("before => document.querySelector('#graded h2').textContent !== before", arg=before)
+
+
 def test_nothing_serious_stands_between_a_person_and_grades(seen, server):
     page, found = seen
     begin(page, server, server.tokens.judge)

@@ -15,6 +15,7 @@ from rankdev._common.checks import check_kind
 from rankdev._common.files_in_use import note_reading
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.io.given_grades import read_given_grades
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import ENDINGS, encode_table, parse_table
@@ -227,7 +228,8 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     answers = read_answers(path)
     judged = as_judgments(answers)
     if judged.is_empty():
-        raise FileFormatError(path, "nothing was judged yet")
+        instead = "" if read_given_grades(path).is_empty() else "; rankdev refs grades reads its grades"
+        raise FileFormatError(path, f"no pair was judged yet{instead}")
     why = {
         "the judges could not decide": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
         "they are about gold pairs": pl.col("kind") == "gold",

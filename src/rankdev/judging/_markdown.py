@@ -91,8 +91,7 @@ def _list(lines: list[str], at: int, depth: int) -> tuple[Node, int]:
     """Read a list: an item continues as long as lines are indented, or follow without an empty line."""
     first = _ITEM.match(lines[at])
     assert first is not None
-    items: list[Node] = []
-    ordered = first[2] is not None
+    ordered, items = first[2] is not None, list[Node]()
     while at < len(lines) and (mark := _ITEM.match(lines[at])) and (mark[2] is not None) == ordered:
         indent, own = len(mark[1]), [lines[at][len(mark[1]) :]]
         at += 1

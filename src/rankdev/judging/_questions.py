@@ -365,6 +365,8 @@ class Questions:
                 self._state, self._verdict, self._unsettled = state, verdict, frozenset(unsettled)
                 if verdict is not None:
                     self._trail.append((self._total, verdict.system, verdict.probability))
+                    if len(self._trail) > MANY:
+                        self._trail = [*self._trail[:-1:2], self._trail[-1]]
                 for desk in self._desks.values():
                     desk.ready = [pair for pair in desk.ready if pair[0] in unsettled]
 

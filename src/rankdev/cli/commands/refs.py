@@ -79,7 +79,8 @@ def write_files(references: References, output: str, tables: Mapping[str, Any] =
 def grades_command(source: str, output: str) -> None:
     """Make one tier per distinct positive grade.
 
-    INPUT: TREC qrels, a table with the columns query, item, grade, or JSON {query: {item: grade}}.
+    INPUT: TREC qrels, a table with the columns query, item, grade, JSON {query: {item: grade}}, or the database of
+    rankdev judge --grades.
     """
     from rankdev.io import read_grades
 

@@ -36,6 +36,12 @@ function showGrading(reply) {
   announce(text("new_item", { query: reply.grading.query.text, item: reply.grading.side.title ?? reply.grading.side.item }));
 }
 
+/** Show an item if it is another than the one on the screen: that may have gone to others. @param {any} reply */
+function refreshGrading(reply) {
+  const names = (/** @type {any} */ asked) => JSON.stringify(asked && [asked.query.id, asked.side.item]);
+  if (names(reply.grading) !== names(state.grading)) showGrading(reply);
+}
+
 /** @param {GradeProgress} progress */
 function showGradeProgress(progress) {
   state.graded ??= progress.mine;

@@ -245,7 +245,11 @@ async function begin() {
 
 // a page out of sight, closed, or without a question
 
-const again = () => state.judge && state.mode === "pairs" && byId("who").hidden && once(async () => refresh(await call("next")));
+const again = () => {
+  if (!state.judge || !byId("who").hidden) return;
+  if (state.mode === "pairs") once(async () => refresh(await call("next")));
+  if (state.mode === "grades") once(async () => refreshGrading(await call("next-grade")));
+};
 
 /** Show a question if it is another than the one on the screen. @param {any} reply */
 function refresh(reply) {
@@ -262,7 +266,7 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("pagehide", () => state.judge && byId("who").hidden && call("leave").catch(() => {}));
 addEventListener("pageshow", (event) => event.persisted && again());
-setInterval(() => !byId("done").hidden && again(), CHECK);
+setInterval(() => !(byId("done").hidden && byId("all-graded").hidden) && again(), CHECK);
 
 /** A link of one's own says who one is; with another, one gives a name. */
 async function arrive() {
