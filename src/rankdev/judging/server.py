@@ -271,6 +271,7 @@ class Handler(BaseHTTPRequestHandler):
         if caller.judge is not None:
             return caller.judge
         name = _text(asked, "judge")
+        self.server.session.check_person(name)
         if (known := self.server.tokens.taken(name)) is not None:
             raise RefusedError(
                 HTTPStatus.FORBIDDEN, f"{shown(known)} has a link of their own: use that link, or choose another name"
@@ -291,7 +292,7 @@ class Handler(BaseHTTPRequestHandler):
             case "/api/leave":
                 return session.leave(judge, page)
             case "/api/list":
-                return session.next_list(judge)
+                return session.next_list(judge, page)
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []

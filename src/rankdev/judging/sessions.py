@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
+from time import monotonic
 from typing import Any
 
 import polars as pl
@@ -15,8 +16,9 @@ import polars as pl
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.io.preferences import as_judgments
-from rankdev.judging._questions import Questions
+from rankdev.judging._questions import MANY, Questions
 from rankdev.judging.items import Items, sorted_pair
+from rankdev.judging.links import folded
 from rankdev.judging.probes import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
@@ -63,8 +65,16 @@ class Session:
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
+        models = {answer.worker for answer in answers if answer.program}
+        self._models = {folded(name) for name in (models if checked is None else {*models, checked})}
+        self._lists: dict[tuple[str, str], tuple[str, frozenset[str], float]] = {}  # on the screens of judges
         others = [answer for answer in before if answer.worker != checked]
         self.questions = Questions(strategy, others, probes, self.assigned)
+
+    def check_person(self, name: str) -> None:
+        """Refuse the name of a model to people: their answers would be taken for its."""
+        if folded(name) in self._models:
+            raise UsageError(f"{name!r} is the name of a model here; choose another name")
 
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
@@ -121,6 +131,7 @@ class Session:
             raise UsageError("a ranking must have the two or more items that were shown, each once")
         self.items.pool.check(query, *shown)
         self._check_assigned(name, query, request)
+        self._check_seen(name, page, query, shown, request)
         gold = self.questions.probes.gold
         answers = [
             StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown), kind=kind)
@@ -129,9 +140,16 @@ class Session:
         ]
         if self.store.add(request, answers):
             self.questions.note(answers, 1, page)
-        return self.next_list(name)
+        return self.next_list(name, page)
 
-    def next_list(self, name: str) -> dict[str, Any]:
+    def _check_seen(self, name: str, page: str, query: str, shown: Sequence[str], request: str) -> None:
+        """Refuse an order of a list that was just put on the screen, unless it is sent again."""
+        listed, items, since = self._lists.get((name, page), ("", frozenset(), 0.0))
+        soon = monotonic() - since < self.least and (listed, items) == (query, frozenset(shown))
+        if soon and not self.store.has(request):
+            raise TooSoonError(f"a list can be saved when it has been shown for {self.least:g} seconds")
+
+    def next_list(self, name: str, page: str = "") -> dict[str, Any]:
         """Return items of one query to put in order: those that the judge has compared least."""
         check_name(name)
         if self._full(name):
@@ -150,6 +168,10 @@ class Session:
         query = min(queries, key=seen)
         items = self._random.sample(pool[query], len(pool[query]))
         items = sorted(items, key=lambda item: counts[query, item])[: self.list_size]
+        self._lists.pop((name, page), None)
+        self._lists[name, page] = query, frozenset(items), monotonic()
+        if len(self._lists) > MANY:  # the oldest goes
+            self._lists.pop(next(iter(self._lists)), None)
         return {
             "query": self.items.query(query),
             "items": [self.items.shown(query, item) for item in items],

@@ -208,6 +208,8 @@ def _started(session: Session, host: str, port: int, public_url: str | None, nam
 
     store = session.store
     tokens = Tokens.kept(store)
+    for name in names:
+        session.check_person(name)
     if names:
         tokens = replace(tokens.with_links(names), common=False)
         tokens.keep(store)
