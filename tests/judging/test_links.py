@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging.links import Tokens
-from rankdev.judging.store import Store
+from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving, written
 
 
@@ -155,7 +155,9 @@ def test_a_folder_of_before_still_opens(tmp_path):
     kept.write_text(json.dumps({"judge": before.judge, "owner": before.owner, "port": 1}))
     with serving(tmp_path) as server:
         assert (server.tokens.judge, server.tokens.owner, server.tokens.common) == (before.judge, before.owner, True)
-    kept.write_text(json.dumps({"judge": before.judge, "owner": before.owner, "personal": ["x"], "salt": 3}))
+    kept.write_text(
+        json.dumps({"judge": before.judge, "owner": before.owner, "personal": ["x"], "salt": 3, "places": {"a": "b"}})
+    )
     with serving(tmp_path) as server:
         assert server.tokens.personal == {}
 
@@ -206,3 +208,17 @@ def test_wrong_names_are_refused(names, message, tmp_path, monkeypatch):
     assert isinstance(result.exception, rd.RankdevError)
     assert message in str(result.exception)
     assert started(tmp_path, monkeypatch).exit_code == 0  # nothing is left open
+
+
+def test_nobody_answers_under_the_name_of_a_model(tmp_path, monkeypatch):
+    with serving(tmp_path, database="j.sqlite") as server:
+        server.session.store.add("m", [StoredAnswer("q1", "d1", "d2", "first", "small-1", program=1)])
+    with serving(tmp_path, database="j.sqlite") as server:
+        for name in ("small-1", "Small-1"):
+            status, reply = Client(server, name).post("next")
+            assert (status, "is the name of a model" in reply["error"]) == (400, True)
+            status, reply = Client(server, "eve", server.tokens.owner).post("links", make=name)
+            assert (status, "is the name of a model" in reply["error"]) == (400, True)
+        assert Client(server, "small").post("next")[0] == 200
+    result = started(tmp_path, monkeypatch, "--judges", "ann,small-1")
+    assert "is the name of a model" in str(result.exception)

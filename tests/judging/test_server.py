@@ -739,3 +739,19 @@ def test_a_restart_keeps_the_links(tmp_path):
     (tmp_path / "judgments.sqlite-judging").write_text('{"judge": 3, "owner": "short"')
     with serving(tmp_path) as server:
         assert server.tokens.judge != before.judge
+
+
+def test_a_list_that_was_just_shown_is_not_saved(tmp_path):
+    with serving(tmp_path, least=0.3) as server:
+        ann = Client(server)
+        listed = ann.post("list", page="p")[1]
+        shown = [side["item"] for side in listed["items"]]
+        about = {"query": listed["query"]["id"], "shown": shown, "tiers": [[item] for item in shown], "page": "p"}
+        status, reply = ann.post("ranking", request="r", **about)
+        assert (status, "shown for 0.3 seconds" in reply["error"]) == (425, True)
+        assert server.session.store.answers().is_empty()
+        time.sleep(0.31)
+        ann = Client(server)
+        assert ann.post("ranking", request="r", **about)[0] == 200
+        assert ann.post("ranking", request="r", **about)[0] == 200  # sent again
+        assert len(server.session.store.answers()) == len(shown) * (len(shown) - 1) // 2

@@ -131,6 +131,7 @@ def links(server: JudgeServer, asked: dict[str, Any]) -> Reply:
     """Make or revoke the link of a judge, switch the common one on or off, and list all."""
     make, revoke, common = (asked.get(name) for name in ("make", "revoke", "common"))
     if isinstance(make, str):
+        server.session.check_person(make.strip())
         server.change(lambda tokens: tokens.with_links([make.strip()]))
     if isinstance(revoke, str):
         server.change(lambda tokens: tokens.revoked(revoke))

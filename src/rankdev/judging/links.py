@@ -68,7 +68,8 @@ class Tokens:
                 str(name): secret if SECRET.fullmatch(str(secret)) else "" for name, secret in personal.items()
             }
             places = before.get("places")
-            known["places"] = places if isinstance(places, dict) else {}
+            numbers = places.items() if isinstance(places, dict) else ()
+            known["places"] = {name: place for name, place in numbers if type(place) is int and place >= 0}
         known["common"] = before.get("common") is not False
         known["salt"] = str(before.get("salt", ""))
         tokens = cls(**known)

@@ -303,6 +303,7 @@ class Handler(BaseHTTPRequestHandler):
         if caller.judge is not None:
             return caller.judge
         name = _text(asked, "judge")
+        self.server.session.check_person(name)
         if (known := self.server.tokens.taken(name)) is not None:
             raise RefusedError(
                 HTTPStatus.FORBIDDEN, f"{shown(known)} has a link of their own: use that link, or choose another name"

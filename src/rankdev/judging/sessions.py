@@ -17,8 +17,9 @@ import polars as pl
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.io.preferences import as_judgments
-from rankdev.judging._questions import Questions
+from rankdev.judging._questions import MANY, Questions
 from rankdev.judging.items import Items, Pair, sorted_pair
+from rankdev.judging.links import folded
 from rankdev.judging.probes import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
@@ -28,7 +29,6 @@ OUTCOMES = ("first", "second", "tie", "skip")
 AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 LONGEST_COMMENT = 2000
 HISTORY = 50  # answers that a judge can look at again
-MANY = 1000  # lists on screens to remember
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
 
 
@@ -63,12 +63,19 @@ class Session:
         self._share = check_share(share)
         self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
         self._random, self.checked = random.SystemRandom(), checked
-        self._lists: dict[tuple[str, str, frozenset[str]], float] = {}  # when a list was put on a page's screen
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
+        models = {answer.worker for answer in answers if answer.program}
+        self._models = {folded(name) for name in (models if checked is None else {*models, checked})}
+        self._lists: dict[tuple[str, str], tuple[str, frozenset[str], float]] = {}  # on the screens of judges
         others = [answer for answer in before if answer.worker != checked]
         self.questions = Questions(strategy, others, probes, self.assigned)
+
+    def check_person(self, name: str) -> None:
+        """Refuse the name of a model to people: their answers would be taken for its."""
+        if folded(name) in self._models:
+            raise UsageError(f"{name!r} is the name of a model here; choose another name")
 
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
@@ -124,8 +131,7 @@ class Session:
             raise UsageError("a ranking must have the two or more items that were shown, each once")
         self.items.pool.check(query, *shown)
         self._check_assigned(name, query, request)
-        if (name, page, frozenset(shown)) in self._lists:
-            self._refuse_slips(monotonic() - self._lists[name, page, frozenset(shown)])
+        self._check_seen(name, page, query, shown, request)
         kept, compared, gold = self.store.pairs(request), self.questions.compared(name), self.questions.probes.gold
         answers = [
             StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown), kind=kind)
@@ -136,6 +142,12 @@ class Session:
         if answers and self.store.add(request, answers):
             self.questions.note(answers, 1, page)
         return {**self.next_list(name, page), "saved": bool(answers)}
+
+    def _check_seen(self, name: str, page: str, query: str, shown: Sequence[str], request: str) -> None:
+        """Refuse an order of a list that was just put on the screen, unless it is sent again."""
+        listed, items, since = self._lists.get((name, page), ("", frozenset(), 0.0))
+        if (listed, items) == (query, frozenset(shown)) and not self.store.has(request):
+            self._refuse_slips(monotonic() - since)
 
     def next_list(self, name: str, page: str = "", again: Sequence[Pair] = ()) -> dict[str, Any]:
         """Return items of one query to put in order, with as many pairs as possible that are new to the judge.
@@ -152,9 +164,10 @@ class Session:
             query, items = self._new_list(name)
         if not items:
             return {"query": None, "items": None, "progress": self._progress(name)}
-        if len(self._lists) >= MANY:
-            self._lists.clear()
-        self._lists[name, page, frozenset(items)] = monotonic()
+        self._lists.pop((name, page), None)
+        self._lists[name, page] = query, frozenset(items), monotonic()
+        if len(self._lists) > MANY:  # the oldest goes
+            self._lists.pop(next(iter(self._lists)), None)
         return {
             "query": self.items.query(query),
             "items": [self.items.shown(query, item) for item in items],

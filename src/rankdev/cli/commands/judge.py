@@ -243,6 +243,8 @@ def _started(
 
     store = session.store
     tokens = Tokens.kept(store)
+    for name in names:
+        session.check_person(name)
     if names:
         tokens = replace(tokens.with_links(names), common=False)
         tokens.keep(store)
