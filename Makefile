@@ -123,6 +123,7 @@ figures: setup
 	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py; fi
 
 # the site, in build/site; a link that leads nowhere is an error
+docs: export NO_MKDOCS_2_WARNING = 1
 docs: setup
 	$(BIN)/mkdocs build --quiet
 

@@ -1,4 +1,4 @@
-"""The reference of the site: API pages from docstrings, the command page from ``--help``.
+"""The reference of the site: API pages from docstrings, pages of commands from ``--help``.
 
 A line ``::: rankdev.evaluate`` in a page of docs/api becomes the signature and the docstring of that name. Both are
 read from the source, so that integrations are documented without the libraries they need.
@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from mkdocs.structure.files import File, Files
 
-from rankdev.cli import cli
+from rankdev.cli import GROUPS, cli
 from rankdev.cli.help import FULL
 from rankdev.html_report.html import playground
 
@@ -31,11 +32,19 @@ TERM = re.compile(r"^(\S.*)((?:\n[ \t]+.*|\n(?=\n))*)", re.MULTILINE)
 LISTS = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Attributes")
 
 
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Add a page for each group of commands."""
+    context = click.Context(cli, info_name="rankdev")
+    for group, names in GROUPS.items():
+        shown = [text for name in names for text in _helps(name, context)]
+        files.append(File.generated(config, _group_page(group), content="\n\n".join([f"# {group}", *shown])))
+    return files
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in the pages of the API and the page of commands."""
+    """Fill in the pages of the API and the overview of commands."""
     if page.file.src_uri == "commands.md":
-        shown = _commands(cli, click.Context(cli, info_name="rankdev"))
-        return markdown.replace("<!-- commands -->", "\n\n".join(shown))
+        return markdown.replace("<!-- commands -->", _commands())
     if page.file.src_uri.startswith("api/"):
         markdown = OVERVIEW.sub(lambda overview: _overview(overview[1]), markdown)
         return ENTRY.sub(lambda entry: reference(entry[1]), markdown)
@@ -96,12 +105,12 @@ def _signature(name: str, node: ast.FunctionDef, *, bound: bool = False) -> str:
     kinds = {ast.unparse(decorator) for decorator in node.decorator_list}
     returned = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
     if kinds & {"property", "cached_property"}:
-        return f"```\n{name}{returned}\n```"
+        return f"```python\n{name}{returned}\n```"
     parts = _parameters(node.args)[bound and "staticmethod" not in kinds :]
     line = f"{name}({', '.join(parts)}){returned}"
     if len(line) > 90:
         line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
-    return f"```\n{line}\n```"
+    return f"```python\n{line}\n```"
 
 
 def _parameters(args: ast.arguments) -> list[str]:
@@ -167,11 +176,26 @@ def _anchor(path: str) -> str:
     return path.removeprefix("rankdev.").replace(".", "-")
 
 
-def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
+def _group_page(group: str) -> str:
+    return f"commands/{group.lower().replace(' ', '-')}.md"
+
+
+def _commands() -> str:
+    """List the commands, each with its line of ``rankdev --help``."""
+    parts = []
+    for group, names in GROUPS.items():
+        page = _group_page(group)
+        lines = [f"- [`rankdev {name}`]({page}#rankdev-{name}): {says}" for name, (_, says) in names.items()]
+        parts.append("\n".join([f"## {group}\n", *lines]))
+    return "\n\n".join(parts)
+
+
+def _helps(name: str, parent: click.Context) -> Iterator[str]:
+    """Give the whole help of a command, and of the commands below it."""
+    command = parent.command.get_command(parent, name)  # type: ignore[attr-defined]
+    context = click.Context(command, info_name=name, parent=parent)
     context.meta[FULL] = True
     yield f"## {context.command_path}\n\n```\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            assert child is not None
-            yield from _commands(child, click.Context(child, info_name=name, parent=context))
+        for child in command.list_commands(context):
+            yield from _helps(child, context)
