@@ -1,6 +1,6 @@
 """What the site makes of code blocks, which stay plain Markdown for other viewers.
 
-Blocks between ``<!-- tabs -->`` and ``<!-- end tabs -->`` become tabs, and Python with prompts is highlighted as such.
+Blocks between ``<!-- tabs -->`` and ``<!-- end tabs -->`` become tabs, Python with prompts is highlighted as such.
 """
 
 import re
@@ -9,12 +9,13 @@ from typing import Any
 
 TABS = re.compile(r"^<!-- tabs -->\n(.*?)^<!-- end tabs -->$", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n.*?^```$", re.DOTALL | re.MULTILINE)
-TITLES = {"python": "Python", "console": "Command line"}
+TITLES = {"pycon": "Python", "console": "Command line"}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Make the tabs, then name the language of prompts."""
-    return TABS.sub(lambda found: tabs(found[1]), markdown).replace("```python\n>>> ", "```pycon\n>>> ")
+    """Name the language of prompts, show empty lines as such, and make the tabs."""
+    shown = markdown.replace("```python\n>>> ", "```pycon\n>>> ").replace("\n<BLANKLINE>\n", "\n\n")
+    return TABS.sub(lambda found: tabs(found[1]), shown)
 
 
 def tabs(text: str) -> str:
