@@ -4,7 +4,7 @@ BIN := .venv/bin
 # tests start many processes, and each would compile every module again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs wheel lock clean
+.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs test-site wheel lock clean
 
 setup: .venv/.done
 
@@ -126,6 +126,10 @@ figures: setup
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: setup
 	$(BIN)/mkdocs build --quiet
+
+# every page of it in Chromium, on a desk and on a phone; make test-rest opens a few
+test-site: setup
+	$(BIN)/python -m pytest -m slow tests/pages/test_site.py
 
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup

@@ -1,0 +1,114 @@
+"""The site, built from docs/ and opened from its folder: nothing overflows, links lead somewhere, all can read it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FEW = ("index", "score", "measures", "api/evaluate", "commands/everyday", "notebooks/recommendation")
+OWN_TESTS = ("playground.html", "gallery/")  # pages of one file, which have tests of their own
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  const scrolls = (box) => box && box !== document.body &&
+    (["auto", "scroll", "hidden"].includes(getComputedStyle(box).overflowX) || scrolls(box.parentElement));
+  const wide = [...document.querySelectorAll("article *")].filter((element) =>
+    element.getBoundingClientRect().right > width + 1 && !scrolls(element));
+  return [document.documentElement.scrollWidth > width, ...wide.map((element) => element.outerHTML.slice(0, 80))];
+}"""
+LINKS = "() => [...document.links].map((link) => link.href)"
+IDS = "() => [...document.querySelectorAll('[id]')].map((element) => element.id)"
+SLOW_RULES = ("color-contrast", "link-in-text-block")  # they depend on the style sheet, not on the page
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("material", reason="the site is made with Material for MkDocs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")  # not one warning
+    return folder
+
+
+def serious(page, rules=()):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core checks accessibility")
+    options = {"preload": False, "resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in rules}}
+    found = axe.Axe().run(page, options=options).response["violations"]
+    grave = [entry for entry in found if entry["impact"] in ("serious", "critical")]
+    return [(entry["id"], node["html"]) for entry in grave for node in entry["nodes"]]
+
+
+def walk(site, page, paths):
+    """Open pages as on a desk and on a phone, and return all that is wrong."""
+    wrong, links, ids = [], {}, {}
+    for path in paths:
+        name = path.relative_to(site).as_posix()
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(path.as_uri())
+        links[name], ids[path.as_uri()] = page.evaluate(LINKS), page.evaluate(IDS)
+        if page.evaluate(TOO_WIDE) != [False]:
+            wrong.append((name, 1280, page.evaluate(TOO_WIDE)))
+        page.set_viewport_size({"width": 390, "height": 844})
+        if page.evaluate(TOO_WIDE) != [False]:
+            wrong.append((name, 390, page.evaluate(TOO_WIDE)))
+        if not name.startswith(OWN_TESTS):
+            wrong += [(name, *finding) for finding in serious(page, SLOW_RULES)]
+    wrong += [(name, href) for name, hrefs in links.items() for href in hrefs if not leads_somewhere(href, ids)]
+    return wrong + page.troubles + [request for request in page.requests if not request.startswith(("file:", "data:"))]
+
+
+def leads_somewhere(href, ids):
+    if not href.startswith("file:"):
+        return href.startswith(("https://", "mailto:", "javascript:"))
+    target, anchor = urldefrag(href)
+    if not Path(unquote(target.removeprefix("file://"))).is_file():
+        return False
+    known = ids.get(target)  # None: a page that is not opened here
+    return not anchor or known is None or unquote(anchor) in known or "=" in anchor
+
+
+def test_few_pages(site, page):
+    assert walk(site, page, [site / f"{name}.html" for name in FEW]) == []
+
+
+@pytest.mark.slow
+def test_every_page(site, page):
+    every = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # its links start at the server
+    assert walk(site, page, every) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_have_contrast(site, browser, scheme):
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto((site / "caveats.html").as_uri())
+    assert serious(page) == []
+    context.close()
+
+
+def test_search_works_from_a_folder(site, page):
+    page.goto((site / "api/data.html").as_uri())
+    page.locator(".md-search__input").press_sequentially("carousel")
+    first = page.locator(".md-search-result__link").first
+    first.wait_for()
+    first.click()
+    page.wait_for_url(lambda url: "api/data.html" not in url)
+    assert "carousel" in page.locator("article").inner_text()
+    assert page.troubles == []
+
+
+def test_copies_leave_out_prompts_and_output(site, browser):
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto((site / "five-minutes.html").as_uri())
+    block = page.locator(".highlight", has_text="$ head -n 3").first
+    block.hover()
+    block.locator("button").first.click()
+    page.wait_for_function("navigator.clipboard.readText().then((text) => text.includes('head'))")
+    assert page.evaluate("navigator.clipboard.readText()").strip() == "head -n 3 blended.run"
+    context.close()
