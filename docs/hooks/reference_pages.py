@@ -20,7 +20,6 @@ from mkdocs.structure.files import File, Files
 
 from rankdev.cli import GROUPS, cli
 from rankdev.cli.help import FULL
-from rankdev.html_report.html import playground
 
 FOLDER = Path(__file__).parents[1] / "api"
 ENTRY = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
@@ -49,11 +48,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = OVERVIEW.sub(lambda overview: _overview(overview[1]), markdown)
         return ENTRY.sub(lambda entry: reference(entry[1]), markdown)
     return markdown
-
-
-def on_post_build(config: Any, **_: Any) -> None:
-    """Put the playground next to the pages."""
-    Path(config.site_dir, "playground.html").write_text(playground(), encoding="utf-8")
 
 
 @cache
