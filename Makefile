@@ -117,10 +117,10 @@ examples: setup
 notebooks: setup
 	$(BIN)/python -m tests.notebooks
 
-# the figures of docs, drawn again, and the screenshots of pages if there is Chromium
+# the figures of docs, drawn again, and the screenshots of pages and the animation if there is Chromium
 figures: setup
 	$(BIN)/python docs/images/figures.py
-	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py; fi
+	if command -v chromium >/dev/null; then $(BIN)/python docs/images/screenshots.py && $(BIN)/python docs/images/animation.py; fi
 
 # the site, in build/site; a link that leads nowhere is an error
 docs: export NO_MKDOCS_2_WARNING = 1

@@ -1,4 +1,8 @@
-"""What benchmarks found: a table to read, a line to keep, and a page of the docs made of the newest lines."""
+"""What benchmarks found: a table to read, a line to keep, and pages made of the newest lines.
+
+A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``. A number in its text is followed by the cell
+that it comes from, ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, and keeps its decimals.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,10 @@ from typing import Any, TypeAlias
 Row: TypeAlias = Mapping[str, str | int | float | None]
 
 HISTORY = Path(__file__).with_name("history.jsonl")
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+PAGES = (PAGE, ROOT / "README.md")
+MEASURED = re.compile(r"[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
 MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
 
@@ -62,7 +69,7 @@ def newest() -> dict[str, dict[str, Any]]:
 
 
 def page(text: str) -> str:
-    """Put the newest tables where a page names them."""
+    """Put the newest tables and numbers where a page names them."""
     tables = newest()
 
     def filled(found: re.Match[str]) -> str:
@@ -71,4 +78,11 @@ def page(text: str) -> str:
         caption = f"{entry['date']}, {entry['cores']} cores, load {entry['load']} at the end, {versions}."
         return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
 
-    return MARKED.sub(filled, text)
+    def measured(found: re.Match[str]) -> str:
+        rows = {next(iter(row.values())): row for row in tables[found[2]]["rows"]}
+        values = [rows[name][found[4]] for name in found[3].split(" ÷ ")]
+        number = found[0].removesuffix(found[1])
+        decimals = len(number.partition(".")[2])
+        return f"{values[0] / (values[1] if values[1:] else 1):,.{decimals}f}{found[1]}"
+
+    return MARKED.sub(filled, MEASURED.sub(measured, text))

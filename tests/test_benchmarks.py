@@ -1,16 +1,46 @@
-"""The page about speed shows what the benchmarks found last."""
+"""The pages show what the benchmarks and the comparison with other programs found last."""
 
+import re
+
+import pytest
 from benchmarks import history
 from benchmarks.growth.__main__ import FIXED, GROWTHS
-from benchmarks.history import PAGE, page, report
+from benchmarks.history import MEASURED, PAGES, ROOT, page, report
 
 from rankdev.cli import COMMANDS
 from rankdev.cli.commands.refs import refs_command
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-def test_the_page_shows_the_newest_tables():
-    text = PAGE.read_text(encoding="utf-8")
-    assert page(text) == text, "python -m benchmarks brings docs/benchmarks.md up to date"
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_shows_the_newest_tables_and_numbers(path):
+    text = path.read_text(encoding="utf-8")
+    assert page(text) == text, "python -m benchmarks brings the pages up to date"
+
+
+@pytest.mark.parametrize("row", re.findall(r"^\| (?:seconds for|bcai|NLE|\*symptoms).*", README, re.MULTILINE))
+def test_every_number_of_the_readme_is_measured(row):
+    _, _, *cells = row.split("|")
+    assert not re.search(r"\d", MEASURED.sub("", "".join(cells)))
+
+
+def test_the_readme_says_how_many_values_were_compared():
+    together = re.search(
+        r"\*\*together\*\* \|  \| ([\d,]+) \| ([\d,]+)", (ROOT / "docs/conformance.md").read_text("utf-8")
+    )
+    values, differ = (int(number.replace(",", "")) for number in together.groups())
+    assert f"{round(values, -4):,} values beside" in README
+    assert f"{round(values, -4):,}".replace(",", "%2C") in README  # the badge
+    assert f"why {100 * differ / values:.1f}% differ" in README
+
+
+def test_a_number_is_the_newest_of_its_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
+    report("Speed", [{"library": "ours", "seconds": 1.5}, {"library": "theirs", "seconds": 3000.0}], keep=True)
+    cell = "<!-- measured: Speed; {}; seconds -->".format
+    old = f"9.99{cell('ours')} and 1{cell('theirs')}, 0.5000{cell('theirs ÷ ours')}"
+    assert page(old) == f"1.50{cell('ours')} and 3,000{cell('theirs')}, 2,000.0000{cell('theirs ÷ ours')}"
 
 
 def test_a_table_is_kept_and_shown(tmp_path, monkeypatch, capsys):
