@@ -21,7 +21,7 @@ Row: TypeAlias = Mapping[str, str | int | float | None]
 HISTORY = Path(__file__).with_name("history.jsonl")
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-PAGES = (PAGE, ROOT / "README.md")
+PAGES = (PAGE, ROOT / "docs" / "integrations.md", ROOT / "README.md")
 MEASURED = re.compile(r"[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
 MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
@@ -62,6 +62,13 @@ def _cell(value: str | float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
+def _name(row: Row) -> str:
+    """Return how a text names a row: its first words, after the numbers before them."""
+    cells = list(row.values())
+    first = next((place for place, cell in enumerate(cells) if isinstance(cell, str)), 0)
+    return " ".join(_cell(cell) for cell in cells[: first + 1])
+
+
 def newest() -> dict[str, dict[str, Any]]:
     """Return the last line of each table."""
     lines = HISTORY.read_text(encoding="utf-8").splitlines() if HISTORY.exists() else []
@@ -79,7 +86,7 @@ def page(text: str) -> str:
         return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
 
     def measured(found: re.Match[str]) -> str:
-        rows = {next(iter(row.values())): row for row in tables[found[2]]["rows"]}
+        rows = {_name(row): row for row in tables[found[2]]["rows"]}
         values = [rows[name][found[4]] for name in found[3].split(" ÷ ")]
         number = found[0].removesuffix(found[1])
         decimals = len(number.partition(".")[2])
