@@ -21,7 +21,7 @@ Row: TypeAlias = Mapping[str, str | int | float | None]
 HISTORY = Path(__file__).with_name("history.jsonl")
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-PAGES = (PAGE, ROOT / "docs" / "integrations.md", ROOT / "README.md")
+PAGES = (PAGE, ROOT / "docs" / "integrations.md", ROOT / "docs" / "planning.md", ROOT / "README.md")
 MEASURED = re.compile(r"[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
 MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
